@@ -1,0 +1,1 @@
+"""Benchmarks: ratios against yardsticks measured in the same run."""

@@ -1,0 +1,1 @@
+"""The function host: drives the production Python runtime with real triggers."""

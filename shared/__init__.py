@@ -1,0 +1,1 @@
+"""The product: everything that the functions and the command line do."""

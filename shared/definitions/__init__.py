@@ -1,0 +1,1 @@
+"""Definitions: what `indexes.yaml` says, loaded, checked and explained. Pure."""

@@ -1,0 +1,1 @@
+"""Reading facts where they live."""

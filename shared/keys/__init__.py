@@ -1,0 +1,1 @@
+"""Keys: values encoded so that their order is the order of Table keys. Pure."""

@@ -1,0 +1,1 @@
+"""Lookups: plan, read, page."""

@@ -1,0 +1,1 @@
+"""Applying changes: ledger, claims, entry writes, dead letters, sweep."""

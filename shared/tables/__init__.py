@@ -1,0 +1,1 @@
+"""The Table service: transactions, point reads and range queries over the wire."""

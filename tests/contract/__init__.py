@@ -1,0 +1,1 @@
+"""One suite per port or wire surface, run against every implementation."""

@@ -1,0 +1,1 @@
+"""The whole local run, as a user starts it."""

@@ -1,0 +1,1 @@
+"""The function app, driven through the production runtime."""

@@ -1,0 +1,1 @@
+"""The real pipeline under every interleaving that a scheduler can find."""
