@@ -2,13 +2,24 @@
 
     IndexTablesError
     ├── SettingError           a setting is missing or cannot be read
-    └── LocalRunError          the embedded Azure cannot start or go on
+    ├── LocalRunError          the embedded Azure cannot start or go on
+    └── StorageError           a call to the Table service did not do what was asked
+        ├── LimitError              the call breaks a limit of the service and was not sent
+        ├── RequestRefusedError     the service refuses the call, now and later
+        ├── TableMissingError       the table is not there
+        ├── OperationFailedError    one operation of a transaction failed, so none took effect
+        └── StorageUnavailableError (transient) no usable answer: down, out of time, connection lost
+            └── ThrottledError      (transient) the service asks to be called less
 
 A message says what is wrong, with which thing, and what to do about it. An error that is worth another try
 is a `TransientError` as well: retrying is decided by type, never by text.
 """
 
 from __future__ import annotations
+
+from typing import Literal
+
+FailureReason = Literal["exists", "missing", "precondition"]
 
 
 class IndexTablesError(Exception):
@@ -25,3 +36,64 @@ class SettingError(IndexTablesError):
 
 class LocalRunError(IndexTablesError):
     """The embedded Azure cannot start or go on. Do what the message says, then start it again."""
+
+
+class StorageError(IndexTablesError):
+    """A call to the Table service did not do what was asked."""
+
+
+class LimitError(StorageError):
+    """The call breaks a limit of the Table service; nothing was sent. Make it smaller or mend the name."""
+
+
+class RequestRefusedError(StorageError):
+    """The Table service refuses the call, now and later. Check the account, its key or role, and the call."""
+
+
+class TableMissingError(StorageError):
+    """The table is not there. Create it, or drop what refers to it."""
+
+
+class OperationFailedError(StorageError):
+    """One operation of a transaction failed, so no operation took effect.
+
+    `resent` says that an earlier attempt of the same transaction got no answer and may have landed. Then
+    "exists" or "precondition" may be the work of that attempt: read the row and compare before concluding
+    that somebody else wrote it.
+    """
+
+    def __init__(self, table: str, index: int, reason: FailureReason, *, resent: bool = False) -> None:
+        doubt = "; an earlier attempt may have landed, so read the row before deciding" if resent else ""
+        super().__init__(f"Operation {index} of a transaction on table {table} failed ({reason}){doubt}.")
+        self.table = table
+        self.index = index
+        self.reason = reason
+        self.resent = resent
+
+    def after_resending(self) -> OperationFailedError:
+        """The same failure, seen by a caller whose earlier attempt got no answer."""
+        return OperationFailedError(self.table, self.index, self.reason, resent=True)
+
+
+class StorageUnavailableError(StorageError, TransientError):
+    """The Table service gave no usable answer. Wait, then try again.
+
+    `outcome_unknown` says that a request may have taken effect, or may still take effect later.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        outcome_unknown: bool,
+        attempts: int = 1,
+        retry_after_seconds: float | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.outcome_unknown = outcome_unknown
+        self.attempts = attempts
+        self.retry_after_seconds = retry_after_seconds
+
+
+class ThrottledError(StorageUnavailableError):
+    """The Table service asks to be called less. Wait `retry_after_seconds`, or send less at once."""

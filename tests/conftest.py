@@ -7,6 +7,7 @@ import socket
 import subprocess
 import time
 import uuid
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
@@ -51,12 +52,12 @@ def wait_for_port(port: int, process: subprocess.Popen[bytes]) -> None:
     pytest.fail(f"nothing listens on port {port} (exit code {process.poll()})")
 
 
-@pytest.fixture(scope="session")
-def azurite() -> Iterator[str]:
-    """The connection string of a real Azurite, in memory, for this test session."""
+@contextmanager
+def running_azurite(tls: azurite_program.Tls | None = None) -> Iterator[azurite_program.StoragePorts]:
+    """The ports of a real Azurite, in memory, that ends with the block."""
     ports = azurite_program.StoragePorts(*free_ports(3))
     try:
-        command = azurite_program.command(ports, None)
+        command = azurite_program.command(ports, None, tls)
     except LocalRunError as error:
         missing_service(str(error))
     process = subprocess.Popen(
@@ -64,9 +65,18 @@ def azurite() -> Iterator[str]:
     )
     for port in (ports.blob, ports.queue, ports.table):
         wait_for_port(port, process)
-    yield azurite_program.connection_string(ports)
-    process.terminate()
-    process.communicate(timeout=START_SECONDS)
+    try:
+        yield ports
+    finally:
+        process.terminate()
+        process.communicate(timeout=START_SECONDS)
+
+
+@pytest.fixture(scope="session")
+def azurite() -> Iterator[str]:
+    """The connection string of a real Azurite, in memory, for this test session."""
+    with running_azurite() as ports:
+        yield azurite_program.connection_string(ports)
 
 
 @pytest.fixture

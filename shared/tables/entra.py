@@ -1,0 +1,50 @@
+"""The adapter to azure-identity: tokens of a managed identity, or of whoever is signed in on a laptop."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from shared.errors import RequestRefusedError, StorageUnavailableError
+from shared.tables.sign import Token
+
+if TYPE_CHECKING:
+    from azure.core.credentials_async import AsyncTokenCredential
+
+SCOPE: Final = "https://storage.azure.com/.default"
+
+
+class EntraCredential:
+    """Tokens for Azure Storage from any credential of azure-identity."""
+
+    def __init__(self, credential: AsyncTokenCredential) -> None:
+        self._credential = credential
+
+    @classmethod
+    def default(cls, client_id: str | None = None) -> EntraCredential:
+        """The identity of this process; `client_id` chooses among several user-assigned identities."""
+        # 470 ms of imports, which a local run with an account key never pays.
+        from azure.identity.aio import DefaultAzureCredential
+
+        return cls(DefaultAzureCredential(managed_identity_client_id=client_id))
+
+    async def token(self) -> Token:
+        """A token for Azure Storage."""
+        from azure.core.exceptions import AzureError, ClientAuthenticationError
+
+        try:
+            token = await self._credential.get_token(SCOPE)
+        except ClientAuthenticationError as error:
+            raise RequestRefusedError(
+                "No identity of this process can get a token for Azure Storage: assign a managed "
+                f"identity, set its client id, or sign in with `az login`. ({error.__class__.__name__})"
+            ) from error
+        except AzureError as error:
+            raise StorageUnavailableError(
+                f"The identity service gave no token ({error.__class__.__name__}): try again.",
+                outcome_unknown=False,
+            ) from error
+        return Token(token.token, token.expires_on)
+
+    async def close(self) -> None:
+        """Let go of the connections to the identity service."""
+        await self._credential.close()
