@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import orjson
 
-from shared.errors import SettingError, StorageUnavailableError, TableMissingError
-from shared.tables import batch, limits, urls
-from shared.tables.answers import BEING_DELETED, Answer, refusal_of, unreadable
+from shared.errors import SettingError
+from shared.tables import batch, limits, results, urls
 from shared.tables.counts import CallKind, Counts
-from shared.tables.entity import ETAG_PROPERTY, decode
-from shared.tables.port import PARTITION_KEY, ROW_KEY, Continuation, Page, Row
+from shared.tables.port import PARTITION_KEY, ROW_KEY
 from shared.tables.retry import RetryPolicy, Timing, with_retries
 from shared.tables.sign import KeySigner, Signer, TokenSigner
 from shared.tables.transport import Request, Transport, Wire
@@ -22,14 +20,13 @@ if TYPE_CHECKING:
     from typing import Self
 
     from shared.tables.account import Account
-    from shared.tables.port import Operation, RowRange
+    from shared.tables.answers import Answer
+    from shared.tables.port import Continuation, Operation, Page, Row, RowRange
 
 T = TypeVar("T")
 
 _BATCH_HEADERS: Final = {"Content-Type": batch.CONTENT_TYPE}
 _JSON_HEADERS: Final = {"Content-Type": "application/json", "Prefer": "return-no-content"}
-_NEXT_PARTITION: Final = "x-ms-continuation-NextPartitionKey"
-_NEXT_ROW: Final = "x-ms-continuation-NextRowKey"
 
 
 class TableClient:
@@ -73,7 +70,7 @@ class TableClient:
         limits.check_key(partition, PARTITION_KEY)
         limits.check_key(row, ROW_KEY)
         path = f"/{table}{urls.entity_path(urls.quote_key(partition), urls.quote_key(row))}"
-        return await self._call("get", table, Request("GET", path), _read_row)
+        return await self._call("get", table, Request("GET", path), results.read_row)
 
     async def transact(self, table: str, operations: Sequence[Operation]) -> tuple[str | None, ...]:
         """Apply all operations or none; the new ETag of each, None for a delete."""
@@ -83,9 +80,7 @@ class TableClient:
         limits.check_request(len(body))
 
         def read(answer: Answer, table: str) -> tuple[str | None, ...]:
-            if answer.status != 202:
-                raise refusal_of(answer).error(table)
-            return batch.decode(answer.body, table, operations)
+            return results.read_etags(answer, table, operations)
 
         return await self._call("transact", table, Request("POST", urls.BATCH, body, _BATCH_HEADERS), read)
 
@@ -102,20 +97,22 @@ class TableClient:
         limits.check_table(table)
         limits.check_query(rows, limit, select)
         path = urls.query_path(table, rows, limit, select, continuation)
-        return await self._call("query", table, Request("GET", path), _read_page)
+        return await self._call("query", table, Request("GET", path), results.read_page)
 
     async def create_table(self, table: str) -> bool:
         """Create the table if it is absent; whether this call did it."""
         limits.check_table(table)
         body = orjson.dumps({"TableName": table})
         return await self._call(
-            "create", table, Request("POST", urls.TABLES, body, _JSON_HEADERS), _read_created
+            "create", table, Request("POST", urls.TABLES, body, _JSON_HEADERS), results.read_created
         )
 
     async def delete_table(self, table: str) -> bool:
         """Delete the table with all its rows; whether it was there."""
         limits.check_table(table)
-        return await self._call("delete", table, Request("DELETE", urls.table_path(table)), _read_deleted)
+        return await self._call(
+            "delete", table, Request("DELETE", urls.table_path(table)), results.read_deleted
+        )
 
     async def _call(
         self, kind: CallKind, table: str, request: Request, read: Callable[[Answer, str], T]
@@ -133,66 +130,3 @@ def _signer(account: Account, timing: Timing) -> Signer:
     if account.key is None:
         raise SettingError(f"Storage account {account.name} has neither a key nor a credential: give it one.")
     return KeySigner(account.name, account.key, timing.wall_seconds)
-
-
-def _read_row(answer: Answer, table: str) -> Row | None:
-    if answer.status == 200:
-        fields = _json(answer, table)
-        return Row(decode(fields), _text(fields, ETAG_PROPERTY, table))
-    refusal = refusal_of(answer)
-    if refusal.reason == "missing":
-        return None
-    raise refusal.error(table)
-
-
-def _read_page(answer: Answer, table: str) -> Page:
-    if answer.status != 200:
-        raise refusal_of(answer).error(table)
-    value = _json(answer, table).get("value")
-    if not isinstance(value, list):
-        raise unreadable(table)
-    rows = tuple(Row(decode(fields), _text(fields, ETAG_PROPERTY, table)) for fields in value)
-    partition = answer.headers.get(_NEXT_PARTITION)
-    return Page(
-        rows, Continuation(partition, answer.headers.get(_NEXT_ROW)) if partition is not None else None
-    )
-
-
-def _read_created(answer: Answer, table: str) -> bool:
-    if answer.status in {201, 204}:
-        return True
-    refusal = refusal_of(answer)
-    if refusal.reason == "exists":
-        return False
-    if refusal.code == BEING_DELETED:
-        raise StorageUnavailableError(
-            f"Table {table} is still being deleted: try again in a minute.", outcome_unknown=False
-        )
-    raise refusal.error(table)
-
-
-def _read_deleted(answer: Answer, table: str) -> bool:
-    if answer.status == 204:
-        return True
-    refusal = refusal_of(answer)
-    error = refusal.error(table)
-    if refusal.reason == "missing" or isinstance(error, TableMissingError):
-        return False
-    raise error
-
-
-def _json(answer: Answer, table: str) -> dict[str, Any]:
-    try:
-        fields = orjson.loads(answer.body)
-    except orjson.JSONDecodeError as error:
-        raise unreadable(table) from error
-    if not isinstance(fields, dict):
-        raise unreadable(table)
-    return fields
-
-
-def _text(fields: dict[str, Any], name: str, table: str) -> str:
-    text = fields.get(name)
-    if not isinstance(text, str):
-        raise unreadable(table)
-    return text

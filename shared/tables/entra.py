@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from shared.errors import RequestRefusedError, StorageUnavailableError
 from shared.tables.sign import Token
 
 if TYPE_CHECKING:
-    from azure.core.credentials_async import AsyncTokenCredential
+    from collections.abc import Awaitable
+
+    from azure.core.credentials import AccessToken
 
 SCOPE: Final = "https://storage.azure.com/.default"
+
+
+class AzureIdentity(Protocol):
+    """What is used of azure-identity's async credentials."""
+
+    def get_token(self, *scopes: str) -> Awaitable[AccessToken]:
+        """A token for these scopes."""
+
+    async def close(self) -> None:
+        """Let go of connections."""
 
 
 class EntraCredential:
     """Tokens for Azure Storage from any credential of azure-identity."""
 
-    def __init__(self, credential: AsyncTokenCredential) -> None:
+    def __init__(self, credential: AzureIdentity) -> None:
         self._credential = credential
 
     @classmethod

@@ -103,7 +103,8 @@ def check_entity(entity: Mapping[str, Value]) -> None:
     own = len(entity) - 2
     if own > PROPERTIES_MAX:
         raise LimitError(f"An entity has {own} properties: the Table service takes {PROPERTIES_MAX}.")
-    # The service's own formula: 4, two bytes per unit of the keys, and 8 + name + value per property.
+    # The service's own formula: 4, the keys, and for each property 8, its name and its value, and 4 more for the
+    # length of a text or of bytes.
     total = 4
     for name, value in entity.items():
         size = _value_bytes(name, value)
@@ -113,7 +114,7 @@ def check_entity(entity: Mapping[str, Value]) -> None:
                 raise LimitError(
                     f"Property {name} takes {size} bytes: the limit is {PROPERTY_BYTES_MAX}; split it."
                 )
-            size += 12 + 2 * len(name)
+            size += 2 * len(name) + (12 if isinstance(value, (str, bytes)) else 8)
         total += size
     if total > ENTITY_BYTES_MAX:
         raise LimitError(
@@ -136,7 +137,9 @@ def _is_name(name: str) -> bool:
 def _value_bytes(name: str, value: object) -> int:
     if isinstance(value, str):
         return utf16_bytes(value)
-    if isinstance(value, (bool, float)):
+    if isinstance(value, bool):
+        return 1
+    if isinstance(value, float):
         return 8
     if isinstance(value, int):
         if not _INT64_LOWEST <= value <= _INT64_HIGHEST:
