@@ -85,7 +85,7 @@ class Refusal:
                 retry_after_seconds=self.retry_after_seconds,
             )
         return RequestRefusedError(
-            f"The Table service refuses a call on table {table} ({said}): {self.message.splitlines()[0]} "
+            f"The Table service refuses a call on table {table} ({said}): {self.message} "
             "Check the account, its key or role, and the call."
         )
 
@@ -97,10 +97,10 @@ def refusal_of(answer: Answer) -> Refusal:
 
 
 def read_error(body: bytes) -> tuple[str, str]:
-    """The code and the message of an error body; a proxy in between may have written anything."""
+    """The code and first line of an error body; a proxy in between may have written anything."""
     try:
         error = orjson.loads(body)["odata.error"]
-        return str(error["code"]), str(error["message"]["value"])
+        return str(error["code"]), str(error["message"]["value"]).partition("\n")[0]
     except (orjson.JSONDecodeError, KeyError, TypeError):
         found = _XML_CODE.search(body)
         return found.group(1).decode("ascii", "replace") if found else "", "The answer gives no reason."

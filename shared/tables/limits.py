@@ -48,7 +48,7 @@ def check_table(table: str) -> None:
 def check_key(key: object, which: str) -> None:
     """Keys are texts of at most 1 KiB without the characters that the service forbids."""
     if not isinstance(key, str):
-        raise LimitError(f"An entity's {which} is {key!r}: give it a text.")
+        raise LimitError(f"An entity's {which} is a {type(key).__name__}: give it a text.")
     if utf16_bytes(key) > KEY_UNITS_MAX * 2:
         raise LimitError(f"A {which} has more than {KEY_UNITS_MAX} UTF-16 units: shorten it.")
     if bad := _BAD_IN_KEY.search(key):
@@ -103,8 +103,8 @@ def check_entity(entity: Mapping[str, Value]) -> None:
     own = len(entity) - 2
     if own > PROPERTIES_MAX:
         raise LimitError(f"An entity has {own} properties: the Table service takes {PROPERTIES_MAX}.")
-    # The service's own formula: 4, the keys, and for each property 8, its name and its value, and 4 more for the
-    # length of a text or of bytes.
+    # The service's own formula: 4, the keys, and for each property 8, its name and its value, and 4 more for
+    # the length of a text or of bytes.
     total = 4
     for name, value in entity.items():
         size = _value_bytes(name, value)
@@ -143,7 +143,7 @@ def _value_bytes(name: str, value: object) -> int:
         return 8
     if isinstance(value, int):
         if not _INT64_LOWEST <= value <= _INT64_HIGHEST:
-            raise LimitError(f"Property {name} is {value}, more than 64 bits hold: store it as text.")
+            raise LimitError(f"Property {name} is an integer that 64 bits do not hold: store it as text.")
         return 8
     if isinstance(value, bytes):
         return len(value)

@@ -6,6 +6,7 @@ are never shorter than the service's Retry-After. Clock, sleep and chance are pa
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn, TypeVar
 
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
 T = TypeVar("T")
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +61,10 @@ async def with_retries(attempt: Callable[[float], Awaitable[T]], policy: RetryPo
             wait_seconds = _wait_seconds(error, attempts, policy, timing)
             if attempts >= policy.attempts or timing.steady_seconds() + wait_seconds >= deadline:
                 _give_up(error, attempts, unknown=unknown)
+            _log.warning(
+                "A call to the Table service failed and will be tried again",
+                extra={"attempts": attempts, "wait_seconds": wait_seconds, "error": type(error).__name__},
+            )
         await timing.sleep(wait_seconds)
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 API_VERSION: Final = "2020-12-06"
 _COMMON_HEADERS: Final = {
     "x-ms-version": API_VERSION,
-    "DataServiceVersion": "3.0;",
+    "DataServiceVersion": "3.0",
     # Without types, an Edm.Int64 would come back as text, and rows of a query without their ETags.
     "Accept": "application/json;odata=minimalmetadata",
     "User-Agent": "index-tables",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import orjson
@@ -17,14 +17,14 @@ ETAG = "W/\"datetime'2026-01-01'\""
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What goes back on the connection. Without `hold`, the connection is closed after it."""
+    """What goes back on the connection, which is then closed or kept for the next request."""
 
     content: bytes
-    hold: bool = False
+    keeps_open: bool = False
 
 
 DROPPED = Reply(b"")
-SILENT = Reply(b"", hold=True)
+SILENT = Reply(b"", keeps_open=True)
 
 
 def reply(status: int, body: bytes = b"", *headers: str) -> Reply:
@@ -41,6 +41,11 @@ def error_body(code: str, message: str = "Sorry.") -> bytes:
 def refused(status: int, code: str, *headers: str) -> Reply:
     """An error answer."""
     return reply(status, error_body(code), *headers)
+
+
+def kept_open(whole: Reply) -> Reply:
+    """An answer after which the connection can be used again."""
+    return Reply(whole.content.replace(b"Connection: close\r\n", b""), keeps_open=True)
 
 
 def half_of(whole: Reply) -> Reply:
@@ -73,10 +78,21 @@ class Script:
     replies: list[Reply]
     port: int = 0
     requests: int = 0
-    _held: list[asyncio.StreamWriter] = field(default_factory=list)
+    connections: int = 0
 
-    async def answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Read one whole request and answer it as the script says."""
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Answer the requests of one connection until the script or the client ends it."""
+        self.connections += 1
+        try:
+            while await self._answer(reader, writer):
+                pass
+        except (asyncio.IncompleteReadError, ConnectionError):
+            pass
+        finally:
+            writer.close()
+
+    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+        """Read one whole request and answer it; whether the connection stays open."""
         head = await reader.readuntil(b"\r\n\r\n")
         for line in head.lower().split(b"\r\n"):
             if line.startswith(b"content-length:"):
@@ -84,27 +100,18 @@ class Script:
         answer = self.replies[min(self.requests, len(self.replies) - 1)]
         self.requests += 1
         writer.write(answer.content)
-        if answer.hold:
-            self._held.append(writer)
-        else:
-            await writer.drain()
-            writer.close()
-
-    def end(self) -> None:
-        """Close what is still held open."""
-        for writer in self._held:
-            writer.close()
+        await writer.drain()
+        return answer.keeps_open
 
 
 @asynccontextmanager
 async def misbehaving_service(*replies: Reply) -> AsyncIterator[Script]:
     """A server on a free port of 127.0.0.1 that follows the script."""
     script = Script(list(replies))
-    server = await asyncio.start_server(script.answer, "127.0.0.1", 0)
+    server = await asyncio.start_server(script.serve, "127.0.0.1", 0)
     script.port = server.sockets[0].getsockname()[1]
     try:
         yield script
     finally:
-        script.end()
         server.close()
         await server.wait_closed()

@@ -31,6 +31,7 @@ from tests.contract.misbehaving import (
     batch_reply,
     failed_operation,
     half_of,
+    kept_open,
     misbehaving_service,
     refused,
     reply,
@@ -67,7 +68,9 @@ def clock() -> SteppedTime:
 def client_of(script: Script, clock: SteppedTime) -> TableClient:
     """A client that is about to meet the script."""
     account = Account(ACCOUNT, f"http://127.0.0.1:{script.port}/{ACCOUNT}", key=ACCOUNT_KEY)
-    return TableClient(account, clock.timing(), policy=POLICY, wire=Wire(answer_seconds=0.2))
+    # Only silence is waited for; everything else gets all the time that a slow machine may need.
+    seconds = 0.4 if SILENT in script.replies else 20
+    return TableClient(account, clock.timing(), policy=POLICY, wire=Wire(answer_seconds=seconds))
 
 
 async def insert_into(clock: SteppedTime, *replies: Reply) -> tuple[str | None, ...]:
@@ -243,3 +246,22 @@ async def test_a_table_on_its_way_out_can_be_created_later(clock: SteppedTime) -
         client_of(script, clock) as client,
     ):
         assert await client.create_table("things")
+
+
+async def test_calls_one_after_the_other_share_a_connection(clock: SteppedTime) -> None:
+    """A connection is opened once, not for each call."""
+    async with misbehaving_service(kept_open(WRITTEN)) as script, client_of(script, clock) as client:
+        for _ in range(5):
+            await client.transact("things", INSERT)
+    assert (script.requests, script.connections) == (5, 1)
+
+
+async def test_a_pooled_connection_that_breaks_is_replaced(clock: SteppedTime) -> None:
+    """The service may close a pooled connection at any time; the call is then sent again on a new one."""
+    async with (
+        misbehaving_service(kept_open(WRITTEN), DROPPED, WRITTEN) as script,
+        client_of(script, clock) as client,
+    ):
+        assert await client.transact("things", INSERT) == (ETAG,)
+        assert await client.transact("things", INSERT) == (ETAG,)
+    assert script.connections == 2
