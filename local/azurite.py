@@ -32,9 +32,7 @@ class StoragePorts:
     table: int
 
 
-def connection_string(
-    ports: StoragePorts, account: str = ACCOUNT, key: str = ACCOUNT_KEY, scheme: str = "http"
-) -> str:
+def connection_string(ports: StoragePorts, account: str = ACCOUNT, key: str = ACCOUNT_KEY, scheme: str = "http") -> str:
     """The connection string of one account of the Azurite that listens on `ports`."""
     endpoints = "".join(
         f"{service}Endpoint={scheme}://127.0.0.1:{port}/{account};"

@@ -59,9 +59,7 @@ def azurite() -> Iterator[str]:
         command = azurite_program.command(ports, None)
     except LocalRunError as error:
         missing_service(str(error))
-    process = subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     for port in (ports.blob, ports.queue, ports.table):
         wait_for_port(port, process)
     yield azurite_program.connection_string(ports)
