@@ -2,7 +2,9 @@
 
     IndexTablesError
     ├── SettingError           a setting is missing or cannot be read
-    └── LocalRunError          the embedded Azure cannot start or go on
+    ├── LocalRunError          the embedded Azure cannot start or go on
+    └── BenchError             a workload cannot be measured as it is written
+        └── BenchUsageError    the bench command was given something that it cannot use
 
 A message says what is wrong, with which thing, and what to do about it. An error that is worth another try
 is a `TransientError` as well: retrying is decided by type, never by text.
@@ -25,3 +27,11 @@ class SettingError(IndexTablesError):
 
 class LocalRunError(IndexTablesError):
     """The embedded Azure cannot start or go on. Do what the message says, then start it again."""
+
+
+class BenchError(IndexTablesError):
+    """A workload cannot be measured as it is written. Correct the workload that the message names."""
+
+
+class BenchUsageError(BenchError):
+    """The bench command was given something that it cannot use. Correct the command line or the file."""
