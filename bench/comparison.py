@@ -8,9 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, get_args
 
+from bench.errors import BenchUsageError
 from bench.measurement import Clock
 from bench.table import number
-from shared.errors import BenchUsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -15,10 +15,11 @@ from bench import result, session
 from bench.arguments import parse
 from bench.case import SYSTEM_CLOCKS, Clocks
 from bench.comparison import compare
+from bench.errors import BenchUsageError
 from bench.meter import Meter
 from bench.table import markdown
 from bench.workload import Workload, check_names, discover
-from shared.errors import BenchUsageError, IndexTablesError
+from shared.errors import IndexTablesError
 
 if TYPE_CHECKING:
     from argparse import Namespace

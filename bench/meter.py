@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bench.case import SYSTEM_CLOCKS, Case, Clocks, Sample
+from bench.errors import BenchError
 from bench.measurement import Bar, Cost, Counts, Measurement, Ratio, Timing, Verdict
 from bench.spread import Spread
-from shared.errors import BenchError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,8 +44,7 @@ class Meter:
         samples = await self._samples(cases)
         timings = [_timing(name, case, samples[case.name]) for case in cases]
         ratios = tuple(
-            Ratio(case.name, _ratio(name, case.name, samples[subject.name], samples[case.name]))
-            for case in yardsticks
+            Ratio(case.name, _ratio(name, case.name, samples[subject.name], samples[case.name])) for case in yardsticks
         )
         verdicts = tuple(_verdict(bar, timings[0], ratios) for bar in bars)
         return Measurement(name, unit, timings[0], tuple(timings[1:]), ratios, verdicts)

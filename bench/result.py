@@ -9,9 +9,9 @@ import json
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from bench.errors import BenchUsageError
 from bench.measurement import Bar, Cost, Counts, Measurement, Ratio, Timing, Verdict
 from bench.spread import Spread
-from shared.errors import BenchUsageError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -52,9 +52,7 @@ def write(result: Result, path: Path) -> None:
     try:
         path.write_text(to_json(result), encoding="utf-8")
     except OSError as error:
-        raise BenchUsageError(
-            f"{path} cannot be written ({error.strerror}): give another file with --out."
-        ) from error
+        raise BenchUsageError(f"{path} cannot be written ({error.strerror}): give another file with --out.") from error
 
 
 def read(path: Path) -> Result:

@@ -8,8 +8,8 @@ import platform
 import sys
 from typing import TYPE_CHECKING
 
+from bench.errors import BenchError
 from bench.result import Result, WorkloadResult
-from shared.errors import BenchError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -36,9 +36,7 @@ def _run_one(workload: Workload, meter: Meter) -> WorkloadResult:
     measurements = asyncio.run(_measurements(workload, meter))
     names = [measurement.name for measurement in measurements]
     if len(set(names)) < len(names):
-        raise BenchError(
-            f"Workload '{workload.name}' has two measurements of one name in {names}: rename one."
-        )
+        raise BenchError(f"Workload '{workload.name}' has two measurements of one name in {names}: rename one.")
     return WorkloadResult(workload.sentence, measurements)
 
 

@@ -13,7 +13,7 @@ import pkgutil
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from shared.errors import BenchError, BenchUsageError
+from bench.errors import BenchError, BenchUsageError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Sequence

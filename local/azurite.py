@@ -9,7 +9,7 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from shared.errors import LocalRunError
+from local.errors import LocalRunError
 
 # Azurite's published development account; every Azure storage tool knows it.
 ACCOUNT = "devstoreaccount1"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from local import azurite as azurite_program
-from shared.errors import LocalRunError
+from local.errors import LocalRunError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

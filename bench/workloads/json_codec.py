@@ -25,9 +25,7 @@ CUSTOMER = {
     "town": "Redmond",
     "balance": -12.5,
     "active": True,
-    "orders": [
-        {"id": f"o-{n}", "placedAt": f"2025-01-{n:02}T08:00:00Z", "total": n * 9.95} for n in range(1, 16)
-    ],
+    "orders": [{"id": f"o-{n}", "placedAt": f"2025-01-{n:02}T08:00:00Z", "total": n * 9.95} for n in range(1, 16)],
 }
 
 

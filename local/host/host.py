@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 from aiohttp import web
 
+from local.errors import LocalRunError
 from local.host.configuration import read_app_settings, read_host_json
 from local.host.http import HttpTrigger
 from local.host.invoker import Invoker
 from local.host.routes import RouteTable
 from local.host.runtime import Runtime
 from local.host.triggers import HostServices, trigger_for
-from shared.errors import LocalRunError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence

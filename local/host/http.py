@@ -7,8 +7,8 @@ from urllib.parse import unquote
 
 from aiohttp import web
 
+from local.errors import FunctionTimedOutError
 from local.host import payloads
-from local.host.invoker import FunctionTimedOutError
 from local.host.routes import Match
 
 if TYPE_CHECKING:

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 from azure.core.exceptions import AzureError
 from azure.storage.blob.aio import BlobServiceClient
 
+from local.errors import HostStoppingError, LeaseLostError
 from local.host import leases, payloads
 from local.host.configuration import resolve
-from local.host.invoker import HostStoppingError
 from local.host.ncrontab import parse
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class TimerTrigger:
                     async with leases.held(blob) as lease:
                         if lease is not None:
                             await self._run(blob, lease)
-                except (AzureError, leases.LeaseLostError) as error:
+                except (AzureError, LeaseLostError) as error:
                     log.warning("The timer %s starts again: %s", self._function.name, error)
                 await self._services.stop.sleep(leases.RENEW_SECONDS)
 

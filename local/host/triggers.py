@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from shared.errors import LocalRunError, SettingError
+from local.errors import LocalRunError
+from shared.errors import SettingError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

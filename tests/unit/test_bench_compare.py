@@ -23,9 +23,7 @@ def exactly(value: float) -> Spread:
     return Spread(value, value, value)
 
 
-def planted(
-    times: Spread, cpu: Spread | None = None, counts: Counts | None = None, workload: str = "load"
-) -> Result:
+def planted(times: Spread, cpu: Spread | None = None, counts: Counts | None = None, workload: str = "load") -> Result:
     """A result with one measurement whose ratio is `times`."""
     seconds = Cost(exactly(0.001), exactly(0.0005))
     measurement = Measurement(

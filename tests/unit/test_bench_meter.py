@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.case import Case, Clocks
+from bench.errors import BenchError
 from bench.measurement import Bar, Counts
 from bench.meter import Meter
 from bench.spread import Spread
-from shared.errors import BenchError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -69,9 +69,7 @@ async def test_costs_are_per_operation_and_ratios_are_taken_within_a_round(hand:
     """A round twice as slow for both sides leaves the ratio alone; the warm-up round counts for nothing."""
     subject = hand.case("ours", iter([99.0, 2.0, 4.0, 2.0]), operations=2)
     yardstick = hand.case("theirs", iter([1.0, 4.0, 8.0, 4.0]), cpu=1.0)
-    measured = await Meter(3, clocks=hand.clocks).compare(
-        "m", unit="thing", subject=subject, yardsticks=[yardstick]
-    )
+    measured = await Meter(3, clocks=hand.clocks).compare("m", unit="thing", subject=subject, yardsticks=[yardstick])
     assert measured.subject.seconds.wall.median == 1.0
     assert measured.subject.seconds.cpu == Spread(0.25, 0.25, 0.25)
     assert measured.yardsticks[0].seconds.wall.median == 4.0
@@ -125,9 +123,7 @@ async def test_a_count_that_differs_between_rounds_is_refused(hand: HandClocks) 
     """Exact counts must be exact."""
     counts = iter([{"n": 1}, {"n": 1}, {"n": 2}])
     with pytest.raises(BenchError, match=r"'a' in measurement 'm' counted {'n': 1} .* {'n': 2}"):
-        await Meter(2, clocks=hand.clocks).compare(
-            "m", unit="thing", subject=Case("a", 1, lambda: next(counts))
-        )
+        await Meter(2, clocks=hand.clocks).compare("m", unit="thing", subject=Case("a", 1, lambda: next(counts)))
 
 
 async def test_a_yardstick_that_takes_no_time_is_refused(hand: HandClocks) -> None:
@@ -149,9 +145,7 @@ async def test_two_cases_of_one_name_are_refused(hand: HandClocks) -> None:
 async def test_a_bar_against_no_yardstick_is_refused(hand: HandClocks) -> None:
     """It would be held against the wrong number."""
     with pytest.raises(BenchError, match=r"bar against 'x', which is none of its yardsticks \[\]"):
-        await Meter(1, clocks=hand.clocks).compare(
-            "m", unit="thing", subject=hand.case("a", 1.0), bars=[Bar(1.0, "x")]
-        )
+        await Meter(1, clocks=hand.clocks).compare("m", unit="thing", subject=hand.case("a", 1.0), bars=[Bar(1.0, "x")])
 
 
 def test_sizes_follow_the_scale_and_never_vanish() -> None:

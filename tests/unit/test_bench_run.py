@@ -152,9 +152,7 @@ def test_a_module_that_is_no_workload_is_refused(
     assert f"{package.__name__}.three is no workload: it needs a docstring" in capsys.readouterr().err
 
 
-def test_two_workloads_of_one_name_are_refused(
-    package: ModuleType, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_two_workloads_of_one_name_are_refused(package: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
     """The second would hide the first."""
     plant(package, "three", WORKLOAD)
     plant(package, "trois", WORKLOAD)
