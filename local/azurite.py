@@ -9,7 +9,7 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from shared.errors import LocalRunError
+from local.errors import LocalRunError
 
 # Azurite's published development account; every Azure storage tool knows it.
 ACCOUNT = "devstoreaccount1"
@@ -40,9 +40,7 @@ class Tls:
     key: Path
 
 
-def connection_string(
-    ports: StoragePorts, account: str = ACCOUNT, key: str = ACCOUNT_KEY, scheme: str = "http"
-) -> str:
+def connection_string(ports: StoragePorts, account: str = ACCOUNT, key: str = ACCOUNT_KEY, scheme: str = "http") -> str:
     """The connection string of one account of the Azurite that listens on `ports`."""
     endpoints = "".join(
         f"{service}Endpoint={scheme}://127.0.0.1:{port}/{account};"
@@ -73,7 +71,5 @@ def command(ports: StoragePorts, location: Path | None, tls: Tls | None = None) 
     persistence = ["--inMemoryPersistence"] if location is None else ["--location", str(location)]
     switches = ["--silent", "--disableTelemetry", "--skipApiVersionCheck"]
     # "basic" checks a token's issuer, audience and times, not its signature.
-    secure = (
-        [] if tls is None else ["--cert", str(tls.certificate), "--key", str(tls.key), "--oauth", "basic"]
-    )
+    secure = [] if tls is None else ["--cert", str(tls.certificate), "--key", str(tls.key), "--oauth", "basic"]
     return [node, "--require", str(GUARD), str(ENTRY_POINT), *services, *switches, *persistence, *secure]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from local import azurite as azurite_program
-from shared.errors import LocalRunError
+from local.errors import LocalRunError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -60,9 +60,7 @@ def running_azurite(tls: azurite_program.Tls | None = None) -> Iterator[azurite_
         command = azurite_program.command(ports, None, tls)
     except LocalRunError as error:
         missing_service(str(error))
-    process = subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     for port in (ports.blob, ports.queue, ports.table):
         wait_for_port(port, process)
     try:

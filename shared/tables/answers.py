@@ -69,9 +69,7 @@ class Refusal:
         """The error to raise when the caller expects none of the three reasons."""
         said = f"{self.status} {self.code}".strip()
         if self.code in _GONE:
-            return TableMissingError(
-                f"Table {table} is not there ({said}): create it, or drop what refers to it."
-            )
+            return TableMissingError(f"Table {table} is not there ({said}): create it, or drop what refers to it.")
         if self.status in _BUSY:
             return ThrottledError(
                 f"The Table service is too busy for table {table} ({said}): try again later, or send less.",

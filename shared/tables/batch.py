@@ -22,9 +22,7 @@ if TYPE_CHECKING:
 
 CONTENT_TYPE: Final = "multipart/mixed; boundary=batch_index_tables"
 
-_OPEN: Final = (
-    b"--batch_index_tables\r\nContent-Type: multipart/mixed; boundary=changeset_index_tables\r\n\r\n"
-)
+_OPEN: Final = b"--batch_index_tables\r\nContent-Type: multipart/mixed; boundary=changeset_index_tables\r\n\r\n"
 _PART: Final = (
     b"--changeset_index_tables\r\nContent-Type: application/http\r\nContent-Transfer-Encoding: binary\r\n\r\n"
 )

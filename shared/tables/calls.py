@@ -77,8 +77,7 @@ class Transact:
             if reason is not None:
                 raise OperationFailedError(self.table, index, reason)
         return tuple(
-            _write(store, (self.table, *key), operation)
-            for operation, key in zip(self.operations, keys, strict=True)
+            _write(store, (self.table, *key), operation) for operation, key in zip(self.operations, keys, strict=True)
         )
 
 

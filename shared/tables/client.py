@@ -110,13 +110,9 @@ class TableClient:
     async def delete_table(self, table: str) -> bool:
         """Delete the table with all its rows; whether it was there."""
         limits.check_table(table)
-        return await self._call(
-            "delete", table, Request("DELETE", urls.table_path(table)), results.read_deleted
-        )
+        return await self._call("delete", table, Request("DELETE", urls.table_path(table)), results.read_deleted)
 
-    async def _call(
-        self, kind: CallKind, table: str, request: Request, read: Callable[[Answer, str], T]
-    ) -> T:
+    async def _call(self, kind: CallKind, table: str, request: Request, read: Callable[[Answer, str], T]) -> T:
         async def attempt(left_seconds: float) -> T:
             self.counts.add(table, kind)
             return read(await self._transport.send(request, left_seconds), table)

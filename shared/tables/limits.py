@@ -111,22 +111,16 @@ def check_entity(entity: Mapping[str, Value]) -> None:
         if name != PARTITION_KEY and name != ROW_KEY:
             _check_name(name)
             if size > PROPERTY_BYTES_MAX:
-                raise LimitError(
-                    f"Property {name} takes {size} bytes: the limit is {PROPERTY_BYTES_MAX}; split it."
-                )
+                raise LimitError(f"Property {name} takes {size} bytes: the limit is {PROPERTY_BYTES_MAX}; split it.")
             size += 2 * len(name) + (12 if isinstance(value, (str, bytes)) else 8)
         total += size
     if total > ENTITY_BYTES_MAX:
-        raise LimitError(
-            f"An entity takes {total} bytes: the limit is {ENTITY_BYTES_MAX}; project less of it."
-        )
+        raise LimitError(f"An entity takes {total} bytes: the limit is {ENTITY_BYTES_MAX}; project less of it.")
 
 
 def _check_name(name: str) -> None:
     if not _is_name(name):
-        raise LimitError(
-            f"{name!r} is no property name: use letters, digits and '_', no digit first, not Timestamp."
-        )
+        raise LimitError(f"{name!r} is no property name: use letters, digits and '_', no digit first, not Timestamp.")
 
 
 @lru_cache(maxsize=4096)

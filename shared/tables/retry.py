@@ -68,9 +68,7 @@ async def with_retries(attempt: Callable[[float], Awaitable[T]], policy: RetryPo
         await timing.sleep(wait_seconds)
 
 
-def _wait_seconds(
-    error: StorageUnavailableError, attempts: int, policy: RetryPolicy, timing: Timing
-) -> float:
+def _wait_seconds(error: StorageUnavailableError, attempts: int, policy: RetryPolicy, timing: Timing) -> float:
     longest = min(policy.longest_wait_seconds, policy.first_wait_seconds * 2.0 ** (attempts - 1))
     return max(longest * timing.chance(), error.retry_after_seconds or 0)
 

@@ -44,9 +44,7 @@ class Store:
         return frozenset(
             (
                 table,
-                frozenset(
-                    (key, row, stored) for key, rows in partitions.items() for row, stored in rows.items()
-                ),
+                frozenset((key, row, stored) for key, rows in partitions.items() for row, stored in rows.items()),
             )
             for table, partitions in self._tables.items()
         )

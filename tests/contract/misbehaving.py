@@ -56,8 +56,7 @@ def half_of(whole: Reply) -> Reply:
 def batch_reply(*parts: bytes) -> Reply:
     """The answer to a transaction."""
     changes = b"".join(
-        b"--changesetresponse_1\r\nContent-Type: application/http\r\n\r\nHTTP/1.1 " + part + b"\r\n"
-        for part in parts
+        b"--changesetresponse_1\r\nContent-Type: application/http\r\n\r\nHTTP/1.1 " + part + b"\r\n" for part in parts
     )
     body = b"--batchresponse_1\r\n\r\n" + changes + b"--changesetresponse_1--\r\n--batchresponse_1--\r\n"
     return reply(202, body, "Content-Type: multipart/mixed; boundary=batchresponse_1")

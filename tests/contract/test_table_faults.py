@@ -104,9 +104,7 @@ UNCLEAR = [
     pytest.param(reply(202), id="empty batch"),
     pytest.param(batch_reply(), id="batch without parts"),
     pytest.param(batch_reply(b"204 No Content\r\n\r\n"), id="batch without ETag"),
-    pytest.param(
-        batch_reply(b"204 No Content\r\n\r\n", b"204 No Content\r\n\r\n"), id="batch with more parts"
-    ),
+    pytest.param(batch_reply(b"204 No Content\r\n\r\n", b"204 No Content\r\n\r\n"), id="batch with more parts"),
     pytest.param(batch_reply(b"2"), id="batch that breaks off"),
     pytest.param(batch_reply(b"??? What\r\n\r\n"), id="batch with a strange status"),
     pytest.param(failed_operation(409, "EntityAlreadyExists", index=7), id="strange index"),
@@ -142,9 +140,7 @@ async def test_a_call_succeeds_when_the_trouble_passes(clock: SteppedTime, troub
 async def test_a_conflict_after_an_unclear_attempt_is_marked(clock: SteppedTime) -> None:
     """The row that is in the way may be our own: the caller must look before it decides."""
     with pytest.raises(OperationFailedError) as caught:
-        await insert_into(
-            clock, DROPPED, refused(503, "ServerBusy"), failed_operation(409, "EntityAlreadyExists")
-        )
+        await insert_into(clock, DROPPED, refused(503, "ServerBusy"), failed_operation(409, "EntityAlreadyExists"))
     assert (caught.value.index, caught.value.reason, caught.value.resent) == (0, "exists", True)
 
 
@@ -192,9 +188,7 @@ async def test_a_wait_longer_than_the_budget_is_not_begun(clock: SteppedTime) ->
     assert clock.waits == []
 
 
-@pytest.mark.parametrize(
-    "answer", [refused(400, "InvalidInput"), refused(403, "AuthenticationFailed"), reply(413)]
-)
+@pytest.mark.parametrize("answer", [refused(400, "InvalidInput"), refused(403, "AuthenticationFailed"), reply(413)])
 async def test_what_the_service_refuses_is_not_tried_again(clock: SteppedTime, answer: Reply) -> None:
     """One attempt, and an error that is not transient."""
     with pytest.raises(RequestRefusedError) as caught:
@@ -226,9 +220,7 @@ async def test_the_not_found_of_a_proxy_is_no_missing_row(clock: SteppedTime) ->
             await client.get("things", "p", "r")
 
 
-@pytest.mark.parametrize(
-    "nonsense", [PROXY_PAGE, b"[]", b"{}", b'{"value":3}', b'{"value":[7]}', b'{"value":[{}]}']
-)
+@pytest.mark.parametrize("nonsense", [PROXY_PAGE, b"[]", b"{}", b'{"value":3}', b'{"value":[7]}', b'{"value":[{}]}'])
 async def test_nonsense_is_neither_a_row_nor_a_page(clock: SteppedTime, nonsense: bytes) -> None:
     """A success that cannot be read is trouble, and is tried again."""
     async with misbehaving_service(reply(200, nonsense)) as script, client_of(script, clock) as client:

@@ -43,9 +43,7 @@ async def test_a_token_for_somebody_else_is_refused(secure_azurite: Secure, tabl
         assert client.counts.total() == 1
 
 
-async def test_a_certificate_that_nobody_vouches_for_is_refused(
-    secure_azurite: Secure, table_name: str
-) -> None:
+async def test_a_certificate_that_nobody_vouches_for_is_refused(secure_azurite: Secure, table_name: str) -> None:
     """No token goes to a server that cannot prove its name."""
     ports, _ = secure_azurite
     account = Account.with_credential("a", SelfMadeCredential(), f"https://127.0.0.1:{ports.table}/a")

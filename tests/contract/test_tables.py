@@ -182,9 +182,7 @@ async def test_a_transaction_fails_whole_and_names_the_operation(
     tables: Service, table: str, failing: Operation, reason: str, index: int
 ) -> None:
     """The other operations leave no trace: no new row, no replaced row, no deleted row."""
-    await tables.transact(
-        table, [Insert(entity("there")), Insert(entity("w0000", n=1)), Insert(entity("w0001"))]
-    )
+    await tables.transact(table, [Insert(entity("there")), Insert(entity("w0000", n=1)), Insert(entity("w0001"))])
     before = (await tables.query(table, RowRange("p"))).rows
     operations: list[Operation] = [Upsert(entity(f"w{n:04}", n=2)) for n in range(100)]
     operations[1] = Delete("p", "w0001")
@@ -198,9 +196,7 @@ async def test_a_range_has_open_and_closed_ends(tables: Service, table: str) -> 
     keys = ["", "a", "b", "bb", "c", "d"]
     await tables.transact(table, [Insert(entity(key)) for key in keys])
     await tables.transact(table, [Insert(entity("bb", "p2"))])
-    for lower, upper, at_lower, at_upper in product(
-        [None, "", "bb"], [None, "c"], [True, False], [True, False]
-    ):
+    for lower, upper, at_lower, at_upper in product([None, "", "bb"], [None, "c"], [True, False], [True, False]):
         rows = RowRange("p", lower, upper, at_lower, at_upper)
         expected = [
             key
@@ -298,9 +294,7 @@ async def test_what_breaks_a_limit_is_not_sent(tables: Service, table: str) -> N
     with pytest.raises(LimitError):
         await tables.transact(table, [])
     with pytest.raises(LimitError):
-        await tables.transact(
-            table, [Upsert(entity(str(n), x="x" * 32_000, y="y" * 32_000)) for n in range(90)]
-        )
+        await tables.transact(table, [Upsert(entity(str(n), x="x" * 32_000, y="y" * 32_000)) for n in range(90)])
     with pytest.raises(LimitError):
         await tables.query(table, RowRange("p"), limit=0)
     with pytest.raises(LimitError):

@@ -150,9 +150,7 @@ class Agreement(RuleBasedStateMachine):
         pages: list[object] = []
         continuation = None
         while True:
-            page = self._run(
-                service.tables.query(service.table, rows, limit=limit, continuation=continuation)
-            )
+            page = self._run(service.tables.query(service.table, rows, limit=limit, continuation=continuation))
             pages.append(service.page(page))
             continuation = page.continuation
             if continuation is None:

@@ -17,10 +17,7 @@ if TYPE_CHECKING:
 
 def as_sdk_writes(ours: Entity) -> dict[str, object]:
     """The SDK takes a plain int for 32 bits."""
-    return {
-        name: EntityProperty(value, EdmType.INT64) if type(value) is int else value
-        for name, value in ours.items()
-    }
+    return {name: EntityProperty(value, EdmType.INT64) if type(value) is int else value for name, value in ours.items()}
 
 
 def as_sdk_reads(value: object) -> object:

@@ -11,9 +11,7 @@ from shared.tables.entity import decode, encode
 from shared.tables.port import Entity, Insert, Upsert
 
 texts = st.text(st.characters(codec="utf-8"))
-keys = st.text(
-    st.characters(codec="utf-8", exclude_characters="/\\#?", exclude_categories=["Cc"]), max_size=64
-)
+keys = st.text(st.characters(codec="utf-8", exclude_characters="/\\#?", exclude_categories=["Cc"]), max_size=64)
 names = st.from_regex(r"[A-Za-z_][A-Za-z0-9_]{0,8}", fullmatch=True)
 values = st.one_of(
     texts,

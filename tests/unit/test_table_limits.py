@@ -74,9 +74,7 @@ def test_a_transaction_at_the_limits_passes(operations: list[Operation]) -> None
     limits.check_transaction(operations)
 
 
-@pytest.mark.parametrize(
-    "key", ["a/b", "a\\b", "a#b", "a?b", "a\tb", "a\x7fb", "a\x9fb", "\ud800", "x" * 513, 7]
-)
+@pytest.mark.parametrize("key", ["a/b", "a\\b", "a#b", "a?b", "a\tb", "a\x7fb", "a\x9fb", "\ud800", "x" * 513, 7])
 def test_a_bad_key_is_refused(key: object) -> None:
     """Forbidden characters, half a surrogate pair, more than 1 KiB, and what is no text."""
     with pytest.raises(LimitError):
