@@ -1,6 +1,6 @@
 """Which storage account to call, and as whom.
 
-Read from a connection string with an account key, or made from a name and a credential.
+Read from a connection string with an account key, or made from an endpoint and a credential.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ class Account:
         return cls(name, _checked(endpoint), key=key)
 
     @classmethod
-    def with_credential(cls, name: str, credential: Credential, endpoint: str | None = None) -> Account:
-        """The account of this name, called with tokens. A token is never sent over plain HTTP."""
-        endpoint = _checked(endpoint or f"https://{name}.table.core.windows.net")
+    def with_credential(cls, endpoint: str, credential: Credential) -> Account:
+        """The account at this Table endpoint, called with tokens. A token is never sent over plain HTTP."""
+        endpoint = _checked(endpoint)
         if urlsplit(endpoint).scheme != "https":
-            raise SettingError(f"The Table endpoint {endpoint} of {name} is not https: tokens need https.")
-        return cls(name, endpoint, credential=credential)
+            raise SettingError(f"The Table endpoint {endpoint} is not https: tokens need https.")
+        return cls(str(urlsplit(endpoint).hostname), endpoint, credential=credential)
 
 
 def _parts(text: str) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""The adapter to azure-identity: tokens of a managed identity, or of whoever is signed in on a laptop."""
+"""The adapter to azure-identity: tokens for Azure Storage, of a managed identity or any other credential."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ class EntraCredential:
         self._credential = credential
 
     @classmethod
-    def default(cls, client_id: str | None = None) -> EntraCredential:
-        """The identity of this process; `client_id` chooses among several user-assigned identities."""
+    def managed_identity(cls, client_id: str | None = None) -> EntraCredential:
+        """The identity that Azure gave this app; `client_id` chooses among several user-assigned ones."""
         # 470 ms of imports, which a local run with an account key never pays.
-        from azure.identity.aio import DefaultAzureCredential
+        from azure.identity.aio import ManagedIdentityCredential
 
-        return cls(DefaultAzureCredential(managed_identity_client_id=client_id))
+        return cls(ManagedIdentityCredential(client_id=client_id))
 
     async def token(self) -> Token:
         """A token for Azure Storage."""
@@ -47,8 +47,8 @@ class EntraCredential:
             token = await self._credential.get_token(SCOPE)
         except ClientAuthenticationError as error:
             raise RequestRefusedError(
-                "No identity of this process can get a token for Azure Storage: assign a managed "
-                f"identity, set its client id, or sign in with `az login`. ({error.__class__.__name__})"
+                "Azure gives this app no token for storage: assign it a managed identity, and set the identity's "
+                f"client id if it has several. ({error.__class__.__name__})"
             ) from error
         except AzureError as error:
             raise StorageUnavailableError(

@@ -73,5 +73,5 @@ def token_client(
 ) -> TableClient:
     """The wire client with tokens, over https."""
     endpoint = f"https://127.0.0.1:{ports.table}/{azurite_program.ACCOUNT}"
-    account = Account.with_credential(azurite_program.ACCOUNT, credential, endpoint)
+    account = Account.with_credential(endpoint, credential)
     return TableClient(account, TIMING, wire=Wire(ssl_context=context))

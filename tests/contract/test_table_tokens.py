@@ -46,7 +46,7 @@ async def test_a_token_for_somebody_else_is_refused(secure_azurite: Secure, tabl
 async def test_a_certificate_that_nobody_vouches_for_is_refused(secure_azurite: Secure, table_name: str) -> None:
     """No token goes to a server that cannot prove its name."""
     ports, _ = secure_azurite
-    account = Account.with_credential("a", SelfMadeCredential(), f"https://127.0.0.1:{ports.table}/a")
+    account = Account.with_credential(f"https://127.0.0.1:{ports.table}/a", SelfMadeCredential())
     async with TableClient(account, TIMING, wire=Wire()) as client:
         with pytest.raises(RequestRefusedError, match="certificate"):
             await client.get(table_name, "p", "r")
@@ -55,7 +55,7 @@ async def test_a_certificate_that_nobody_vouches_for_is_refused(secure_azurite: 
 def test_a_token_never_travels_in_the_clear() -> None:
     """An http endpoint is refused when the account is described, before any call."""
     with pytest.raises(SettingError, match="https"):
-        Account.with_credential("a", SelfMadeCredential(), "http://127.0.0.1:10002/a")
+        Account.with_credential("http://127.0.0.1:10002/a", SelfMadeCredential())
 
 
 async def test_a_token_is_replaced_before_it_ends() -> None:

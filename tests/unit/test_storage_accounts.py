@@ -1,4 +1,4 @@
-"""Storage accounts: read from connection strings or made from a name; faults are told without the key."""
+"""Storage accounts: read from connection strings or made from an endpoint; faults are told without the key."""
 
 from __future__ import annotations
 
@@ -59,10 +59,10 @@ def test_a_key_that_is_no_base64_is_explained() -> None:
     assert "half a k" not in str(caught.value)
 
 
-def test_an_account_name_and_a_credential_are_enough() -> None:
-    """The public cloud's endpoint is the default."""
-    account = Account.with_credential("shop", SelfMadeCredential())
-    assert account.endpoint == "https://shop.table.core.windows.net"
+def test_an_endpoint_and_a_credential_are_enough() -> None:
+    """The account is called by the name of its host."""
+    account = Account.with_credential("https://shop.table.core.windows.net/", SelfMadeCredential())
+    assert (account.name, account.endpoint) == ("shop.table.core.windows.net", "https://shop.table.core.windows.net")
 
 
 def test_an_account_needs_a_key_or_a_credential() -> None:
