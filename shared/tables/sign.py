@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import hmac
 from base64 import b64decode, b64encode
 from binascii import Error as BadBase64Error
@@ -44,7 +43,7 @@ class KeySigner:
         """The date and its signature."""
         date = formatdate(self._wall_seconds(), usegmt=True)
         text = f"{date}\n/{self._account}{path}".encode()
-        digest = b64encode(hmac.digest(self._key, text, hashlib.sha256)).decode("ascii")
+        digest = b64encode(hmac.digest(self._key, text, "sha256")).decode("ascii")
         return {"x-ms-date": date, "Authorization": f"SharedKeyLite {self._account}:{digest}"}
 
 
