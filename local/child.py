@@ -16,8 +16,10 @@ from typing import TYPE_CHECKING
 from local.errors import ChildEndedError, LocalRunError
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
+
+    from local.services import Service
 
 READY_SECONDS = 60.0
 STOP_SECONDS = 30.0
@@ -26,49 +28,42 @@ _SHOWN_LINES = 15
 
 
 class Child:
-    """One running process."""
+    """One running service."""
 
-    def __init__(self, name: str, process: asyncio.subprocess.Process, log_file: Path, *, watches_input: bool) -> None:
-        self._watches_input = watches_input
-        self.name = name
+    def __init__(self, service: Service, process: asyncio.subprocess.Process, log_file: Path, log_start: int) -> None:
+        self.name = service.name
         self.log_file = log_file
+        self._service = service
         self._process = process
+        self._log_start = log_start
         self.ended = asyncio.create_task(process.wait())
 
     @classmethod
-    async def start(
-        cls,
-        name: str,
-        command: Sequence[str],
-        environment: Mapping[str, str],
-        log_file: Path,
-        lock: int,
-        *,
-        watches_input: bool = True,
-    ) -> Child:
-        """Start `command`; it inherits the data folder's lock and gets a pipe as standard input."""
+    async def start(cls, service: Service, ports: Sequence[int], log_file: Path, lock: int) -> Child:
+        """Start the service; it inherits the data folder's lock and gets a pipe as standard input."""
         with log_file.open("ab") as output:
+            log_start = output.tell()
             process = await asyncio.create_subprocess_exec(
-                *command,
+                *service.command(ports),
                 stdin=subprocess.PIPE,
                 stdout=output,
                 stderr=subprocess.STDOUT,
-                env={**os.environ, **environment},
+                env={**os.environ, **service.settings},
                 start_new_session=True,
                 pass_fds=() if sys.platform == "win32" else (lock,),
             )
-        return cls(name, process, log_file, watches_input=watches_input)
+        return cls(service, process, log_file, log_start)
 
     @property
     def pid(self) -> int:
         """The process's id."""
         return self._process.pid
 
-    async def wait_until(self, is_ready: Callable[[], Awaitable[bool]]) -> None:
-        """Return when the child is ready; raise when it ends before, or does not get ready in time."""
+    async def wait_until_ready(self) -> None:
+        """Return when the child has said so; raise when it ends before, or does not get ready in time."""
         try:
             async with asyncio.timeout(READY_SECONDS):
-                while not await is_ready():
+                while self._service.ready_line not in self._output():
                     if self.ended.done():
                         raise self.ended_error()
                     await asyncio.sleep(_POLL_SECONDS)
@@ -88,8 +83,7 @@ class Child:
 
     def last_lines(self) -> str:
         """The end of the child's output, indented."""
-        lines = self.log_file.read_text(errors="replace").splitlines()[-_SHOWN_LINES:]
-        return "\n".join(f"    {line}" for line in lines)
+        return "\n".join(f"    {line}" for line in self._output().splitlines()[-_SHOWN_LINES:])
 
     async def stop(self) -> None:
         """Ask the child to stop in order by ending its input; kill it when it takes too long.
@@ -98,10 +92,16 @@ class Child:
         """
         if self._process.stdin is not None:
             self._process.stdin.close()
-        if not self._watches_input and not self.ended.done():
+        if not self._service.watches_input and not self.ended.done():
             self._process.terminate()
         try:
             await asyncio.wait_for(asyncio.shield(self.ended), STOP_SECONDS)
         except TimeoutError:
             self._process.kill()
             await self.ended
+
+    def _output(self) -> str:
+        """What this child has printed; an earlier one's lines may stand before it in the file."""
+        with self.log_file.open("rb") as log:
+            log.seek(self._log_start)
+            return log.read().decode(errors="replace")

@@ -1,55 +1,65 @@
-"""The services of the local run besides the function host: how each is started and when it is ready."""
+"""The programs of the local run: how each is started, and how one sees that it is ready."""
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
-from dataclasses import dataclass
+import sys
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-import aiohttp
-
 from local import azurite
+from local.host.host import READY_LINE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
-
-HOST_PORT = 7071
 
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """A program that listens on loopback: its usual ports and the command for the ports that it gets."""
+    """A program that listens on loopback.
+
+    It is ready when it prints `ready_line`. A connection to its port would not do as a sign: on a port that was taken
+    in the meantime somebody else answers.
+    """
 
     name: str
     usual_ports: tuple[int, ...]
     command: Callable[[Sequence[int]], list[str]]
+    ready_line: str
+    settings: Mapping[str, str] = field(default_factory=dict)
+    watches_input: bool = True
 
 
 def storage(location: Path | None) -> Service:
     """Azurite, with its data in `location` or in memory."""
     return Service(
-        "azurite", (10000, 10001, 10002), lambda ports: azurite.command(azurite.StoragePorts(*ports), location)
+        name="azurite",
+        usual_ports=(10000, 10001, 10002),
+        command=lambda ports: azurite.command(azurite.StoragePorts(*ports), location),
+        ready_line="Azurite Table service is successfully listening",
     )
 
 
-async def accepts_connections(port: int) -> bool:
-    """Whether something listens on `port`."""
-    try:
-        _, writer = await asyncio.open_connection("127.0.0.1", port)
-    except OSError:
-        return False
-    writer.close()
-    with contextlib.suppress(OSError):
-        await writer.wait_closed()
-    return True
+def function_host(app_folder: Path, settings: Mapping[str, str], keys_file: Path | None) -> Service:
+    """Our own host, which checks function keys when it gets a file with them."""
+    keys = ["--keys", str(keys_file)] if keys_file else []
+    command = [sys.executable, "-m", "local", "host", "--app", str(app_folder), "--watch-stdin", *keys]
+    return Service(
+        name="host",
+        usual_ports=(7071,),
+        command=lambda ports: [*command, "--port", str(ports[0])],
+        ready_line=READY_LINE,
+        settings=settings,
+    )
 
 
-async def answers(url: str) -> bool:
-    """Whether an HTTP server gives a good answer there."""
-    try:
-        async with aiohttp.ClientSession() as session, session.get(url) as response:
-            return response.ok
-    except aiohttp.ClientError:
-        return False
+def core_tools(program: str, settings: Mapping[str, str]) -> Service:
+    """Azure Functions Core Tools in place of our host; it says where it runs and then lists the functions."""
+    return Service(
+        name="host",
+        usual_ports=(7071,),
+        command=lambda ports: [program, "start", "--port", str(ports[0])],
+        ready_line="Functions:",
+        settings={**settings, "FUNCTIONS_WORKER_RUNTIME": "python"},
+        watches_input=False,
+    )

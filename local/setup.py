@@ -58,7 +58,7 @@ def set_up_python(venv: Path, wanted: str) -> None:
     if read(venv / STAMP) == stamp:
         return
     say(f"installing Python packages into {venv.name} (once, a minute or two)")
-    pip = [str(interpreter), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    pip = [str(interpreter), "-m", "pip", "install", "-qq", "--disable-pip-version-check"]
     step([*pip, "--requirement", str(ROOT / "requirements-dev.txt")], "the Python packages")
     if version < DEPLOYED_PYTHON:
         # Its authors declare 3.13; the wheel is pure Python and works on 3.11 and 3.12, which is enough locally.

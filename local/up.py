@@ -11,9 +11,9 @@ import asyncio
 import contextlib
 import os
 import shutil
-import sys
 import time
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from local import azurite, ports, services
@@ -22,12 +22,10 @@ from local.errors import ChildEndedError, LocalRunError
 from local.folder import DataFolder
 from local.follow import follow
 from local.host import keys
-from local.host.http import PING_PATH
 from local.restarts import MOST, RestartBudget
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
-    from pathlib import Path
 
     from local.lifeline import Stop
     from local.services import Service
@@ -86,72 +84,58 @@ class LocalRun:
 
     async def _start_all(self) -> Child:
         location = None if self._options.in_memory else self._folder.azurite
-        storage_ports = await self._start_service(services.storage(location))
+        _, storage_ports = await self._start(services.storage(location))
         connection_string = azurite.connection_string(azurite.StoragePorts(*storage_ports))
         self._endpoints["storage"] = {"connectionString": connection_string}
         if self._options.auth:
             self._endpoints["keys"] = asdict(keys.read_or_create(self._folder.keys))
-        host = await self._start_host_on_free_port()
-        self._publish(host)
+        host, (http_port,) = await self._start(self._host(), self._options.http_port)
+        self._endpoints["http"] = f"http://127.0.0.1:{http_port}"
+        self._publish()
         return host
 
-    async def _start_service(self, service: Service) -> list[int]:
-        chosen = ports.choose(service.usual_ports)
-        for attempt in range(START_ATTEMPTS):
-            child = await self._start_child(service.name, service.command(chosen), {})
+    async def _start(self, service: Service, wanted_port: int | None = None) -> tuple[Child, list[int]]:
+        """Start a service on the wanted port, or on its usual ones, or on any that are free."""
+        if wanted_port is not None and not ports.is_free(wanted_port):
+            raise LocalRunError(f"Port {wanted_port} is taken: choose another with --http-port, or leave it out.")
+        chosen = ports.choose(service.usual_ports) if wanted_port is None else [wanted_port]
+        for attempts_left in reversed(range(START_ATTEMPTS)):
             try:
-                await child.wait_until(lambda port=chosen[-1]: services.accepts_connections(port))  # type: ignore[misc]
+                child = await self._start_child(service, chosen)
             except ChildEndedError as error:
-                if attempt + 1 == START_ATTEMPTS or not _port_was_taken(error):
+                # Between our look at a port and the program's own, somebody else may have taken it.
+                if not attempts_left or wanted_port is not None or not _port_was_taken(error):
                     raise
-                self._children.remove(child)
                 chosen = ports.any_free(len(chosen))
-                continue
-            _say_ports(service.name, service.usual_ports, chosen)
-            break
-        return chosen
+            else:
+                break
+        _say_ports(service, chosen)
+        return child, chosen
 
-    async def _start_host_on_free_port(self) -> Child:
-        wanted = self._options.http_port
-        if wanted is not None and not ports.is_free(wanted):
-            raise LocalRunError(f"Port {wanted} is taken: choose another with --http-port, or leave it out.")
-        (port,) = [wanted] if wanted is not None else ports.choose([services.HOST_PORT])
-        _say_ports("host", (wanted or services.HOST_PORT,), [port])
-        self._endpoints["http"] = f"http://127.0.0.1:{port}"
-        return await self._start_host()
-
-    async def _start_host(self) -> Child:
-        host = await self._start_child(
-            "host", self._host_command(), self._app_settings(), watches_input=not self._options.use_core_tools
-        )
-        await host.wait_until(lambda: services.answers(self._endpoints["http"] + PING_PATH))
-        return host
-
-    async def _start_child(
-        self, name: str, command: Sequence[str], environment: dict[str, str], *, watches_input: bool = True
-    ) -> Child:
-        log_file = self._folder.logs / f"{name}.log"
-        child = await Child.start(name, command, environment, log_file, self._lock, watches_input=watches_input)
+    async def _start_child(self, service: Service, chosen: Sequence[int]) -> Child:
+        child = await Child.start(service, chosen, self._folder.logs / f"{service.name}.log", self._lock)
         self._children.append(child)
+        try:
+            await child.wait_until_ready()
+        except ChildEndedError:
+            self._children.remove(child)
+            raise
         return child
 
-    def _host_command(self) -> list[str]:
-        port = self._endpoints["http"].rpartition(":")[2]
-        if self._options.use_core_tools:
-            core_tools = shutil.which("func")
-            if core_tools is None:
-                raise LocalRunError(
-                    "func is not on PATH: install Azure Functions Core Tools, or leave out --host func."
-                )
-            return [core_tools, "start", "--port", port]
-        command = [sys.executable, "-m", "local", "host", "--app", str(self._options.app_folder), "--port", port]
-        checked = ["--keys", str(self._folder.keys)] if self._options.auth else []
-        return [*command, *checked, "--watch-stdin"]
+    def _host(self) -> Service:
+        settings = self._app_settings()
+        if not self._options.use_core_tools:
+            keys_file = self._folder.keys if self._options.auth else None
+            return services.function_host(self._options.app_folder, settings, keys_file)
+        core_tools = shutil.which("func")
+        if core_tools is None:
+            raise LocalRunError("func is not on PATH: install Azure Functions Core Tools, or leave out --host func.")
+        return services.core_tools(core_tools, settings)
 
     def _app_settings(self) -> dict[str, str]:
         """What Bicep sets in Azure."""
         storage = self._endpoints["storage"]["connectionString"]
-        settings = {"AzureWebJobsStorage": storage, "INDEX_STORAGE": storage, "FUNCTIONS_WORKER_RUNTIME": "python"}
+        settings = {"AzureWebJobsStorage": storage, "INDEX_STORAGE": storage}
         if self._options.definitions:
             settings["INDEX_DEFINITIONS"] = str(self._options.definitions.resolve())
         return settings
@@ -168,25 +152,31 @@ class LocalRun:
                 host = await self._restart(host)
 
     async def _restart(self, host: Child) -> Child:
-        count = self._restarts.take(time.monotonic())
-        if count is None:
-            raise host.ended_error()
-        _say(f"host {host.how_it_ended()}; restarting it ({count} of at most {MOST} in a minute)")
+        """Start the host again on its port, also when the new one dies at once, until the budget is used up."""
         self._children.remove(host)
-        restarted = await self._start_host()
-        self._publish(restarted)
-        _say(f"host is back, pid {restarted.pid}")
-        return restarted
+        port = int(self._endpoints["http"].rpartition(":")[2])
+        reason = host.ended_error()
+        while (count := self._restarts.take(time.monotonic())) is not None:
+            _say(f"{str(reason).partition('. ')[0]}; restarting it ({count} of at most {MOST} in a minute)")
+            try:
+                restarted = await self._start_child(self._host(), [port])
+            except ChildEndedError as error:
+                reason = error
+            else:
+                self._publish()
+                _say(f"host is back, pid {restarted.pid}")
+                return restarted
+        raise reason
 
-    def _publish(self, host: Child) -> None:
+    def _publish(self) -> None:
         self._endpoints["pids"] = {child.name: child.pid for child in self._children}
         self._folder.write_endpoints(self._endpoints)
 
     def _say_where_things_are(self) -> None:
         _say("ready")
         print(f"    HTTP       {self._endpoints['http']}/api/health/ready")
-        print(f"    Endpoints  {self._folder.endpoints}")
-        print(f"    Logs       {self._folder.logs}")
+        print(f"    Endpoints  {_from_here(self._folder.endpoints)}")
+        print(f"    Logs       {_from_here(self._folder.logs)}")
         print("    Ctrl-C stops it.", flush=True)
 
 
@@ -199,16 +189,19 @@ async def _following(log_file: Path) -> AsyncIterator[None]:
         following.cancel()
 
 
+def _from_here(path: Path) -> Path:
+    """The path as a user in this folder would write it."""
+    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
+
+
 def _port_was_taken(error: ChildEndedError) -> bool:
-    return "EADDRINUSE" in str(error)
+    return "EADDRINUSE" in str(error) or "is taken" in str(error)
 
 
-def _say_ports(name: str, usual: Sequence[int], chosen: Sequence[int]) -> None:
+def _say_ports(service: Service, chosen: Sequence[int]) -> None:
     where = ", ".join(str(port) for port in chosen)
-    if list(usual) == list(chosen):
-        _say(f"{name} listens on {where}")
-    else:
-        _say(f"{name} listens on {where} (its usual ports are taken)")
+    usual = list(service.usual_ports) == list(chosen)
+    _say(f"{service.name} listens on {where}" + ("" if usual else " (not its usual ports)"))
 
 
 def _say(text: str) -> None:

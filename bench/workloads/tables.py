@@ -13,9 +13,9 @@ from aiohttp import ClientSession
 from azure.data.tables.aio import TableServiceClient
 from yarl import URL
 
-from bench.azurite import running_azurite
 from bench.case import Case
 from bench.measurement import Bar
+from bench.processes import azurite_serving
 from shared.tables import batch
 from shared.tables.account import Account
 from shared.tables.client import TableClient
@@ -135,7 +135,7 @@ class Rivals:
 
 async def measure(meter: Meter) -> list[Measurement]:
     """Writes in full transactions, and point reads."""
-    async with running_azurite() as connection_string:
+    async with azurite_serving() as connection_string:
         account = Account.from_connection_string(connection_string)
         timing = Timing(time.time, time.monotonic, asyncio.sleep, random.random)
         async with (

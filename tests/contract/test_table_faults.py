@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from local.azurite import ACCOUNT, ACCOUNT_KEY
+from local.ports import any_free
 from shared.errors import (
     OperationFailedError,
     RequestRefusedError,
@@ -20,7 +21,6 @@ from shared.tables.client import TableClient
 from shared.tables.port import Insert, RowRange
 from shared.tables.retry import RetryPolicy, Timing
 from shared.tables.transport import Wire
-from tests.conftest import free_ports
 from tests.contract.misbehaving import (
     DROPPED,
     ETAG,
@@ -160,7 +160,7 @@ async def test_one_unclear_attempt_leaves_doubt_to_the_end(clock: SteppedTime) -
 
 async def test_a_service_that_cannot_be_reached_got_nothing(clock: SteppedTime) -> None:
     """A refused connection is tried again, and leaves no doubt."""
-    script = Script([], port=free_ports(1)[0])
+    script = Script([], port=any_free(1)[0])
     async with client_of(script, clock) as client:
         with pytest.raises(StorageUnavailableError, match="cannot be reached") as caught:
             await client.transact("things", INSERT)
