@@ -1,7 +1,7 @@
 """Tries a call again while its error is transient, within a number of attempts and a time budget.
 
-Waits grow exponentially with full jitter, so that workers that failed together do not come back together, and
-are never shorter than the service's Retry-After. Clock, sleep and chance are parameters.
+Waits grow exponentially with full jitter, on top of the service's Retry-After, so that workers that failed
+together do not come back together. Clock, sleep and chance are parameters.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ async def with_retries(attempt: Callable[[float], Awaitable[T]], policy: RetryPo
 
 def _wait_seconds(error: StorageUnavailableError, attempts: int, policy: RetryPolicy, timing: Timing) -> float:
     longest = min(policy.longest_wait_seconds, policy.first_wait_seconds * 2.0 ** (attempts - 1))
-    return max(longest * timing.chance(), error.retry_after_seconds or 0)
+    return (error.retry_after_seconds or 0) + longest * timing.chance()
 
 
 def _give_up(error: StorageUnavailableError, attempts: int, *, unknown: bool) -> NoReturn:
