@@ -2,6 +2,9 @@
 
     IndexTablesError
     ├── SettingError           a setting is missing or cannot be read
+    ├── DefinitionsError       indexes.yaml has faults; carries all of them
+    ├── UnreadableChangeError  a change that cannot be read: a dead letter for its whole source
+    ├── UnprojectableError     a fact that cannot be projected: a dead letter for one index
     └── LocalRunError          the embedded Azure cannot start or go on
 
 A message says what is wrong, with which thing, and what to do about it. An error that is worth another try
@@ -25,3 +28,19 @@ class SettingError(IndexTablesError):
 
 class LocalRunError(IndexTablesError):
     """The embedded Azure cannot start or go on. Do what the message says, then start it again."""
+
+
+class DefinitionsError(IndexTablesError):
+    """The definitions file has faults. Mend every one that the message lists, then load it again."""
+
+    def __init__(self, faults: tuple[str, ...]) -> None:
+        super().__init__("\n".join(faults))
+        self.faults = faults
+
+
+class UnreadableChangeError(IndexTablesError):
+    """A change cannot be read. Correct its sender or the source's definition, then replay the dead letter."""
+
+
+class UnprojectableError(IndexTablesError):
+    """A fact does not fit an index. Correct the fact or the definition, then replay the dead letter."""
