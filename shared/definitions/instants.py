@@ -16,11 +16,16 @@ _ISO: Final = re.compile(
     r"([Zz]|[+-]\d\d(?::?\d\d)?)?)?",
     re.ASCII,
 )
+_NORMAL: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d*[1-9])?Z", re.ASCII)
 _BEGINNING: Final = datetime(1, 1, 1, tzinfo=UTC)
 
 
 def normalise(text: str) -> str | None:
     """The instant in normal form, naive meaning UTC; None when it is no ISO 8601 time of years 1 to 9999."""
+    if _NORMAL.fullmatch(text):
+        # Most instants are in normal form already; it remains to be seen whether there is such a day and
+        # hour.
+        return text if _exists(text[:19]) else None
     match = _ISO.fullmatch(text)
     if match is None:
         return None
@@ -35,6 +40,14 @@ def normalise(text: str) -> str | None:
         return None
     digits = fraction.rstrip("0") if fraction else ""
     return f"{moment.isoformat()[:19]}{'.' + digits if digits else ''}Z"
+
+
+def _exists(moment: str) -> bool:
+    try:
+        datetime.fromisoformat(moment)
+    except ValueError:
+        return False
+    return True
 
 
 def _offset(zone: str) -> timedelta:

@@ -25,7 +25,7 @@ _DIGITS_COMPLEMENT: Final = str.maketrans("0123456789", "9876543210")
 class PartCodec:
     """The codec of one key part, chosen once by its type, order and folding."""
 
-    __slots__ = ("_encode", "ceiling", "floor", "is_descending", "null", "part")
+    __slots__ = ("ceiling", "encode", "floor", "is_descending", "null", "part")
 
     def __init__(self, part: KeyPart) -> None:
         self.part = part
@@ -34,16 +34,17 @@ class PartCodec:
         # All values of the part, and no nulls, lie from the floor up to but without the ceiling.
         self.floor = "" if self.is_descending else END
         self.ceiling = _NULL_LAST if self.is_descending else CEILING
-        self._encode = _encoder(part)
-
-    def encode(self, value: PartValue | None) -> str:
-        """The key text of a value of the part's type, or of null."""
-        return self.null if value is None else self._encode(value) + END
+        self.encode = _with_null(_encoder(part), self.null)
 
     def prefix_range(self, prefix: str) -> tuple[str, str]:
         """From where to (exclusively) where the strings with this prefix lie."""
         text = folded(prefix) if self.part.fold else prefix
         return descending_prefix(text) if self.is_descending else spelled_prefix(text)
+
+
+def _with_null(encode: Callable[[PartValue], str], null: str) -> Callable[[PartValue | None], str]:
+    """The key text of a value of the part's type, or of null. A closure, not a method: half the cost."""
+    return lambda value: null if value is None else encode(value) + END
 
 
 def _encoder(part: KeyPart) -> Callable[[PartValue], str]:
