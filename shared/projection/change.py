@@ -108,7 +108,7 @@ class FactReader:
         identity = self._checked_id(fact_id)
         key = tuple(map(self._checked_key_value, partition_key))
         is_delete = document is None or self.is_deleted(document)
-        digest = NO_DOCUMENT if document is None else _digest(document)
+        digest = NO_DOCUMENT if document is None else self._digest(document)
         fact_key = encode_fact_key(key, identity)
         return Change(
             source=self.source.name,
@@ -128,6 +128,13 @@ class FactReader:
         except EvaluationError as error:
             raise self.unreadable(f"`{key}` cannot be evaluated: {error}") from error
 
+    def _digest(self, document: dict[str, Any]) -> str:
+        try:
+            raw = canonical_bytes(own_properties(document))
+        except (RecursionError, ValueError, TypeError) as error:
+            raise self.unreadable(f"the document is no JSON that can be written ({error})") from error
+        return sha256(raw).hexdigest()[: len(NO_DOCUMENT)]
+
     def _checked_id(self, value: object) -> str:
         if type(value) is int:
             return str(value)
@@ -141,10 +148,6 @@ class FactReader:
         raise self.unreadable(
             f"{shown(value)} is no partition key value: send text, a number, a boolean or null"
         )
-
-
-def _digest(document: dict[str, Any]) -> str:
-    return sha256(canonical_bytes(own_properties(document))).hexdigest()[: len(NO_DOCUMENT)]
 
 
 def _compile_key_path(path: str) -> Callable[[Any], Any]:
