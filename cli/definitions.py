@@ -7,24 +7,31 @@ from typing import TYPE_CHECKING, Any, Final
 
 from cli.errors import UsageError
 from cli.output import wrapped, write_rows
+from shared import settings
 from shared.definition_files import read_definitions
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Sequence
 
     from cli.output import Row
     from shared.definitions.findings import Finding
     from shared.definitions.load import Loaded
 
-DEFAULT_FILE: Final = "indexes.yaml"
 _COLUMNS: Final = ("kind", "file", "line", "key", "what", "mend")
+
+
+def add_file_argument(parser: argparse.ArgumentParser) -> None:
+    """FILE, by default the definitions that the app itself would read."""
+    default = settings.value(settings.INDEX_DEFINITIONS)
+    parser.add_argument("file", metavar="FILE", nargs="?", default=default, help="default: %(default)s")
 
 
 def read(file: str) -> Loaded:
     """The definitions of a file that must exist."""
     path = Path(file)
     if not path.is_file():
-        raise UsageError(f"there is no file {file}: name a definitions file, such as {DEFAULT_FILE}")
+        raise UsageError(f"there is no file {file}: name a definitions file, such as indexes.yaml")
     return read_definitions(path)
 
 

@@ -1,14 +1,15 @@
 """Every error that the product raises on purpose.
 
     IndexTablesError
-    ├── SettingError           a setting is missing or cannot be read
-    ├── DefinitionsError       indexes.yaml has faults; carries all of them
-    ├── UnreadableChangeError  a change that cannot be read: a dead letter for its whole source
-    ├── UnprojectableError     a fact that cannot be projected: a dead letter for one index
-    └── LocalRunError          the embedded Azure cannot start or go on
+    ├── SettingError               a setting is missing or cannot be read
+    ├── DefinitionsError           indexes.yaml has faults; carries all of them
+    ├── UnreadableChangeError      a change that cannot be read: a dead letter for its whole source
+    ├── UnprojectableError         a fact that cannot be projected: a dead letter for one index
+    └── TransientError             the same call may succeed later
+        └── StorageUnreachableError    storage does not answer, or not to us
 
-A message says what is wrong, with which thing, and what to do about it. An error that is worth another try
-is a `TransientError` as well: retrying is decided by type, never by text.
+`local/errors.py` and `bench/errors.py` grow their own branches. A message says what is wrong, with which thing, and
+what to do about it. Retrying is decided by type, never by text.
 """
 
 from __future__ import annotations
@@ -18,16 +19,8 @@ class IndexTablesError(Exception):
     """The root of the tree; its text is a whole sentence for the operator."""
 
 
-class TransientError(IndexTablesError):
-    """Marks errors after which the same call may succeed. Wait, then try again."""
-
-
 class SettingError(IndexTablesError):
     """A setting is missing or cannot be read. Correct the app setting that the message names."""
-
-
-class LocalRunError(IndexTablesError):
-    """The embedded Azure cannot start or go on. Do what the message says, then start it again."""
 
 
 class DefinitionsError(IndexTablesError):
@@ -44,3 +37,11 @@ class UnreadableChangeError(IndexTablesError):
 
 class UnprojectableError(IndexTablesError):
     """A fact does not fit an index. Correct the fact or the definition, then replay the dead letter."""
+
+
+class TransientError(IndexTablesError):
+    """The same call may succeed later. Wait, then try again."""
+
+
+class StorageUnreachableError(TransientError):
+    """Storage does not answer, or not to us. Check the account, the network and the identity's roles."""

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Final
 
 from cli.arguments import add_command
-from cli.definitions import DEFAULT_FILE, read, write_findings
+from cli.definitions import add_file_argument, read, write_findings
 from cli.output import write_rows
 from shared.definitions.compare import compare
 
@@ -38,10 +38,8 @@ Compare a definitions file with the one that is deployed: which indexes are new,
 because of which keys. Exit 1 when a change is not allowed.""",
         examples=_EXAMPLES,
     )
-    parser.add_argument("file", metavar="FILE", nargs="?", default=DEFAULT_FILE, help="default: %(default)s")
-    parser.add_argument(
-        "--against", metavar="FILE", required=True, help="the definitions that are deployed now"
-    )
+    add_file_argument(parser)
+    parser.add_argument("--against", metavar="FILE", required=True, help="the definitions that are deployed now")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -61,9 +59,7 @@ def _summary(steps: Sequence[Step]) -> str:
     refused = [step for step in steps if step.effect == "not allowed"]
     if refused:
         names = ", ".join(f"{step.name} ({', '.join(step.because)})" for step in refused)
-        return (
-            f"not allowed: {names}. A source that tells or orders its facts in another way needs a new name"
-        )
+        return f"not allowed: {names}. A source that tells or orders its facts in another way needs a new name"
     effects = Counter(step.effect for step in steps)
     changed = [f"{number} {effect}" for effect, number in effects.items() if effect != "no change"]
     return ", ".join(changed) if changed else "nothing changes"

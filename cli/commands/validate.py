@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from cli.arguments import add_command
-from cli.definitions import DEFAULT_FILE, read, write_findings
+from cli.definitions import add_file_argument, read, write_findings
 from shared.definition_files import write_compiled
 
 if TYPE_CHECKING:
@@ -34,14 +34,10 @@ def add(commands: Commands) -> None:
         description="Check a definitions file: print every fault and all advice. Exit 1 for a fault.",
         examples=_EXAMPLES,
     )
-    parser.add_argument("file", metavar="FILE", nargs="?", default=DEFAULT_FILE, help="default: %(default)s")
+    add_file_argument(parser)
     other = parser.add_mutually_exclusive_group()
-    other.add_argument(
-        "--compile", action="store_true", help="also write the form that loads fast, FILE.compiled.json"
-    )
-    other.add_argument(
-        "--schema", action="store_true", help="print the JSON Schema of definitions files instead"
-    )
+    other.add_argument("--compile", action="store_true", help="also write the form that loads fast, FILE.compiled.json")
+    other.add_argument("--schema", action="store_true", help="print the JSON Schema of definitions files instead")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -11,9 +11,7 @@ if TYPE_CHECKING:
 
 # From this many whole copies on, each change of a fact is mostly copying.
 _WHOLE_COPIES = 3
-_FEW_VALUES: Final = re.compile(
-    r"(?:is|has)[A-Z_].*|active|deleted|enabled|flag|gender|kind|sex|state|status|type"
-)
+_FEW_VALUES: Final = re.compile(r"(?:is|has)[A-Z_].*|active|deleted|enabled|flag|gender|kind|sex|state|status|type")
 _GROWING: Final = re.compile(r".*(?:[a-z_]At|[dD]ate|[tT]ime|[tT]imestamp|_ts)|date|time|timestamp")
 
 
@@ -26,9 +24,7 @@ def advise(definitions: Definitions, findings: Findings) -> None:
     _advise_on_twins(definitions, findings)
     for source in definitions.sources.values():
         if not definitions.indexes_of(source.name):
-            findings.advise(
-                ("sources", source.name), "no index uses this source", "Take it out, or add an index."
-            )
+            findings.advise(("sources", source.name), "no index uses this source", "Take it out, or add an index.")
 
 
 def _advise_on_partition(index: Index, findings: Findings) -> None:
@@ -55,9 +51,7 @@ def _advise_on_key(index: Index, findings: Findings) -> None:
     name = re.compile(rf"\b{index.each.name}\b")
     if not any(name.search(part.path) for part in index.parts):
         what = f'no key part uses the element "{index.each.name}", so each fact has only one entry'
-        findings.advise(
-            ("indexes", index.name, "each"), what, "Use it in `partition` or `sort`, or take `each` out."
-        )
+        findings.advise(("indexes", index.name, "each"), what, "Use it in `partition` or `sort`, or take `each` out.")
 
 
 def _advise_on_copies(definitions: Definitions, findings: Findings) -> None:
@@ -65,9 +59,7 @@ def _advise_on_copies(definitions: Definitions, findings: Findings) -> None:
         copies = [index for index in definitions.indexes_of(source.name) if index.project == "all"]
         # Events are the mark of a volatile source; a container may be as static as a catalogue.
         if len(copies) >= _WHOLE_COPIES + (source.event_hub is None):
-            what = (
-                f'{len(copies)} indexes carry whole facts of "{source.name}": each change rewrites every copy'
-            )
+            what = f'{len(copies)} indexes carry whole facts of "{source.name}": each change rewrites every copy'
             mend = "Project the fields that lookups need; `expand=fact` fetches the rest."
             findings.advise(("indexes", copies[-1].name, "project"), what, mend)
 

@@ -171,12 +171,8 @@ class _IndexBuilder:
         # A map with values left out would only give rise to faults that nobody made.
         return placement if len(self._findings.faults) == faults_before else None
 
-    def _values(
-        self, shape: dict[str, str], partition: tuple[KeyPart, ...]
-    ) -> tuple[tuple[PartValue, str], ...]:
-        typed = [
-            (self._typed(value, partition, ("placement", "map", value)), shape[value]) for value in shape
-        ]
+    def _values(self, shape: dict[str, str], partition: tuple[KeyPart, ...]) -> tuple[tuple[PartValue, str], ...]:
+        typed = [(self._typed(value, partition, ("placement", "map", value)), shape[value]) for value in shape]
         return tuple((value, account) for value, account in typed if value is not None)
 
     def _slices(self, shape: list[SliceShape], partition: tuple[KeyPart, ...]) -> tuple[RangeSlice, ...]:

@@ -66,14 +66,10 @@ def _check_source(source: Source, findings: Findings) -> None:
 
 def _check_cosmos(at: KeyPath, source: Source, findings: Findings) -> None:
     if not source.partition_key:
-        mend = (
-            "Add `partitionKey`, the container's own: an id alone is unique only inside a logical partition."
-        )
+        mend = "Add `partitionKey`, the container's own: an id alone is unique only inside a logical partition."
         findings.fault(at, "a source with `cosmos` has no `partitionKey`", mend)
     if len(source.partition_key) > _COSMOS_KEY_LEVELS_MAX:
-        findings.fault(
-            (*at, "partitionKey"), "Cosmos DB has at most three levels", "Name the container's own paths."
-        )
+        findings.fault((*at, "partitionKey"), "Cosmos DB has at most three levels", "Name the container's own paths.")
     if any(segments(path) is None and problem_with(path) is None for path in source.partition_key):
         mend = "Use the container's partition key path, with dots: `customer.id`."
         findings.fault((*at, "partitionKey"), "the partition key of a container is no expression", mend)
@@ -105,9 +101,7 @@ def _check_hubs(definitions: Definitions, findings: Findings) -> None:
             findings.fault(("sources", source.name, "eventHub"), what, "Give each source a hub of its own.")
 
 
-def _check_index(
-    index: Index, source: Source | None, declared_sources: Collection[str], findings: Findings
-) -> None:
+def _check_index(index: Index, source: Source | None, declared_sources: Collection[str], findings: Findings) -> None:
     at: KeyPath = ("indexes", index.name)
     _check_name(at, index.name, findings)
     if index.source not in declared_sources:
@@ -130,30 +124,20 @@ def _check_index(
 def _check_part(at: KeyPath, part: KeyPart, findings: Findings) -> None:
     _check_expression((*at, "path"), part.path, findings)
     if part.fold and part.type != "string":
-        findings.fault(
-            (*at, "fold"), f"type {part.type} has no case", "Take `fold` out, or make the part a string."
-        )
+        findings.fault((*at, "fold"), f"type {part.type} has no case", "Take `fold` out, or make the part a string.")
     if problem_with(part.path) is not None:
         return
     example = f"`{{path: {part.path}, name: ...}}`"
     if not _PART_NAME.fullmatch(part.name):
-        what = (
-            f'"{part.name}" is no name for a part'
-            if part.name
-            else "the path does not say what to call the part"
-        )
+        what = f'"{part.name}" is no name for a part' if part.name else "the path does not say what to call the part"
         findings.fault(at, what, f"Give it a name of letters, digits and _, a letter first: {example}.")
     elif part.name in RESERVED_NAMES:
-        findings.fault(
-            at, f'"{part.name}" is a parameter of every lookup', f"Give it a name of its own: {example}."
-        )
+        findings.fault(at, f'"{part.name}" is a parameter of every lookup', f"Give it a name of its own: {example}.")
 
 
 def _check_part_names(index: Index, findings: Findings) -> None:
     seen: set[str] = set()
-    halves = [("partition", n) for n, _ in enumerate(index.partition)] + [
-        ("sort", n) for n, _ in enumerate(index.sort)
-    ]
+    halves = [("partition", n) for n, _ in enumerate(index.partition)] + [("sort", n) for n, _ in enumerate(index.sort)]
     for part, place in zip(index.parts, halves, strict=True):
         if part.name and part.name in seen:
             mend = f"Give one of them another name: `{{path: {part.path}, name: ...}}`."

@@ -60,9 +60,7 @@ class _PlacementCheck:
     def _check_list(self) -> None:
         placement = self._placement
         if placement.accounts or placement.slices or not placement.values:
-            self._fault(
-                "map", "`by: list` takes a map of values", "Write `map: {Redmond: INDEX_1}` and a `default`."
-            )
+            self._fault("map", "`by: list` takes a map of values", "Write `map: {Redmond: INDEX_1}` and a `default`.")
         if placement.default is None:
             mend = "Name the account of every value that the map does not name."
             self._fault("default", "`by: list` has no `default`", mend)
@@ -74,13 +72,9 @@ class _PlacementCheck:
             self._fault("map", "`by: range` takes a list of slices", mend)
             return
         if placement.slices[0].start is not None:
-            self._fault(
-                "map", "nothing says where the lowest values go", "Leave `from` out of the first slice."
-            )
+            self._fault("map", "nothing says where the lowest values go", "Leave `from` out of the first slice.")
         if placement.slices[-1].end is not None:
-            self._fault(
-                "map", "nothing says where the highest values go", "Leave `to` out of the last slice."
-            )
+            self._fault("map", "nothing says where the highest values go", "Leave `to` out of the last slice.")
         for number, (left, right) in enumerate(zip(placement.slices, placement.slices[1:], strict=False)):
             self._check_seam(number + 1, left, right)
 
@@ -88,9 +82,7 @@ class _PlacementCheck:
         """Each slice begins where the one before it ends, and slices go upwards."""
         at = (*self._at, "map", number)
         if left.end is None or right.start is None:
-            self._findings.fault(
-                at, "two slices overlap: one has no end", "Give the seam as `to` and as `from`."
-            )
+            self._findings.fault(at, "two slices overlap: one has no end", "Give the seam as `to` and as `from`.")
             return
         end, start = self._rank(left.end), self._rank(right.start)
         if end != start:

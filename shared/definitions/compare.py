@@ -36,9 +36,7 @@ def compare(before: Definitions, after: Definitions) -> tuple[Step, ...]:
 
 
 def _source_step(before: Source, after: Source) -> Step | None:
-    changed = tuple(
-        key for field, key in _IDENTITY.items() if getattr(before, field) != getattr(after, field)
-    )
+    changed = tuple(key for field, key in _IDENTITY.items() if getattr(before, field) != getattr(after, field))
     return Step(after.name, "not allowed", changed) if changed else None
 
 

@@ -40,9 +40,7 @@ def _report_syntax(error: yaml.YAMLError, findings: Findings) -> None:
     mark = getattr(error, "problem_mark", None)
     problem = getattr(error, "problem", None) or "the text is not YAML"
     findings.lines[()] = mark.line + 1 if mark else 1
-    findings.fault(
-        (), f"YAML cannot be read: {problem}", "Check indentation, colons, quotes and brackets there."
-    )
+    findings.fault((), f"YAML cannot be read: {problem}", "Check indentation, colons, quotes and brackets there.")
 
 
 class _Reader:
@@ -59,9 +57,7 @@ class _Reader:
             self._findings.fault(path, "the alias refers to what it lies in", "Write the value out.")
             return None
         if isinstance(node, yaml.MappingNode):
-            return {
-                key: self.value(item, (*path, key), (*above, node)) for key, item in self._items(node, path)
-            }
+            return {key: self.value(item, (*path, key), (*above, node)) for key, item in self._items(node, path)}
         if isinstance(node, yaml.SequenceNode):
             return [self.value(item, (*path, n), (*above, node)) for n, item in enumerate(node.value)]
         return _scalar(cast(yaml.ScalarNode, node))
@@ -71,15 +67,11 @@ class _Reader:
         for key_node, item in node.value:
             line = key_node.start_mark.line + 1
             if not isinstance(key_node, yaml.ScalarNode):
-                self._findings.fault(
-                    path, f"line {line} has a list or mapping as a key", "Use a plain word as key."
-                )
+                self._findings.fault(path, f"line {line} has a list or mapping as a key", "Use a plain word as key.")
                 continue
             key = key_node.value
             if key in seen:
-                self._findings.fault(
-                    (*path, key), f"the key stands again in line {line}", "Keep one of the two."
-                )
+                self._findings.fault((*path, key), f"the key stands again in line {line}", "Keep one of the two.")
                 continue
             seen.add(key)
             self._lines[*path, key] = line

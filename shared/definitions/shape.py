@@ -60,12 +60,8 @@ class SourceShape(Shape):
     cosmos: CosmosShape | None = Field(None, description="The Cosmos DB container that the facts live in.")
     event_hub: Text | None = Field(None, description="The event hub that changes arrive through.")
     id: Text = Field("id", description="The path of the fact's id.")
-    partition_key: TextOrTexts | None = Field(
-        None, description="The path or paths of the fact's own partition key."
-    )
-    version: Text | None = Field(
-        None, description="The path of a number or ISO 8601 time that grows with each change."
-    )
+    partition_key: TextOrTexts | None = Field(None, description="The path or paths of the fact's own partition key.")
+    version: Text | None = Field(None, description="The path of a number or ISO 8601 time that grows with each change.")
     deletes: DeletesShape | None = Field(None, description="How deletes are seen.")
 
 
@@ -78,9 +74,7 @@ class PartShape(Shape):
         "string", description="The type of the value; other JSON types are coerced when nothing is lost."
     )
     order: Literal["asc", "desc"] = Field("asc", description="The order in which lookups return it.")
-    fold: Literal["case"] | None = Field(
-        None, description="Makes lookups, ranges and prefixes case-insensitive."
-    )
+    fold: Literal["case"] | None = Field(None, description="Makes lookups, ranges and prefixes case-insensitive.")
     nulls: Literal["index"] | None = Field(None, description="Keeps facts whose value is null or missing.")
 
 
@@ -88,9 +82,7 @@ PartOrText: TypeAlias = Annotated[
     Annotated[Text, Tag("~one")] | Annotated[PartShape, Tag("~mapping")], Discriminator(_one_list_or_mapping)
 ]
 Parts: TypeAlias = Annotated[
-    Annotated[Text, Tag("~one")]
-    | Annotated[PartShape, Tag("~mapping")]
-    | Annotated[list[PartOrText], Tag("~list")],
+    Annotated[Text, Tag("~one")] | Annotated[PartShape, Tag("~mapping")] | Annotated[list[PartOrText], Tag("~list")],
     Discriminator(_one_list_or_mapping),
 ]
 Project: TypeAlias = Annotated[
@@ -112,9 +104,7 @@ Scalar: TypeAlias = str | int | float | bool
 class SliceShape(Shape):
     """One slice of a range map."""
 
-    from_: Scalar | None = Field(
-        None, alias="from", description="The lowest value in it; left out: no lower end."
-    )
+    from_: Scalar | None = Field(None, alias="from", description="The lowest value in it; left out: no lower end.")
     to: Scalar | None = Field(None, description="The first value after it; left out: no upper end.")
     account: Text = Field(description="The connection of the storage account.")
 
@@ -148,9 +138,7 @@ class IndexShape(Shape):
         None, description="Partition values with their own number of shards."
     )
     expire: ExpireShape | None = Field(None, description="When entries go by themselves.")
-    placement: PlacementShape | None = Field(
-        None, description="Which storage account each partition lives in."
-    )
+    placement: PlacementShape | None = Field(None, description="Which storage account each partition lives in.")
 
 
 class FileShape(Shape):

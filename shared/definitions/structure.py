@@ -39,9 +39,7 @@ def fit(root: object, findings: Findings) -> FileShape | None:
         errors = error.errors(include_url=False)
     for details in errors:
         _report(details, findings)
-    return (
-        _fitting_rest(root, {_place(details)[:3] for details in errors}) if isinstance(root, dict) else None
-    )
+    return _fitting_rest(root, {_place(details)[:3] for details in errors}) if isinstance(root, dict) else None
 
 
 def _fitting_rest(root: dict[str, Any], broken: set[KeyPath]) -> FileShape:
@@ -140,9 +138,7 @@ def _model_at(path: KeyPath) -> _Model | None:
         annotation = field.annotation
         # The steps after the field are names in a mapping or numbers in a list, until the next model's field.
         current = _model_in(annotation)
-        is_named = any(
-            getattr(kind, "__origin__", None) is dict for kind in (annotation, *get_args(annotation))
-        )
+        is_named = any(getattr(kind, "__origin__", None) is dict for kind in (annotation, *get_args(annotation)))
         steps = steps[2:] if is_named else steps[1:]
         while steps and isinstance(steps[0], int):
             steps = steps[1:]

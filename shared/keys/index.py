@@ -40,9 +40,7 @@ class IndexKeys:
 
     def whole_partition(self, values: Sequence[PartValue | None]) -> str:
         """The encoded partition parts, however long: what to compare when a key may have been cut."""
-        return "".join(
-            [codec.encode(value) for codec, value in zip(self.partition_codecs, values, strict=True)]
-        )
+        return "".join([codec.encode(value) for codec, value in zip(self.partition_codecs, values, strict=True)])
 
     def whole_sort(self, values: Sequence[PartValue | None]) -> str:
         """The encoded sort parts, however long: what `Bounds.holds` takes."""

@@ -145,9 +145,7 @@ class FactReader:
     def _checked_key_value(self, value: object) -> Any:
         if is_fact_key_value(value):
             return value
-        raise self.unreadable(
-            f"{shown(value)} is no partition key value: send text, a number, a boolean or null"
-        )
+        raise self.unreadable(f"{shown(value)} is no partition key value: send text, a number, a boolean or null")
 
 
 def _compile_key_path(path: str) -> Callable[[Any], Any]:

@@ -60,9 +60,7 @@ class CosmosReader:
     def _clock(self, seconds: object, lsn: object) -> str:
         clock = ticks_clock(seconds, lsn)
         if clock is None:
-            raise self._reader.unreadable(
-                f"_ts {shown(seconds)} and _lsn {shown(lsn)} are no clock of a change feed"
-            )
+            raise self._reader.unreadable(f"_ts {shown(seconds)} and _lsn {shown(lsn)} are no clock of a change feed")
         return clock
 
     def _key_in(self, metadata: dict[str, Any]) -> list[object]:
@@ -71,9 +69,7 @@ class CosmosReader:
         if not isinstance(given, dict):
             values = given if isinstance(given, list) else [given]
             if len(values) != len(self._key_names):
-                raise self._reader.unreadable(
-                    f"{shown(given)} is no partition key of {len(self._key_names)} levels"
-                )
+                raise self._reader.unreadable(f"{shown(given)} is no partition key of {len(self._key_names)} levels")
             return values
         return [_value_at(given, names) for names in self._key_names]
 

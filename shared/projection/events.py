@@ -53,9 +53,7 @@ class EventReader:
         fact_id = self._fact_id(envelope, document)
         partition_key = self._partition_key(envelope, document)
         clock = self._clock(envelope, document, enqueued, sequence_number)
-        return self._reader.change(
-            fact_id, partition_key, clock, None if envelope.op == _DELETE else document
-        )
+        return self._reader.change(fact_id, partition_key, clock, None if envelope.op == _DELETE else document)
 
     def _parse(self, body: bytes | str) -> dict[str, Any]:
         try:
@@ -108,13 +106,9 @@ class EventReader:
             if document is None and levels:
                 raise self._reader.unreadable("a delete without document has no `partitionKey`")
             return inside
-        said = (
-            envelope.partition_key if isinstance(envelope.partition_key, list) else [envelope.partition_key]
-        )
+        said = envelope.partition_key if isinstance(envelope.partition_key, list) else [envelope.partition_key]
         if len(said) != levels:
-            raise self._reader.unreadable(
-                f"`partitionKey` has {len(said)} values, the source declares {levels} paths"
-            )
+            raise self._reader.unreadable(f"`partitionKey` has {len(said)} values, the source declares {levels} paths")
         for outer, inner in zip(said, inside, strict=True):
             if inner is not MISSING and not _is_same_key_value(outer, inner):
                 raise self._contradiction("partitionKey", outer, inner)

@@ -54,9 +54,7 @@ class FactKeys:
         codecs = keys.partition_codecs + keys.sort_codecs
         # Unpacked in the loops below, because a tuple's items cost less than attributes.
         self._reads = [self._compile(codec.part.path, compile_path) for codec in codecs]
-        self._makes = [
-            (codec.part, codec.part.name, COERCIONS[codec.part.type], codec.encode) for codec in codecs
-        ]
+        self._makes = [(codec.part, codec.part.name, COERCIONS[codec.part.type], codec.encode) for codec in codecs]
         self._partition_parts = len(index.partition)
         self.shards = keys.shards
 

@@ -71,9 +71,7 @@ class Projector:
         try:
             keys = self._keys.keys(document)
             if len(keys) > ENTRIES_MAX:
-                raise self._unprojectable(
-                    change, f"it has {len(keys)} entries, over the limit of {ENTRIES_MAX}"
-                )
+                raise self._unprojectable(change, f"it has {len(keys)} entries, over the limit of {ENTRIES_MAX}")
             if self._selects_element:
                 return tuple([self._entry(change, key, self._element_columns(document, key)) for key in keys])
             columns = document_columns(self._select(document)) if keys else {}
@@ -104,9 +102,7 @@ class Projector:
         columns = {**change.columns, REFERENCE: True}
         put_text(columns, KEY, dumps(key.values))
         if not self._can_refer:
-            raise self._unprojectable(
-                change, "what it projects is over 1 MiB, and the source has no container"
-            )
+            raise self._unprojectable(change, "what it projects is over 1 MiB, and the source has no container")
         if entity_bytes(columns) > ENTITY_BYTES_MAX:
             raise self._unprojectable(change, "the values of its key are over 1 MiB")
         return columns

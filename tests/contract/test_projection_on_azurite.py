@@ -50,9 +50,7 @@ def read(value: Any) -> Any:
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(documents)
-@example(
-    {"double": 5.0, "whole": 5, "large": 2**53 + 1, "minus": -0.0, "text": "5", "flag": True, "nothing": None}
-)
+@example({"double": 5.0, "whole": 5, "large": 2**53 + 1, "minus": -0.0, "text": "5", "flag": True, "nothing": None})
 @example({"line": "\u2028", "control": "\x01\x7f\x85", "edge": "\ufffe\uffff", "long": "\U0001f600" * 40_000})
 @example(
     {
@@ -75,10 +73,6 @@ def test_a_projected_document_comes_back_from_the_service_as_it_was(
     back = {name: read(value) for name, value in table.get_entity(entry.partition_key, row).items()}
     stored = read_columns(back)
     wanted = {name: value for name, value in fact.items() if name not in ("_ts", "_lsn")}
-    wanted = {
-        name: value
-        for name, value in wanted.items()
-        if name not in ("_rid", "_self", "_etag", "_attachments")
-    }
+    wanted = {name: value for name, value in wanted.items() if name not in ("_rid", "_self", "_etag", "_attachments")}
     assert json.dumps(stored.document, sort_keys=True) == json.dumps(wanted, sort_keys=True)
     assert (stored.id, stored.partition_key, stored.key["pk"]) == (fact["id"], ("p",), "p")

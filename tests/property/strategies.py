@@ -12,9 +12,7 @@ from shared.definitions.model import KeyPart
 if TYPE_CHECKING:
     from shared.definitions.model import Order, PartType, PartValue
 
-_TROUBLE = (
-    ' !"#$%./>?[\\]~\x00\x1f\x7f\x80\x9f\xa0\u00e9\ud7ff\ue000\uffec\uffed\uffee\uffef\uffff\U0001f600aAzZ09'
-)
+_TROUBLE = ' !"#$%./>?[\\]~\x00\x1f\x7f\x80\x9f\xa0\u00e9\ud7ff\ue000\uffec\uffed\uffee\uffef\uffff\U0001f600aAzZ09'
 
 texts = st.one_of(
     st.text(alphabet=_TROUBLE, max_size=8),
@@ -32,22 +30,16 @@ long_texts = st.builds(
 integers = st.one_of(
     st.integers(),
     st.integers(-20, 20),
-    st.sampled_from(
-        [2**53, 2**53 + 1, 2**63 - 1, 2**63, -(2**63) - 1, 10**25, 10**26, 10**25 - 1, -(10**40)]
-    ),
+    st.sampled_from([2**53, 2**53 + 1, 2**63 - 1, 2**63, -(2**63) - 1, 10**25, 10**26, 10**25 - 1, -(10**40)]),
 )
 doubles = st.one_of(
     st.floats(allow_nan=False, allow_infinity=False).map(lambda x: x + 0.0),
     st.integers(-1000, 1000).map(lambda n: n / 8),
-    st.sampled_from(
-        [5e-324, -5e-324, 2.2e-308, 1e-6, 9.9e-7, 1e-7, 1.5e-5, 1e15, 1e16, 1e17, 1e25, 1e26, 1.7e308]
-    ),
+    st.sampled_from([5e-324, -5e-324, 2.2e-308, 1e-6, 9.9e-7, 1e-7, 1.5e-5, 1e15, 1e16, 1e17, 1e25, 1e26, 1.7e308]),
 )
 instants = st.one_of(
     st.datetimes().map(lambda moment: f"{normalise(moment.isoformat())}"),
-    st.builds(
-        lambda digits: f"{normalise(f'2024-05-01T12:00:00.{digits}')}", st.from_regex(r"\A[0-9]{1,11}\Z")
-    ),
+    st.builds(lambda digits: f"{normalise(f'2024-05-01T12:00:00.{digits}')}", st.from_regex(r"\A[0-9]{1,11}\Z")),
 )
 VALUES: dict[PartType, st.SearchStrategy[Any]] = {
     "string": texts,
@@ -58,9 +50,7 @@ VALUES: dict[PartType, st.SearchStrategy[Any]] = {
 }
 part_types: st.SearchStrategy[PartType] = st.sampled_from(list(VALUES))
 orders: st.SearchStrategy[Order] = st.sampled_from(["asc", "desc"])
-parts = st.builds(
-    lambda part_type, order: KeyPart(path="p", name="p", type=part_type, order=order), part_types, orders
-)
+parts = st.builds(lambda part_type, order: KeyPart(path="p", name="p", type=part_type, order=order), part_types, orders)
 
 
 @st.composite
@@ -74,16 +64,13 @@ def parts_with_values(
     return key, tuples
 
 
-scalars = st.one_of(
-    st.none(), st.booleans(), integers, st.floats(allow_nan=False, allow_infinity=False), texts
-)
+scalars = st.one_of(st.none(), st.booleans(), integers, st.floats(allow_nan=False, allow_infinity=False), texts)
 json_values = st.recursive(
     scalars,
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(texts, inner, max_size=4),
     max_leaves=12,
 )
 field_names = (
-    st.sampled_from(["a", "b", "c", "name", "Major Genre", "PartitionKey", "Timestamp", "_own", "é", ""])
-    | texts
+    st.sampled_from(["a", "b", "c", "name", "Major Genre", "PartitionKey", "Timestamp", "_own", "é", ""]) | texts
 )
 documents = st.dictionaries(field_names, json_values, max_size=8)

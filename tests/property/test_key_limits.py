@@ -26,9 +26,7 @@ def index(*sort: KeyPart) -> Index:
 
 
 @given(st.lists(any_texts, min_size=1, max_size=3), st.lists(fact_key_values, max_size=3), any_texts)
-def test_every_key_of_every_entry_fits_the_service(
-    sort: list[str], partition_key: list[Any], fact_id: str
-) -> None:
+def test_every_key_of_every_entry_fits_the_service(sort: list[str], partition_key: list[Any], fact_id: str) -> None:
     """Sort parts, fact key and version never need more than 512 units, nor do shard and partition."""
     keys = IndexKeys(index(*(KeyPart(path=f"s{n}", name=f"s{n}") for n, _ in enumerate(sort))))
     row = row_key(keys.sort(sort) + encode_fact_key(partition_key, fact_id), _VERSION)
@@ -38,9 +36,7 @@ def test_every_key_of_every_entry_fits_the_service(
         assert _FORBIDDEN.search(key) is None
 
 
-@given(
-    st.lists(any_texts, min_size=2, unique=True), st.sampled_from([FACT_UNITS, SORT_UNITS, PARTITION_UNITS])
-)
+@given(st.lists(any_texts, min_size=2, unique=True), st.sampled_from([FACT_UNITS, SORT_UNITS, PARTITION_UNITS]))
 def test_cut_keys_stay_distinct(values: list[str], limit: int) -> None:
     """Injective also over the limit."""
     keys = IndexKeys(index(KeyPart(path="s", name="s")))
@@ -80,9 +76,7 @@ def test_bounds_meet_exactly_the_entries_that_brute_force_finds(
     data: st.DataObject, order: Any, operator: Any, values: list[str]
 ) -> None:
     """After the filter by stored value nothing is missing and nothing is too much, cut or not."""
-    keys = IndexKeys(
-        index(KeyPart(path="a", name="a"), KeyPart(path="b", name="b", order=order, keeps_nulls=True))
-    )
+    keys = IndexKeys(index(KeyPart(path="a", name="a"), KeyPart(path="b", name="b", order=order, keeps_nulls=True)))
     rows = [(value, other) for value in ("k", "l") for other in [*values, None]]
     asked = data.draw(st.sampled_from(values) | texts)
     bounds = keys.bounds(["k"], [Comparison(operator, asked)])
@@ -92,9 +86,7 @@ def test_bounds_meet_exactly_the_entries_that_brute_force_finds(
         if units(bounds.lower) <= units(keys.sort(row) + "fact") < units(bounds.upper)
         and (not bounds.is_widened or bounds.holds(keys.whole_sort(row)))
     ]
-    assert found == [
-        row for row in rows if row[0] == "k" and row[1] is not None and holds(operator, row[1], asked)
-    ]
+    assert found == [row for row in rows if row[0] == "k" and row[1] is not None and holds(operator, row[1], asked)]
 
 
 def holds(operator: str, value: str, asked: str) -> bool:
@@ -110,9 +102,7 @@ def test_equality_meets_equal_values_and_nulls_only(asked: str | None, values: l
     """Null is looked up like a value and is none: `town=` is the empty string."""
     keys = IndexKeys(index(KeyPart(path="a", name="a", keeps_nulls=True), KeyPart(path="b", name="b")))
     bounds = keys.bounds([asked])
-    found = [
-        v for v in values if units(bounds.lower) <= units(keys.sort([v, "b"]) + "fact") < units(bounds.upper)
-    ]
+    found = [v for v in values if units(bounds.lower) <= units(keys.sort([v, "b"]) + "fact") < units(bounds.upper)]
     assert found == [value for value in values if value == asked]
 
 
@@ -125,9 +115,7 @@ def test_contradicting_comparisons_give_an_empty_range() -> None:
 
 def test_two_comparisons_bound_both_sides() -> None:
     """`lastName.ge=S&lastName.lt=T` reads from S up to T."""
-    bounds = IndexKeys(index(KeyPart(path="s", name="s"))).bounds(
-        [], [Comparison("ge", "S"), Comparison("lt", "T")]
-    )
+    bounds = IndexKeys(index(KeyPart(path="s", name="s"))).bounds([], [Comparison("ge", "S"), Comparison("lt", "T")])
     assert (bounds.lower, bounds.upper, bounds.is_widened) == ("S !", "T !", False)
 
 

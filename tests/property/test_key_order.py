@@ -49,9 +49,7 @@ def test_encoded_tuples_stand_in_the_order_of_their_values(
 ) -> None:
     """Part by part, reversed for desc, equal exactly when the values are equal."""
     key, (left, right) = drawn
-    wanted = next(
-        (c for part, a, b in zip(key, left, right, strict=True) if (c := compare(part, a, b)) != 0), 0
-    )
+    wanted = next((c for part, a, b in zip(key, left, right, strict=True) if (c := compare(part, a, b)) != 0), 0)
     assert sign(units(encode(key, left)), units(encode(key, right))) == wanted
 
 
@@ -101,11 +99,7 @@ def test_doubles_agree_with_the_foundationdb_tuple_layer(values: list[float]) ->
     assert ours == sorted(values, key=lambda value: fdb.tuple.pack((value,)))
 
 
-@given(
-    st.lists(
-        st.tuples(texts.filter(lambda t: max(t, default="") <= "\uffff") | bmp_texts, integers), min_size=2
-    )
-)
+@given(st.lists(st.tuples(texts.filter(lambda t: max(t, default="") <= "\uffff") | bmp_texts, integers), min_size=2))
 def test_tuples_agree_with_the_foundationdb_tuple_layer(values: list[tuple[str, int]]) -> None:
     """Strings without supplementary characters: there, and only there, the two orders are meant to differ."""
     key = (KeyPart(path="s", name="s"), KeyPart(path="n", name="n", type="integer"))

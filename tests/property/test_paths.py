@@ -46,9 +46,7 @@ def test_a_quoted_path_gives_back_its_names(steps: list[str]) -> None:
     assert segments(".".join(map(quoted, steps))) == tuple(steps)
 
 
-@pytest.mark.parametrize(
-    "text", ["", ".", "a.", ".a", "a..b", "a b", "a-b", "1a", "a[0]", "a.*", "'a'", '"a', '"\\x"']
-)
+@pytest.mark.parametrize("text", ["", ".", "a.", ".a", "a..b", "a b", "a-b", "1a", "a[0]", "a.*", "'a'", '"a', '"\\x"'])
 def test_what_is_no_dotted_path_is_left_to_jmespath(text: str) -> None:
     """The fast path takes nothing that it does not understand."""
     assert segments(text) is None
@@ -82,9 +80,7 @@ def test_values_of_expressions_are_plain_jmespath() -> None:
         assert json.dumps(compile_path(text)(document)) == json.dumps(jmespath.search(text, document))
 
 
-@pytest.mark.parametrize(
-    "text", ["length(n)", "abs(text)", "sum(items)", "join(n, items)", "sort_by(items, &n)"]
-)
+@pytest.mark.parametrize("text", ["length(n)", "abs(text)", "sum(items)", "join(n, items)", "sort_by(items, &n)"])
 def test_an_expression_that_fails_says_so(text: str) -> None:
     """As one error of our own, whatever the library raises."""
     with pytest.raises(EvaluationError):

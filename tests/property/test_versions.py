@@ -69,9 +69,7 @@ def test_what_is_no_version_is_refused(value: object) -> None:
     assert declared_clock(value) is None
 
 
-@pytest.mark.parametrize(
-    ("ticks", "counter"), [(None, 1), (1, None), (-1, 1), (1, -1), ("1", 1), (1.5, 1), (True, 1)]
-)
+@pytest.mark.parametrize(("ticks", "counter"), [(None, 1), (1, None), (-1, 1), (1, -1), ("1", 1), (1.5, 1), (True, 1)])
 def test_clocks_that_are_no_counters_are_refused(ticks: object, counter: object) -> None:
     """`_ts` and `_lsn` are whole numbers from 0 up, or the change cannot be ordered."""
     assert ticks_clock(ticks, counter) is None

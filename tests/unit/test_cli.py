@@ -49,9 +49,7 @@ def test_a_broken_file_is_a_problem(broken: Path, capsys: pytest.CaptureFixture[
     """All faults, each with its place; exit 1."""
     assert main(["validate", str(broken)]) == 1
     out, err = capsys.readouterr()
-    assert (
-        f'{broken}:3: fault: indexes.by-town.partitoin\n    Unknown key. Did you mean "partition"?\n' in out
-    )
+    assert f'{broken}:3: fault: indexes.by-town.partitoin\n    Unknown key. Did you mean "partition"?\n' in out
     assert "2 faults; mend and validate again" in err
 
 
@@ -60,9 +58,7 @@ def test_a_missing_file_is_wrong_usage(capsys: pytest.CaptureFixture[str]) -> No
     assert main(["validate", "nosuch.yaml"]) == 2
     out, err = capsys.readouterr()
     assert out == ""
-    assert (
-        err == "index-tables: there is no file nosuch.yaml: name a definitions file, such as indexes.yaml\n"
-    )
+    assert err == "index-tables: there is no file nosuch.yaml: name a definitions file, such as indexes.yaml\n"
 
 
 @pytest.mark.parametrize("arguments", [[], ["vallidate"], ["validate", "--format", "xml"], ["plan"]])
@@ -155,9 +151,7 @@ def test_every_command_has_help_with_an_example(capsys: pytest.CaptureFixture[st
         with pytest.raises(SystemExit) as caught:
             main([name, "--help"])
         assert caught.value.code == 0
-        assert f"\n  index-tables {name}" in capsys.readouterr().out.replace(
-            "&& index-tables", "\n  index-tables"
-        )
+        assert f"\n  index-tables {name}" in capsys.readouterr().out.replace("&& index-tables", "\n  index-tables")
 
 
 def test_the_module_is_the_command(broken: Path) -> None:

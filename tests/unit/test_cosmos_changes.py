@@ -45,9 +45,7 @@ def test_a_document_of_the_feed_is_an_upsert() -> None:
 
 def test_versions_follow_ts_then_lsn() -> None:
     """Seconds are coarse; the log sequence number tells changes of one second apart."""
-    versions = [
-        reader().latest(fact(_ts=ts, _lsn=lsn)).version for ts, lsn in [(1, 9), (2, 1), (2, 2), (10, 0)]
-    ]
+    versions = [reader().latest(fact(_ts=ts, _lsn=lsn)).version for ts, lsn in [(1, 9), (2, 1), (2, 2), (10, 0)]]
     assert versions == sorted(versions)
 
 

@@ -30,9 +30,7 @@ PREFIXES: dict[type[shape.Shape], str] = {
     shape.SliceShape: "slice.",
 }
 KEYS = [
-    f"{prefix}{field.alias or name}"
-    for model, prefix in PREFIXES.items()
-    for name, field in model.model_fields.items()
+    f"{prefix}{field.alias or name}" for model, prefix in PREFIXES.items() for name, field in model.model_fields.items()
 ]
 
 SOURCES: dict[str, Any] = {
@@ -53,10 +51,7 @@ def test_every_key_has_a_section_with_an_example(key: str) -> None:
     bodies = [body for heading, _, body in SECTIONS if f"`{key}`" in heading]
     assert len(bodies) == 1, f"{key} needs one section in docs/definitions.md"
     last = key.rpartition(".")[2]
-    assert any(
-        re.search(rf"\b{last}:", snippet)
-        for snippet in re.findall(r"```yaml\n(.*?)```", bodies[0], re.DOTALL)
-    )
+    assert any(re.search(rf"\b{last}:", snippet) for snippet in re.findall(r"```yaml\n(.*?)```", bodies[0], re.DOTALL))
 
 
 @pytest.mark.parametrize("snippet", SNIPPETS, ids=lambda snippet: " ".join(snippet.split())[:40])

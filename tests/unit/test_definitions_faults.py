@@ -222,9 +222,7 @@ def test_a_file_that_is_no_definitions_file_says_why(text: str, what: str) -> No
 def test_a_key_that_stands_twice_is_a_fault() -> None:
     """YAML itself would keep the last and say nothing."""
     text = SOURCES + "  i: {source: customers, partition: a}\n  i: {source: customers, partition: b}\n"
-    assert findings(text) == [
-        "indexes.yaml:7: indexes.i: the key stands again in line 8. Keep one of the two."
-    ]
+    assert findings(text) == ["indexes.yaml:7: indexes.i: the key stands again in line 8. Keep one of the two."]
 
 
 def test_an_unknown_source_suggests_the_nearest() -> None:

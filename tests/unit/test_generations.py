@@ -88,9 +88,7 @@ def test_generation_ids_are_the_same_in_every_process() -> None:
     assert printed.strip() == generation(BASE) == "80adaec1aae4246c"
 
 
-@given(
-    st.from_regex(r"\A[A-Za-z][A-Za-z0-9_-]{0,62}\Z"), st.from_regex(r"\A[0-9a-f]{16}\Z"), st.integers(1, 99)
-)
+@given(st.from_regex(r"\A[A-Za-z][A-Za-z0-9_-]{0,62}\Z"), st.from_regex(r"\A[0-9a-f]{16}\Z"), st.integers(1, 99))
 def test_table_names_are_what_the_service_takes(name: str, generation: str, attempt: int) -> None:
     """Letters and digits, 3 to 63, a letter first; with the whole generation id, which keeps them apart."""
     table = table_name(name, generation, attempt)
@@ -114,9 +112,7 @@ def test_names_that_differ_only_in_punctuation_have_their_own_tables() -> None:
 def test_a_plan_says_what_happens_to_each_index_and_why() -> None:
     """New, removed, built anew because of these keys, or left alone."""
     before = definitions(f"  same: {{{BASE}}}\n  gone: {{{BASE}}}\n  other: {{{BASE}}}")
-    after = definitions(
-        f"  same: {{{BASE}}}\n  fresh: {{{BASE}}}\n  other: {{{BASE}, shards: 4, where: vip}}"
-    )
+    after = definitions(f"  same: {{{BASE}}}\n  fresh: {{{BASE}}}\n  other: {{{BASE}, shards: 4, where: vip}}")
     steps = {step.name: (step.effect, step.because) for step in compare(before, after)}
     assert steps == {
         "fresh": ("new index", ()),

@@ -89,9 +89,7 @@ def test_each_gives_one_entry_per_element() -> None:
     assert [partition for partition, _ in found] == ["Ann !", "Bo !"]
 
 
-@pytest.mark.parametrize(
-    ("cast", "count"), [("Ann", 1), (7, 1), ([], 0), (None, 0), ([[]], None), ({"a": 1}, None)]
-)
+@pytest.mark.parametrize(("cast", "count"), [("Ann", 1), (7, 1), ([], 0), (None, 0), ([[]], None), ({"a": 1}, None)])
 def test_a_scalar_counts_as_an_array_of_one(cast: object, count: int | None) -> None:
     """Nothing counts as none; what is no value for the key is a dead letter."""
     if count is None:

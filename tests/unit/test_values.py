@@ -37,9 +37,7 @@ if TYPE_CHECKING:
         ("datetime", "2024-05-01", "2024-05-01T00:00:00Z"),
     ],
 )
-def test_a_value_is_coerced_when_nothing_is_lost(
-    part_type: PartType, value: object, coerced: PartValue
-) -> None:
+def test_a_value_is_coerced_when_nothing_is_lost(part_type: PartType, value: object, coerced: PartValue) -> None:
     """The coerced value has the type of the part."""
     result = coerce(part_type, value)
     assert result == coerced
