@@ -43,7 +43,10 @@ def _check_name(path: KeyPath, name: str, findings: Findings) -> None:
 def _check_expression(path: KeyPath, text: str | None, findings: Findings) -> None:
     if text is None or (problem := problem_with(text)) is None:
         return
-    mend = "Mend the JMESPath expression; a field name with other characters is quoted: '\"Major Genre\"'."
+    if text.startswith("/"):
+        mend = f"Paths have dots and no slashes: `{text.strip('/').replace('/', '.')}`."
+    else:
+        mend = "Mend the JMESPath expression; a field name with other characters is quoted: '\"Major Genre\"'."
     findings.fault(path, f"`{text}` is no expression: {problem}", mend)
 
 
@@ -122,7 +125,8 @@ def _check_index(index: Index, source: Source | None, declared_sources: Collecti
 
 
 def _check_part(at: KeyPath, part: KeyPart, findings: Findings) -> None:
-    _check_expression((*at, "path"), part.path, findings)
+    spelled_out = (*findings.as_written(at), "path")
+    _check_expression(spelled_out if spelled_out in findings.lines else at, part.path, findings)
     if part.fold and part.type != "string":
         findings.fault((*at, "fold"), f"type {part.type} has no case", "Take `fold` out, or make the part a string.")
     if problem_with(part.path) is not None:

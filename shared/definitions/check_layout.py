@@ -14,9 +14,11 @@ if TYPE_CHECKING:
 def check_layout(index: Index, findings: Findings) -> None:
     """Check `hot` and `placement` of one index."""
     at: KeyPath = ("indexes", index.name)
+    if not index.partition:
+        return
     if index.hot:
         _check_hot((*at, "hot"), index, findings)
-    if index.placement is not None and index.partition:
+    if index.placement is not None:
         _PlacementCheck((*at, "placement"), index.placement, index.partition[0], findings).run()
 
 

@@ -30,10 +30,10 @@ def parse(text: str, findings: Findings) -> object:
     except yaml.YAMLError as error:
         _report_syntax(error, findings)
         return None
-    if root is None:
+    value = None if root is None else _Reader(findings).value(root, (), ())
+    if value is None and not findings.faults:
         findings.fault((), "the file is empty", "Begin with `version: 1`, `sources:` and `indexes:`.")
-        return None
-    return _Reader(findings).value(root, (), ())
+    return value
 
 
 def _report_syntax(error: yaml.YAMLError, findings: Findings) -> None:

@@ -66,7 +66,16 @@ class Findings:
         self.advice.append(self._finding(path, what, mend))
 
     def _finding(self, path: KeyPath, what: str, mend: str) -> Finding:
-        return Finding(self.file, self._line(path), dotted_key(path), what, mend)
+        written = self.as_written(path)
+        return Finding(self.file, self._line(written), dotted_key(written), what, mend)
+
+    def as_written(self, path: KeyPath) -> KeyPath:
+        """The path without the numbers of items that the file does not list: one part may stand alone."""
+        written: KeyPath = ()
+        for step in path:
+            if isinstance(step, str) or (*written, step) in self.lines:
+                written = (*written, step)
+        return written
 
     def _line(self, path: KeyPath) -> int:
         """The line of the longest part of the path that is in the file."""

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _SECTIONS: Final = ("sources", "indexes")
 _NEEDED: Final = frozenset({"source", "partition"})
+_PART_OPTIONS: Final = frozenset({"type", "order", "fold", "nulls"})
 _KINDS: Final = {
     dict: "a mapping",
     list: "a list",
@@ -39,22 +40,31 @@ def fit(root: object, findings: Findings) -> FileShape | None:
         errors = error.errors(include_url=False)
     for details in errors:
         _report(details, findings)
-    return _fitting_rest(root, {_place(details)[:3] for details in errors}) if isinstance(root, dict) else None
+    return _fitting_rest(root, set(map(_cut, errors))) if isinstance(root, dict) else None
 
 
-def _fitting_rest(root: dict[str, Any], broken: set[KeyPath]) -> FileShape:
-    """The file without what is broken: just the key, unless its absence would look like another fault."""
-    unusable = {path[:2] for path in broken if path[0] != "indexes" or path[-1] in _NEEDED or len(path) < 3}
-    rest: dict[str, Any] = {"version": 1}
-    for section in _SECTIONS:
-        entries = root.get(section)
-        kept = entries.items() if isinstance(entries, dict) else ()
-        rest[section] = {
-            name: {key: item for key, item in value.items() if (section, name, key) not in broken}
-            for name, value in kept
-            if (section, name) not in unusable
-        }
-    return FileShape.model_validate(rest)
+def _fitting_rest(root: dict[str, Any], cuts: set[KeyPath]) -> FileShape:
+    """The file without what is broken."""
+    sections = {name: root[name] for name in _SECTIONS if isinstance(root.get(name), dict)}
+    return FileShape.model_validate({"version": 1, "sources": {}, "indexes": {}, **_without(sections, (), cuts)})
+
+
+def _cut(details: ErrorDetails) -> KeyPath:
+    """What to leave out for one fault: little, but nothing whose absence would look like another fault."""
+    place = _place(details)
+    if place[0] != "indexes" or len(place) < 3:
+        return place[:2]
+    if len(place) > 3 and (details["type"] == "extra_forbidden" or place[-1] in _PART_OPTIONS):
+        return place
+    return place[:2] if place[2] in _NEEDED else place[:3]
+
+
+def _without(value: Any, place: KeyPath, cuts: set[KeyPath]) -> Any:
+    if isinstance(value, dict):
+        return {key: _without(item, (*place, key), cuts) for key, item in value.items() if (*place, key) not in cuts}
+    if isinstance(value, list):
+        return [_without(item, (*place, number), cuts) for number, item in enumerate(value)]
+    return value
 
 
 def _place(details: ErrorDetails) -> KeyPath:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from shared.keys.limits import PARTITION_UNITS, within
 from shared.keys.parts import PartCodec
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ class ShardLayout:
     def __init__(self, index: Index) -> None:
         self._default = index.shards
         codec = PartCodec(index.partition[0])
-        self._hot = {codec.encode(value): count for value, count in index.hot}
+        self._hot = {within(codec.encode(value), PARTITION_UNITS): count for value, count in index.hot}
         self.is_sharded = self._default > 1 or bool(self._hot)
 
     def count(self, partition: str) -> int:

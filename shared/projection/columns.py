@@ -41,7 +41,8 @@ REFERENCE: Final = "_ref"
 _PROPERTY_UNITS_MAX: Final = 32 * 1024
 # Two units per character at most: a text of this many characters fits whatever it is made of.
 _SHORT: Final = _PROPERTY_UNITS_MAX // 2
-ENTITY_BYTES_MAX: Final = 1024 * 1024
+# The service takes 1 MiB; a little is left for what the pipeline adds to a row.
+ENTITY_BYTES_MAX: Final = 1024 * 1024 - 1024
 # Of the service's 252, so that our own columns and the pieces of long texts always have room.
 _NATIVE_COLUMNS_MAX: Final = 200
 _INT64: Final = range(-(2**63), 2**63)
@@ -122,7 +123,7 @@ def entity_bytes(columns: Mapping[str, ColumnValue]) -> int:
     """At most how large a row with these columns is, as the service counts: UTF-16, names included."""
     total = 4 + 2 * 2 * KEY_UNITS
     for name, value in columns.items():
-        total += 8 + 2 * len(name) + (4 + 2 * units(value) if isinstance(value, str) else 8)
+        total += 12 + 2 * len(name) + (2 * units(value) if isinstance(value, str) else 8)
     return total
 
 

@@ -55,6 +55,8 @@ class FactKeys:
         # Unpacked in the loops below, because a tuple's items cost less than attributes.
         self._reads = [self._compile(codec.part.path, compile_path) for codec in codecs]
         self._makes = [(codec.part, codec.part.name, COERCIONS[codec.part.type], codec.encode) for codec in codecs]
+        roots = [root for root, _ in [*self._reads, *([self._where] if self._where else [])]]
+        self._needs_both = _BOTH in roots
         self._partition_parts = len(index.partition)
         self.shards = keys.shards
 
@@ -77,7 +79,7 @@ class FactKeys:
             return [] if key is None else [key]
         found: dict[tuple[str, str], FactKey] = {}
         for element in _listed(self._elements(document)):
-            both = {**document, self._each.name: element}
+            both = {**document, self._each.name: element} if self._needs_both else None
             key = self._key((document, element, both))
             if key is not None:
                 found.setdefault((key.partition, key.sort), key)

@@ -137,9 +137,9 @@ def test_scalars_are_native_columns() -> None:
 
 
 def test_the_size_of_a_row_is_counted_in_utf_16() -> None:
-    """Two bytes per unit of names and texts, 8 for a number, 8 and 4 of overhead."""
-    assert entity_bytes({"ab": "x" * 1000}) - entity_bytes({}) == 8 + 4 + 4 + 2000
-    assert entity_bytes({"a": 1}) - entity_bytes({}) == 8 + 2 + 8
+    """Two bytes per unit of names and texts, 8 for a number, 12 of overhead."""
+    assert entity_bytes({"ab": "x" * 1000}) - entity_bytes({}) == 12 + 4 + 2000
+    assert entity_bytes({"a": 1}) - entity_bytes({}) == 12 + 2 + 8
 
 
 def test_a_row_that_is_no_entry_is_refused() -> None:

@@ -62,6 +62,11 @@ COSMOS = "cosmos: {database: d, container: c}, partitionKey: k"
             "one of `when` and `feed`",
         ),
         (f"{COSMOS}, deletes: {{when: 'x &&'}}", "sources.s.deletes.when", "is no expression"),
+        (
+            "cosmos: {database: d, container: c}, partitionKey: /customer/id",
+            "sources.s.partitionKey",
+            "Paths have dots and no slashes: `customer.id`.",
+        ),
         (f"{COSMOS}, id: number", "sources.s.id", "always `id`"),
         (
             "cosmos: {database: d, container: c}, partitionKey: 'a[0]'",
@@ -90,21 +95,22 @@ def test_a_fault_in_a_source_is_named(body: str, key: str, what: str) -> None:
     [
         ("sort: a", "partition", "the key is missing"),
         ("partition: []", "partition", "has no part"),
+        ("partition: [], hot: {a: 2}", "partition", "has no part"),
         ("partition: 5", "partition", "a mapping is wanted, this is a number"),
         ("partition: ''", "partition", "it is empty"),
-        ("partition: 'a-b'", "partition[0].path", "is no expression"),
-        ("partition: 'length('", "partition[0].path", "is no expression"),
-        ("partition: {path: 'lenth(a)', name: a}", "partition[0].path", "there is no function lenth()"),
-        ("partition: 'a[0]'", "partition[0]", "Give it a name"),
-        ("partition: '\"Major Genre\"'", "partition[0]", "Give it a name"),
-        ("partition: select", "partition[0]", "is a parameter of every lookup"),
-        ("partition: {path: a, name: maxpagesize}", "partition[0]", "is a parameter of every lookup"),
-        ("partition: {path: a, name: 1st}", "partition[0]", "is no name for a part"),
-        ("partition: a, sort: b.a", "sort[0]", 'two parts are called "a"'),
+        ("partition: 'a-b'", "partition", "is no expression"),
+        ("partition: 'length('", "partition", "is no expression"),
+        ("partition: {path: 'lenth(a)', name: a}", "partition.path", "there is no function lenth()"),
+        ("partition: 'a[0]'", "partition", "Give it a name"),
+        ("partition: '\"Major Genre\"'", "partition", "Give it a name"),
+        ("partition: select", "partition", "is a parameter of every lookup"),
+        ("partition: {path: a, name: maxpagesize}", "partition", "is a parameter of every lookup"),
+        ("partition: {path: a, name: 1st}", "partition", "is no name for a part"),
+        ("partition: a, sort: b.a", "sort", 'two parts are called "a"'),
         ("partition: {path: a, typ: integer}", "partition.typ", 'Did you mean "type"?'),
         ("partition: {path: a, type: int}", "partition.type", 'Did you mean "integer"?'),
         ("partition: {path: a, order: down}", "partition.order", "Known are: asc, desc."),
-        ("partition: {path: a, type: number, fold: case}", "partition[0].fold", "type number has no case"),
+        ("partition: {path: a, type: number, fold: case}", "partition.fold", "type number has no case"),
         ("partition: a, sort: [b, {pat: c}]", "sort[1].path", None),
         ("partition: a, project: some", "project", "a list of paths"),
         ("partition: a, project: []", "project", "it is empty"),
@@ -199,6 +205,7 @@ def test_a_fault_in_an_index_is_named(body: str, key: str, what: str | None) -> 
     [
         ("", "indexes.yaml:1: the file is empty"),
         ("# only a comment\n", "indexes.yaml:1: the file is empty"),
+        ("null", "indexes.yaml:1: the file is empty"),
         ("- a\n- b\n", "a mapping is wanted, this is a list"),
         ("hello", "a mapping is wanted, this is text"),
         ("a: [1,\n", "indexes.yaml:2: YAML cannot be read"),
@@ -269,7 +276,7 @@ def test_all_faults_are_reported_at_once_in_the_order_of_the_file() -> None:
         (3, "sources.customers.cosmos.container"),
         (3, "sources.customers.cosmos.contaner"),
         (6, "indexes.one.shards"),
-        (6, "indexes.one.partition[0]"),
+        (6, "indexes.one.partition"),
         (7, "indexes.two.source"),
         (7, "indexes.two.where"),
     ]
@@ -281,3 +288,15 @@ def test_required_definitions_raise_with_all_faults() -> None:
         load("version: 1\nsources: {s: {}}\nindexes: {i: {source: t, partition: a}}").require()
     assert len(caught.value.faults) == 2
     assert "\n" in str(caught.value)
+
+
+def test_a_fault_in_one_part_does_not_hide_one_in_the_next() -> None:
+    """What is broken is left out as sparingly as possible."""
+    body = "partition: {path: select, typ: integer}, sort: [{path: since, type: date}, first-name]"
+    keys = [fault.key for fault in load(f"{SOURCES}  i: {{source: customers, {body}}}").faults]
+    assert keys == [
+        "indexes.i.partition.typ",
+        "indexes.i.sort[0].type",
+        "indexes.i.partition",
+        "indexes.i.sort[1]",
+    ]
