@@ -2,6 +2,9 @@
 
     IndexTablesError
     ├── SettingError                   a setting is missing or cannot be read
+    ├── DefinitionsError               indexes.yaml has faults; carries all of them
+    ├── UnreadableChangeError          a change that cannot be read: a dead letter for its whole source
+    ├── UnprojectableError             a fact that cannot be projected: a dead letter for one index
     ├── StorageError                   a call to the Table service did not do what was asked
     │   ├── LimitError                     the call breaks a limit of the service and was not sent
     │   ├── RequestRefusedError            the service refuses the call, now and later
@@ -29,6 +32,22 @@ class IndexTablesError(Exception):
 
 class SettingError(IndexTablesError):
     """A setting is missing or cannot be read. Correct the app setting that the message names."""
+
+
+class DefinitionsError(IndexTablesError):
+    """The definitions file has faults. Mend every one that the message lists, then load it again."""
+
+    def __init__(self, faults: tuple[str, ...]) -> None:
+        super().__init__("\n".join(faults))
+        self.faults = faults
+
+
+class UnreadableChangeError(IndexTablesError):
+    """A change cannot be read. Correct its sender or the source's definition, then replay the dead letter."""
+
+
+class UnprojectableError(IndexTablesError):
+    """A fact does not fit an index. Correct the fact or the definition, then replay the dead letter."""
 
 
 class TransientError(IndexTablesError):

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from local import azurite as azurite_program
 from local import ports
@@ -16,6 +17,11 @@ from tests.support import listens, missing_service, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+# The first text drawn builds hypothesis' table of characters, and a busy machine is slow at random: neither
+# is a fault of the code, so examples are not timed.
+settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("untimed")
 
 
 @contextmanager
