@@ -1,0 +1,66 @@
+"""Signatures: every request carries an HMAC of its verb, resource and date under the account's key.
+
+Clients sign a named resource by its path, and one addressed by rid by that rid alone in lower case.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import hmac
+from typing import TYPE_CHECKING
+from urllib.parse import unquote
+
+from local.cosmos.errors import UnauthorizedError
+from shared.errors import LocalRunError
+
+if TYPE_CHECKING:
+    from local.cosmos.exchange import Call
+
+# The published key of Microsoft's own emulator: every sample and tool knows it.
+EMULATOR_KEY = "C2y6yDjf5/R+ob0N8A7Cgv30VRDJIWEHLM+4QDU5DE2nQ9nDuVTqobD4b8mGGyPMbIZnqyMsEcaGQy67XIw/Jw=="
+
+
+class Signatures:
+    """Checks requests against the account's key."""
+
+    def __init__(self, key: str) -> None:
+        try:
+            self._key = base64.b64decode(key, validate=True)
+        except (binascii.Error, ValueError) as error:
+            raise LocalRunError("The Cosmos DB key is not base64: give --key a base64 value.") from error
+
+    def check(self, call: Call) -> None:
+        """Refuse a request whose signature does not fit."""
+        given = _signature(call.headers.get("authorization", ""))
+        kind, link = _resource(call.path)
+        candidates = [link]
+        if link:
+            candidates.append(link.rpartition("/")[2].lower())
+        for candidate in candidates:
+            if hmac.compare_digest(self._sign(call, kind, candidate), given):
+                return
+        raise UnauthorizedError(
+            "The authorization token does not fit the request: use this server's key and sign the verb, "
+            f"resource type {kind!r}, resource {link!r} and x-ms-date that are sent."
+        )
+
+    def _sign(self, call: Call, kind: str, link: str) -> bytes:
+        dated = call.headers.get("x-ms-date", "")
+        date = "" if dated else call.headers.get("date", "")
+        text = f"{call.method.lower()}\n{kind}\n{link}\n{dated.lower()}\n{date.lower()}\n"
+        return base64.b64encode(hmac.digest(self._key, text.encode(errors="surrogatepass"), hashlib.sha256))
+
+
+def _signature(header: str) -> bytes:
+    """The `sig` of `type=master&ver=1.0&sig=…`, which is percent-encoded as a whole."""
+    text = unquote(header)
+    return text.rpartition("sig=")[2].encode(errors="replace") if text.startswith("type=master") else b""
+
+
+def _resource(path: tuple[str, ...]) -> tuple[str, str]:
+    """The resource type and link to sign: a path of odd length ends with the type of a collection."""
+    if len(path) % 2:
+        return path[-1], "/".join(path[:-1])
+    return (path[-2] if path else ""), "/".join(path)
