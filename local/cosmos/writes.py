@@ -61,6 +61,8 @@ class Writes:
         self, container: Container, key: PartitionKey, item_id: str, body: Any, conditions: Conditions
     ) -> Outcome:
         """Change parts of a document, if its condition holds."""
+        if isinstance(body, list):
+            body = {"operations": body}  # how the JavaScript SDK sends a patch without a condition
         if not isinstance(body, dict):
             raise BadRequestError('A patch must be {"operations": [{"op", "path", "value"}]}.')
         current = self.items.read(container, key, item_id)

@@ -64,11 +64,14 @@ def _only_aggregate(parsed: nodes.Query) -> nodes.Aggregate:
 
 
 def _rewrite_aggregate(parsed: nodes.Query, aggregate: nodes.Aggregate) -> str:
-    item = parsed.source(aggregate)
+    """What each range must give so that the client can merge; `item2` is the newer form."""
+    whole, argument = parsed.source(aggregate), parsed.source(aggregate.argument)
+    fields = f'"item": {whole}'
     if aggregate.name == "AVG":
-        argument = parsed.source(aggregate.argument)
-        item = f'{{"sum": SUM({argument}), "count": COUNT({argument})}}'
-    return f'SELECT VALUE [{{"item": {item}}}] FROM {parsed.alias}{_where(parsed)}'
+        fields = f'"item": {{"sum": SUM({argument}), "count": COUNT({argument})}}'
+    elif aggregate.name in ("MIN", "MAX"):
+        fields += f', "item2": {{"{aggregate.name.lower()}": {whole}, "count": COUNT({argument})}}'
+    return f"SELECT VALUE [{{{fields}}}] FROM {parsed.alias}{_where(parsed)}"
 
 
 def _rewrite_ordered(query: PreparedQuery) -> str:
