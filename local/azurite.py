@@ -9,7 +9,7 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from shared.errors import LocalRunError
+from local.errors import LocalRunError
 
 # Azurite's published development account; every Azure storage tool knows it.
 ACCOUNT = "devstoreaccount1"
@@ -32,9 +32,7 @@ class StoragePorts:
     table: int
 
 
-def connection_string(
-    ports: StoragePorts, account: str = ACCOUNT, key: str = ACCOUNT_KEY, scheme: str = "http"
-) -> str:
+def connection_string(ports: StoragePorts, account: str = ACCOUNT, key: str = ACCOUNT_KEY, scheme: str = "http") -> str:
     """The connection string of one account of the Azurite that listens on `ports`."""
     endpoints = "".join(
         f"{service}Endpoint={scheme}://127.0.0.1:{port}/{account};"

@@ -1,0 +1,10 @@
+"""`python -m local up | host`: the embedded Azure, whole or in parts."""
+
+from __future__ import annotations
+
+import sys
+
+from local.commands import main
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,96 @@
+"""The function host: loads the app, listens on its triggers, serves HTTP, and stops in order."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+from typing import TYPE_CHECKING
+
+from aiohttp import web
+
+from local.errors import LocalRunError
+from local.host.configuration import read_app_settings, read_host_json
+from local.host.http import HttpTrigger
+from local.host.invoker import Invoker
+from local.host.routes import RouteTable
+from local.host.runtime import Runtime
+from local.host.triggers import HostServices, trigger_for
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Sequence
+    from pathlib import Path
+
+    from local.host.keys import Keys
+    from local.host.runtime import Function
+    from local.host.triggers import Trigger
+    from local.lifeline import Stop
+
+log = logging.getLogger("host")
+
+# How long running functions may take to end when the host stops; what is left is cut off and delivered again.
+GRACE_SECONDS = 20.0
+READY_LINE = "The host is ready"
+
+
+async def run(app_folder: Path, port: int, keys: Keys | None, stop: Stop) -> bool:
+    """Run the app in `app_folder` until `stop`; says whether it ended well (no function ran over its time)."""
+    host_json = read_host_json(app_folder)
+    settings = read_app_settings(app_folder)
+    os.environ.update(settings)  # where functions look for them
+    runtime = await Runtime.load(app_folder)
+    invoker = Invoker(runtime, host_json.function_timeout_seconds, stop)
+    services = HostServices(settings, host_json, invoker, stop)
+    http_functions, others = _by_kind(runtime.functions)
+    triggers = [trigger_for(function, services) for function in others]
+    routes = RouteTable(http_functions, host_json.route_prefix)
+    async with _serving(HttpTrigger(routes, invoker, keys), port):
+        log.info("%s: %d functions on http://127.0.0.1:%d", READY_LINE, len(runtime.functions), port)
+        await _listen(triggers, stop)
+    return not invoker.timed_out
+
+
+def _by_kind(functions: Sequence[Function]) -> tuple[list[Function], list[Function]]:
+    for function in functions:
+        unsupported = [binding["type"] for binding in function.outputs if binding["type"] != "http"]
+        if unsupported:
+            raise LocalRunError(
+                f"Function {function.name} has the output binding {unsupported[0]}, which the local host does "
+                "not write; use the SDK of that service in the function."
+            )
+    http = [function for function in functions if function.trigger_type == "httpTrigger"]
+    return http, [function for function in functions if function.trigger_type != "httpTrigger"]
+
+
+@contextlib.asynccontextmanager
+async def _serving(trigger: HttpTrigger, port: int) -> AsyncIterator[None]:
+    runner = web.AppRunner(trigger.application(), access_log=None, shutdown_timeout=GRACE_SECONDS)
+    await runner.setup()
+    try:
+        await _bind(runner, port)
+        yield
+    finally:
+        await runner.cleanup()
+
+
+async def _bind(runner: web.AppRunner, port: int) -> None:
+    try:
+        await web.TCPSite(runner, "127.0.0.1", port).start()
+    except OSError as error:
+        raise LocalRunError(f"Port {port} is taken ({error.strerror}); choose another with --port.") from None
+
+
+async def _listen(triggers: Sequence[Trigger], stop: Stop) -> None:
+    """Listen on every trigger until `stop`; one that fails for good stops the host with its reason."""
+    listening = [asyncio.create_task(trigger.listen()) for trigger in triggers]
+    for task in listening:
+        task.add_done_callback(lambda _: stop.request())
+    await stop.wait()
+    if listening:
+        _, late = await asyncio.wait(listening, timeout=GRACE_SECONDS)
+        for task in late:
+            task.cancel()
+    for result in await asyncio.gather(*listening, return_exceptions=True):
+        if isinstance(result, Exception):
+            raise result

@@ -1,0 +1,83 @@
+"""Calling functions the way the host does: time limit, retry policy, log lines, stop in between."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import logging
+import random
+import time
+from typing import TYPE_CHECKING
+
+from local.errors import FunctionTimedOutError, HostStoppingError
+
+if TYPE_CHECKING:
+    from local.host.runtime import Function, Invocation, Outcome, Runtime
+    from local.lifeline import Stop
+
+log = logging.getLogger("host")
+
+
+class Invoker:
+    """Calls functions of one runtime.
+
+    A function that runs over its time stops the host: the worker cannot end a thread, so Azure recycles its
+    process, and so does our supervisor.
+    """
+
+    def __init__(self, runtime: Runtime, timeout_seconds: float | None, stop: Stop) -> None:
+        self._runtime = runtime
+        self._timeout_seconds = timeout_seconds
+        self._stop = stop
+        self.timed_out = False
+
+    async def call(self, function: Function, invocation: Invocation) -> Outcome:
+        """Call once and log how it went."""
+        started = time.perf_counter()
+        outcome = await self._call_within_timeout(function, invocation)
+        duration_ms = (time.perf_counter() - started) * 1000
+        if outcome.failure is None:
+            log.debug("Executed %s in %.0f ms", function.name, duration_ms)
+        else:
+            log.error(
+                "Failed %s after %.0f ms: %s\n%s",
+                function.name,
+                duration_ms,
+                outcome.failure,
+                outcome.stack_trace.rstrip(),
+            )
+        return outcome
+
+    async def call_with_retries(self, function: Function, invocation: Invocation) -> Outcome:
+        """Call, and again as the function's retry policy says; the outcome is that of the last try.
+
+        Raises `HostStoppingError` when the host stops before the last try.
+        """
+        retry_count = 0
+        while True:
+            outcome = await self.call(function, invocation)
+            policy = function.retry
+            if outcome.failure is None or policy is None or not policy.allows(retry_count):
+                return outcome
+            wait_seconds = policy.wait_seconds(retry_count, random.random)
+            retry_count += 1
+            log.warning("Retrying %s in %.1f s (retry %d)", function.name, wait_seconds, retry_count)
+            if await self._stop.sleep(wait_seconds):
+                raise HostStoppingError(f"{function.name} failed and was not tried again: {outcome.failure}")
+            invocation = dataclasses.replace(
+                invocation,
+                retry_count=retry_count,
+                max_retry_count=policy.max_retry_count,
+                previous_failure=outcome.failure,
+            )
+
+    async def _call_within_timeout(self, function: Function, invocation: Invocation) -> Outcome:
+        try:
+            async with asyncio.timeout(self._timeout_seconds):
+                return await self._runtime.call(function, invocation)
+        except TimeoutError:
+            message = f"{function.name} ran longer than functionTimeout ({self._timeout_seconds:g} s)."
+            log.critical("%s The host ends, as the worker in Azure does.", message)
+            self.timed_out = True
+            self._stop.request()
+            raise FunctionTimedOutError(message) from None

@@ -1,0 +1,119 @@
+"""Timer triggers: NCRONTAB schedules, run by one of the hosts that share a storage account.
+
+As in the real host, a blob per timer says when it last ran and when it is next due, so that a tick missed while no
+host was up is made up for at the next start, and a lease on that blob decides which host runs the timer.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from azure.core.exceptions import AzureError
+from azure.storage.blob.aio import BlobServiceClient
+
+from local.errors import HostStoppingError, LeaseLostError
+from local.host import leases, payloads
+from local.host.configuration import resolve
+from local.host.ncrontab import parse
+
+if TYPE_CHECKING:
+    from azure.storage.blob.aio import BlobClient, BlobLeaseClient
+
+    from local.host.runtime import Function
+    from local.host.triggers import HostServices
+
+log = logging.getLogger("host.timer")
+
+STATUS_CONTAINER = "azure-webjobs-hosts"
+# A tick this late was missed: the host was down or busy.
+PAST_DUE_SECONDS = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """When a timer last ran and when it is next due."""
+
+    last: datetime
+    next_due: datetime
+
+
+class TimerTrigger:
+    """Calls one function on its schedule."""
+
+    def __init__(self, function: Function, services: HostServices) -> None:
+        self._function = function
+        self._services = services
+        self._schedule = parse(resolve(str(function.trigger["schedule"]), services.settings))
+        self._run_on_startup = bool(function.trigger.get("runOnStartup"))
+        self._connection_string = services.connection_string("AzureWebJobsStorage")
+
+    async def listen(self) -> None:
+        """Run the timer whenever this host holds its lease, until the host stops."""
+        async with BlobServiceClient.from_connection_string(self._connection_string) as service:
+            container = service.get_container_client(STATUS_CONTAINER)
+            blob = container.get_blob_client(f"timers/{self._function.name}/status")
+            while not self._services.stop.requested:
+                try:
+                    await leases.create_if_absent(container, blob)
+                    async with leases.held(blob) as lease:
+                        if lease is not None:
+                            await self._run(blob, lease)
+                except (AzureError, LeaseLostError) as error:
+                    log.warning("The timer %s starts again: %s", self._function.name, error)
+                await self._services.stop.sleep(leases.RENEW_SECONDS)
+
+    async def _run(self, blob: BlobClient, lease: BlobLeaseClient) -> None:
+        status = await self._read(blob)
+        if self._run_on_startup:
+            status = await self._tick(blob, lease, status)
+        while status is not None:
+            wait_seconds = max(0.0, (status.next_due - _now()).total_seconds())
+            if await self._services.stop.sleep(wait_seconds):
+                return
+            status = await self._tick(blob, lease, status)
+        log.warning("The schedule of %s never comes round again", self._function.name)
+        await self._services.stop.wait()
+
+    async def _tick(self, blob: BlobClient, lease: BlobLeaseClient, due: Status | None) -> Status | None:
+        """Call the function, then note the tick: one that the host's death interrupts is made up for."""
+        now = _now()
+        following = self._schedule.next_after(now)
+        late_seconds = (now - due.next_due).total_seconds() if due else 0.0
+        invocation = payloads.timer(
+            due.last if due else now, following or now, now, is_past_due=late_seconds > PAST_DUE_SECONDS
+        )
+        try:
+            await self._services.invoker.call_with_retries(self._function, invocation)
+        except HostStoppingError:
+            return due
+        following = self._schedule.next_after(_now())
+        status = Status(now, following) if following else None
+        await self._write(blob, lease, status)
+        return status
+
+    async def _read(self, blob: BlobClient) -> Status | None:
+        """The noted status, unless the schedule has changed since; then the next tick from now."""
+        noted = json.loads(await (await blob.download_blob()).readall())
+        if noted.get("Schedule") == repr(self._schedule):
+            return Status(datetime.fromisoformat(noted["Last"]), datetime.fromisoformat(noted["Next"]))
+        now = _now()
+        following = self._schedule.next_after(now)
+        return Status(now, following) if following else None
+
+    async def _write(self, blob: BlobClient, lease: BlobLeaseClient, status: Status | None) -> None:
+        noted = {}
+        if status:
+            noted = {
+                "Schedule": repr(self._schedule),
+                "Last": status.last.isoformat(),
+                "Next": status.next_due.isoformat(),
+            }
+        await blob.upload_blob(json.dumps(noted), overwrite=True, lease=lease)
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
