@@ -13,13 +13,10 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from local.cosmos.errors import UnauthorizedError
-from shared.errors import LocalRunError
+from local.errors import LocalRunError
 
 if TYPE_CHECKING:
     from local.cosmos.exchange import Call
-
-# The published key of Microsoft's own emulator: every sample and tool knows it.
-EMULATOR_KEY = "C2y6yDjf5/R+ob0N8A7Cgv30VRDJIWEHLM+4QDU5DE2nQ9nDuVTqobD4b8mGGyPMbIZnqyMsEcaGQy67XIw/Jw=="
 
 
 class Signatures:

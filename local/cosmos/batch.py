@@ -72,13 +72,10 @@ class Batches:
     def _atomic(self, container: Container, key: PartitionKey, operations: list[Any]) -> list[dict[str, Any]]:
         try:
             with self.store.transaction():
-                return [
-                    self._step(container, key, operation, index) for index, operation in enumerate(operations)
-                ]
+                return [self._step(container, key, operation, index) for index, operation in enumerate(operations)]
         except _BatchFailedError as failed:
             return [
-                _failure(failed.error) if index == failed.index else _dependent()
-                for index in range(len(operations))
+                _failure(failed.error) if index == failed.index else _dependent() for index in range(len(operations))
             ]
 
     def _step(self, container: Container, key: PartitionKey, operation: Any, index: int) -> dict[str, Any]:
@@ -91,9 +88,7 @@ class Batches:
         try:
             text = operation.get("partitionKey") if isinstance(operation, dict) else None
             key = (
-                container.partition_key.of_header(text)
-                if isinstance(text, str)
-                else self._header_key(call, container)
+                container.partition_key.of_header(text) if isinstance(text, str) else self._header_key(call, container)
             )
             with self.store.transaction():
                 return _success(self._apply(container, key, operation))

@@ -57,9 +57,7 @@ class Container:
     def describe_ranges(self) -> list[dict[str, Any]]:
         """The live ranges as `pkranges` shows them."""
         return [
-            ranges.describe(
-                each, range_rid(self.database, self.number, each.number), self.link, len(self.ranges)
-            )
+            ranges.describe(each, range_rid(self.database, self.number, each.number), self.link, len(self.ranges))
             for each in self.ranges
         ]
 
@@ -162,8 +160,6 @@ class Containers:
 
     def split(self, container: Container, range_name: str) -> tuple[int, int]:
         """Split one range in two; returns the children's numbers."""
-        children = ranges.split_range(
-            self._store, container.number, ranges.find_range(container.ranges, range_name)
-        )
+        children = ranges.split_range(self._store, container.number, ranges.find_range(container.ranges, range_name))
         self._known.clear()
         return children

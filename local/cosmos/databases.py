@@ -24,9 +24,7 @@ def checked_name(body: dict[str, Any]) -> str:
     if not isinstance(name, str) or not 0 < len(name) <= MAX_NAME_CHARS:
         raise BadRequestError(f"`id` must be a string of 1 to {MAX_NAME_CHARS} characters.")
     if _FORBIDDEN.search(name):
-        raise BadRequestError(
-            f"`id` {name!r} must not contain / \\ ? # or control characters, nor end with a space."
-        )
+        raise BadRequestError(f"`id` {name!r} must not contain / \\ ? # or control characters, nor end with a space.")
     return name
 
 
@@ -66,9 +64,7 @@ class Databases:
         name = checked_name(body)
         ts = self._clock.timestamp()
         try:
-            number = self._store.execute(
-                "INSERT INTO databases (name, ts) VALUES (?, ?)", (name, ts)
-            ).lastrowid
+            number = self._store.execute("INSERT INTO databases (name, ts) VALUES (?, ?)", (name, ts)).lastrowid
         except sqlite3.IntegrityError as error:
             raise ConflictError(f"A database {name!r} exists already.") from error
         return Database(number or 0, name, ts)

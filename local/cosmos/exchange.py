@@ -32,9 +32,7 @@ class Call:
     def json(self) -> Any:
         """The body as JSON."""
         if len(self.body) > MAX_DOCUMENT_BYTES:
-            raise TooLargeError(
-                f"The request body has {len(self.body)} bytes; the limit is {MAX_DOCUMENT_BYTES}."
-            )
+            raise TooLargeError(f"The request body has {len(self.body)} bytes; the limit is {MAX_DOCUMENT_BYTES}.")
         try:
             return orjson.loads(self.body)
         except orjson.JSONDecodeError as error:

@@ -39,9 +39,7 @@ class Fault:
 
     def answer(self) -> Answer:
         """The refusal that a throttled or refused request gets."""
-        answer = answer_json(
-            self.status, {"code": str(self.status), "message": "A fault that a test ordered."}
-        )
+        answer = answer_json(self.status, {"code": str(self.status), "message": "A fault that a test ordered."})
         answer.headers["x-ms-substatus"] = str(self.substatus)
         if self.kind == "throttle":
             answer.headers["x-ms-retry-after-ms"] = str(self.retry_after_ms)

@@ -82,9 +82,7 @@ class ChangeFeed:
         if "if-none-match" not in call.headers:
             raise BadRequestError("The all-versions feed starts from now or from a continuation only.")
         conditions, values = scope.of_versions()
-        rows = self.store.execute(
-            _ALL_VERSIONS.format(scope=conditions), (*values, after, _since(call), size)
-        )
+        rows = self.store.execute(_ALL_VERSIONS.format(scope=conditions), (*values, after, _since(call), size))
         definition = scope.container.partition_key
         return [(row[0], self._version(definition, *row)) for row in rows]
 

@@ -51,9 +51,7 @@ class Conditions:
     def check(self, etag: str | None) -> None:
         """Refuse when the version with `etag` (None: there is none) does not satisfy them."""
         if self.if_match is not None and (etag is None or self.if_match not in ("*", etag)):
-            raise PreconditionFailedError(
-                "If-Match does not hold: the item has another _etag. Read it again."
-            )
+            raise PreconditionFailedError("If-Match does not hold: the item has another _etag. Read it again.")
         if self.if_none_match is not None and etag is not None and self.if_none_match in ("*", etag):
             raise PreconditionFailedError("If-None-Match does not hold: the item exists with that _etag.")
 
@@ -117,18 +115,14 @@ class Items:
         serial = current.serial if current else home.number << 48 | lsn
         body = documents.stamped(container, document, serial, etag, ts)
         expires = documents.expiry(container, document, ts)
-        self._store.execute(
-            _PUT, (container.number, key.text, item_id, home.number, lsn, serial, etag, expires)
-        )
+        self._store.execute(_PUT, (container.number, key.text, item_id, home.number, lsn, serial, etag, expires))
         operation, previous = ("replace", current.lsn) if current else ("create", 0)
         self._store.execute(
             _LOG, (container.number, home.number, lsn, effective, ts, operation, previous, body, None, None)
         )
         return Outcome(200 if current else 201, body, etag, home.number, lsn)
 
-    def delete(
-        self, container: Container, key: PartitionKey, item_id: str, conditions: Conditions
-    ) -> Outcome:
+    def delete(self, container: Container, key: PartitionKey, item_id: str, conditions: Conditions) -> Outcome:
         """Remove an item. Call it inside a transaction."""
         current = self._current(container, key, item_id)
         if current is None:

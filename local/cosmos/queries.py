@@ -50,9 +50,7 @@ class Queries:
             return answer_json(200, query_plan(prepare(spec)))
         scope = Scope.of(call, container)
         if scope.only_range is None and not call.is_set(_CROSSES) and scope.low is None:
-            raise BadRequestError(
-                "Cross partition query is required but disabled: enable it, or name a partition key."
-            )
+            raise BadRequestError("Cross partition query is required but disabled: enable it, or name a partition key.")
         return await self._page(call, scope, spec)
 
     async def read_all(self, call: Call, container: Container) -> Answer:

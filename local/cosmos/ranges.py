@@ -61,13 +61,11 @@ def create_ranges(store: Store, container: int, count: int) -> None:
 def live_ranges(store: Store, container: int) -> tuple[Range, ...]:
     """The ranges that were not split, in the order of their keys."""
     rows = store.execute(
-        "SELECT number, low, high, parents, first_lsn FROM ranges"
-        " WHERE container = ? AND NOT gone ORDER BY low",
+        "SELECT number, low, high, parents, first_lsn FROM ranges WHERE container = ? AND NOT gone ORDER BY low",
         (container,),
     )
     return tuple(
-        Range(number, low, high, tuple(orjson.loads(parents)), first)
-        for number, low, high, parents, first in rows
+        Range(number, low, high, tuple(orjson.loads(parents)), first) for number, low, high, parents, first in rows
     )
 
 
@@ -100,13 +98,9 @@ def split_range(store: Store, container: int, found: Range) -> tuple[int, int]:
     low, middle, high = found.halves()
     lsn = last_lsn(store, container, found)
     with store.transaction():
-        (left,) = store.execute(
-            "SELECT max(number) + 1 FROM ranges WHERE container = ?", (container,)
-        ).fetchone()
+        (left,) = store.execute("SELECT max(number) + 1 FROM ranges WHERE container = ?", (container,)).fetchone()
         parents = orjson.dumps([*found.parents, found.number]).decode()
-        store.execute(
-            "UPDATE ranges SET gone = 1 WHERE container = ? AND number = ?", (container, found.number)
-        )
+        store.execute("UPDATE ranges SET gone = 1 WHERE container = ? AND number = ?", (container, found.number))
         store.execute_many(
             "INSERT INTO ranges (container, number, low, high, parents, first_lsn) VALUES (?, ?, ?, ?, ?, ?)",
             [(container, left, low, middle, parents, lsn), (container, left + 1, middle, high, parents, lsn)],

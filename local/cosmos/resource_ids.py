@@ -38,8 +38,7 @@ def item_rid(database: int, container: int, serial: int) -> str:
 def range_rid(database: int, container: int, partition_range: int) -> str:
     """The rid of a partition key range; 0x50 in the lowest byte is how the service marks its kind."""
     return _encode(
-        struct.pack(">II", database, container | _CONTAINER_BIT)
-        + struct.pack("<Q", partition_range << 8 | 0x50)
+        struct.pack(">II", database, container | _CONTAINER_BIT) + struct.pack("<Q", partition_range << 8 | 0x50)
     )
 
 

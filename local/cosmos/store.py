@@ -10,7 +10,7 @@ import sqlite3
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from shared.errors import LocalRunError
+from local.errors import LocalRunError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -73,9 +73,7 @@ class Store:
         self._connection.executescript(_PRAGMAS)
         (version,) = self._connection.execute("PRAGMA user_version").fetchone()
         if version not in (0, _SCHEMA_VERSION):
-            raise LocalRunError(
-                f"{self._path} has format {version}, not {_SCHEMA_VERSION}: use a fresh folder."
-            )
+            raise LocalRunError(f"{self._path} has format {version}, not {_SCHEMA_VERSION}: use a fresh folder.")
         self._connection.executescript(_TABLES)
 
     def close(self) -> None:

@@ -51,9 +51,7 @@ class Switches:
     def _split(self, body: dict[str, Any]) -> Answer:
         path = tuple(str(body.get("container", "")).strip("/").split("/"))
         if len(path) != 4 or path[0] != "dbs" or path[2] != "colls":
-            raise BadRequestError(
-                'A split needs "container": "dbs/{database}/colls/{container}" and "range": "0".'
-            )
+            raise BadRequestError('A split needs "container": "dbs/{database}/colls/{container}" and "range": "0".')
         container = self.catalog.container(Call("GET", path, {}, b""))
         children = self.catalog.containers.split(container, str(body.get("range", "0")))
         return answer_json(201, {"ranges": [str(child) for child in children]})

@@ -52,9 +52,7 @@ class Writes:
                 PARTITION_KEY_MISMATCH,
             )
         if item_id is not None and document["id"] != item_id:
-            raise BadRequestError(
-                f"The document's id {document['id']!r} is not {item_id!r}, the one addressed."
-            )
+            raise BadRequestError(f"The document's id {document['id']!r} is not {item_id!r}, the one addressed.")
         return self.items.put(container, mode, document, own, conditions)
 
     def patch(
@@ -73,9 +71,7 @@ class Writes:
         apply_patch(document, body.get("operations"))
         return self.put(container, "replace", document, key, conditions, item_id)
 
-    def delete(
-        self, container: Container, key: PartitionKey, item_id: str, conditions: Conditions
-    ) -> Outcome:
+    def delete(self, container: Container, key: PartitionKey, item_id: str, conditions: Conditions) -> Outcome:
         return self.items.delete(container, key, item_id, conditions)
 
     def read(self, container: Container, key: PartitionKey, item_id: str, conditions: Conditions) -> Outcome:
@@ -97,6 +93,4 @@ def _holds(condition: Any, document: dict[str, Any]) -> bool:
         return prepare({"query": f"{_SELECT}{condition}"}).matches(document)
     except SqlError as error:
         # The caller wrote no SELECT: count positions in what was written.
-        raise BadRequestError(
-            f"`condition` of the patch: {error} (position counts a leading SELECT *)"
-        ) from error
+        raise BadRequestError(f"`condition` of the patch: {error} (position counts a leading SELECT *)") from error

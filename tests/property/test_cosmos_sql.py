@@ -248,9 +248,7 @@ def test_filters_agree_with_brute_force(predicate: tuple[str, Any], documents: l
     """WHERE keeps exactly the documents for which the condition is true, not those where it is undefined."""
     text, brute = predicate
     query = prepare({"query": f"SELECT * FROM c WHERE {text}"})
-    assert [query.matches(document) for document in documents] == [
-        brute(document) is True for document in documents
-    ]
+    assert [query.matches(document) for document in documents] == [brute(document) is True for document in documents]
 
 
 @settings(max_examples=300)

@@ -124,9 +124,7 @@ def test_a_refusal_names_place_and_remedy(query: str, position: int, hint: str) 
         ("MIN(c.x)", [], None),
     ],
 )
-def test_an_aggregate_ignores_undefined_and_keeps_types_apart(
-    aggregate: str, values: list[Any], expected: Any
-) -> None:
+def test_an_aggregate_ignores_undefined_and_keeps_types_apart(aggregate: str, values: list[Any], expected: Any) -> None:
     """One value of a wrong type makes a sum undefined; None stands for that here."""
     query = prepare({"query": f"SELECT VALUE {aggregate} FROM c"})
     (accumulator,) = query.accumulators()

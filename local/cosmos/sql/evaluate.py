@@ -131,9 +131,7 @@ class Compiler:
 
         def evaluate(document: Any) -> Any:
             found = value(document)
-            return _and(
-                _ordering(operator.ge, found, low(document)), _ordering(operator.le, found, high(document))
-            )
+            return _and(_ordering(operator.ge, found, low(document)), _ordering(operator.le, found, high(document)))
 
         return evaluate
 
@@ -157,9 +155,7 @@ class Compiler:
 
     def _arrayof(self, node: nodes.ArrayOf) -> Evaluator:
         items = [self.compile(item) for item in node.items]
-        return lambda document: [
-            value for value in (item(document) for item in items) if value is not UNDEFINED
-        ]
+        return lambda document: [value for value in (item(document) for item in items) if value is not UNDEFINED]
 
     def _objectof(self, node: nodes.ObjectOf) -> Evaluator:
         fields = [(name, self.compile(value)) for name, value in node.fields]

@@ -45,9 +45,7 @@ class _QueryParser:
             cursor.fail("the end of the query is expected")
         if selects_all:
             value = nodes.Root(0, 0, alias)
-        return nodes.Query(
-            self._text, alias, value, columns, selects_all, top, where, order_by, offset, limit
-        )
+        return nodes.Query(self._text, alias, value, columns, selects_all, top, where, order_by, offset, limit)
 
     def _refuse(self, keyword: str) -> None:
         if self._cursor.is_at(keyword):
@@ -80,9 +78,7 @@ class _QueryParser:
                 unnamed += 1
                 name = f"${unnamed}"
             if name in columns:
-                raise SqlError(
-                    f"the column name {name!r} is used twice: give one of them another with AS.", start
-                )
+                raise SqlError(f"the column name {name!r} is used twice: give one of them another with AS.", start)
             columns[name] = nodes.Column(name, expression)
             if not self._cursor.accept(","):
                 return tuple(columns.values())

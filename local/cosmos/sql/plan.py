@@ -94,10 +94,7 @@ def _payload(parsed: nodes.Query) -> str:
         return parsed.alias
     if parsed.value is not None:
         return parsed.source(parsed.value)
-    fields = (
-        f"{orjson.dumps(column.name).decode()}: {parsed.source(column.expression)}"
-        for column in parsed.columns
-    )
+    fields = (f"{orjson.dumps(column.name).decode()}: {parsed.source(column.expression)}" for column in parsed.columns)
     return f"{{{', '.join(fields)}}}"
 
 

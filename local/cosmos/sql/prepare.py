@@ -88,9 +88,7 @@ def prepare(spec: Any) -> PreparedQuery:
 
 def _read(spec: Any) -> tuple[str, dict[str, Any]]:
     if not isinstance(spec, dict) or not isinstance(spec.get("query"), str):
-        raise BadRequestError(
-            'A query must be {"query": "SELECT …", "parameters": [{"name": "@x", "value": 1}]}.'
-        )
+        raise BadRequestError('A query must be {"query": "SELECT …", "parameters": [{"name": "@x", "value": 1}]}.')
     parameters: dict[str, Any] = {}
     for each in spec.get("parameters") or []:
         if not isinstance(each, dict) or not isinstance(each.get("name"), str):

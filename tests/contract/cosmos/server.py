@@ -9,8 +9,8 @@ import urllib.request
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from local.cosmos.auth import EMULATOR_KEY
-from tests.conftest import free_ports
+from local import ports
+from local.cosmos.options import EMULATOR_KEY
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,7 +24,7 @@ class LocalCosmos:
 
     folder: Path
     options: tuple[str, ...] = ()
-    port: int = field(default_factory=lambda: free_ports(1)[0])
+    port: int = field(default_factory=lambda: ports.any_free(1)[0])
     process: subprocess.Popen[bytes] | None = None
     ready_line: str = ""
 

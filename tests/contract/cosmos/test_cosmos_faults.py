@@ -58,18 +58,14 @@ def test_a_refusal_has_the_ordered_status(container: ContainerProxy, local_cosmo
     assert container.replace_item("a", {"id": "a", "pk": "p", "n": 1})["n"] == 1
 
 
-def test_a_dropped_connection_is_tried_again_for_reads(
-    container: ContainerProxy, local_cosmos: LocalCosmos
-) -> None:
+def test_a_dropped_connection_is_tried_again_for_reads(container: ContainerProxy, local_cosmos: LocalCosmos) -> None:
     """The SDK repeats a read whose connection breaks."""
     container.create_item({"id": "a", "pk": "p"})
     local_cosmos.order(kind="drop", times=1, method="GET", path="/docs/a")
     assert container.read_item("a", "p")["id"] == "a"
 
 
-def test_a_lost_answer_hides_a_write_that_happened(
-    container: ContainerProxy, local_cosmos: LocalCosmos
-) -> None:
+def test_a_lost_answer_hides_a_write_that_happened(container: ContainerProxy, local_cosmos: LocalCosmos) -> None:
     """The connection breaks after the write: the caller sees an error, the item is there."""
     local_cosmos.order(kind="drop-answer", times=20, method="POST", path="/docs")
     with pytest.raises(Exception, match=r"(?i)connection|aborted|closed"):

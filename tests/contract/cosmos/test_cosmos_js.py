@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.conftest import missing_service
+from tests.support import missing_service
 
 if TYPE_CHECKING:
     from tests.contract.cosmos.conftest import Account
@@ -31,7 +31,5 @@ def test_the_javascript_suite_passes(account: Account) -> None:
         "COSMOS_IS_LOCAL": "true" if account.local else "false",
     }
     command = [str(node), "--test", "cosmos.test.js"]
-    done = subprocess.run(
-        command, cwd=SUITE, env=environment, capture_output=True, text=True, timeout=240, check=False
-    )
+    done = subprocess.run(command, cwd=SUITE, env=environment, capture_output=True, text=True, timeout=240, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -128,13 +128,9 @@ def test_bad_headers_of_a_write_are_bad_requests(wire: Wire, headers: dict[str, 
         ({}, 400, "0"),
     ],
 )
-def test_bad_feed_requests_have_their_status(
-    wire: Wire, headers: dict[str, str], status: int, substatus: str
-) -> None:
+def test_bad_feed_requests_have_their_status(wire: Wire, headers: dict[str, str], status: int, substatus: str) -> None:
     """A dead range is gone with sub-status 1002; what cannot be read is a bad request."""
-    found, answered, _ = wire.send(
-        "GET", f"{wire.container}/docs", b"", {"a-im": "Incremental Feed", **headers}
-    )
+    found, answered, _ = wire.send("GET", f"{wire.container}/docs", b"", {"a-im": "Incremental Feed", **headers})
     assert (found, answered["x-ms-substatus"]) == (status, substatus)
 
 
@@ -204,9 +200,7 @@ def test_every_answer_has_a_charge_and_an_activity(wire: Wire) -> None:
         assert headers["x-ms-activity-id"]
 
 
-@pytest.mark.parametrize(
-    "authorization", ["", "nonsense", "type=master&ver=1.0&sig=", "type%3daad%26sig%3dx", "é"]
-)
+@pytest.mark.parametrize("authorization", ["", "nonsense", "type=master&ver=1.0&sig=", "type%3daad%26sig%3dx", "é"])
 def test_a_bad_signature_is_unauthorized(wire: Wire, authorization: str) -> None:
     """401, also when it is no signature at all."""
     headers = {"authorization": authorization.encode().decode("latin-1")}
@@ -223,12 +217,8 @@ NAMES = st.sampled_from(
     ]
 )
 HEADER_VALUES = st.one_of(
-    st.sampled_from(
-        ["True", "true", "*", '"1"', "0", "-1", '["p"]', "[1]", "[{}]", "application/query+json", "FF"]
-    ),
-    st.sampled_from(
-        ["Incremental Feed", "Full-Fidelity Feed", "Tue, 01 Jan 2030 00:00:00 GMT", "return=minimal"]
-    ),
+    st.sampled_from(["True", "true", "*", '"1"', "0", "-1", '["p"]', "[1]", "[{}]", "application/query+json", "FF"]),
+    st.sampled_from(["Incremental Feed", "Full-Fidelity Feed", "Tue, 01 Jan 2030 00:00:00 GMT", "return=minimal"]),
     st.text(st.characters(min_codepoint=33, max_codepoint=126), max_size=30),
 )
 JSON = st.recursive(
@@ -236,9 +226,7 @@ JSON = st.recursive(
     lambda inner: st.one_of(
         st.lists(inner, max_size=3),
         st.dictionaries(
-            st.sampled_from(
-                ["id", "pk", "query", "parameters", "operations", "operationType", "resourceBody"]
-            )
+            st.sampled_from(["id", "pk", "query", "parameters", "operations", "operationType", "resourceBody"])
             | st.sampled_from(["name", "value", "op", "path", "partitionKey", "paths", "ttl", "condition"]),
             inner,
             max_size=4,

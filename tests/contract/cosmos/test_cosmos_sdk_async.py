@@ -88,9 +88,7 @@ async def test_all_versions_arrive(async_container: ContainerProxy) -> None:
     assert [each["metadata"]["operationType"] for each in changes] == ["create", "replace", "delete"]
 
 
-async def test_a_split_under_load_loses_nothing(
-    async_container: ContainerProxy, local_cosmos: LocalCosmos
-) -> None:
+async def test_a_split_under_load_loses_nothing(async_container: ContainerProxy, local_cosmos: LocalCosmos) -> None:
     """Ranges split while writers write and a reader reads: every document is seen."""
     seen: list[str] = []
     token: str | None = None

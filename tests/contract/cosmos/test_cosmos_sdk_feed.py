@@ -92,9 +92,7 @@ def test_a_time_skips_what_is_older(container: ContainerProxy, local_cosmos: Loc
 def test_a_partition_key_or_a_range_narrows_the_feed(container: ContainerProxy) -> None:
     """The ranges together give every change once; a partition key gives its own."""
     ids = fill(container, 0, 30)
-    by_range = [
-        drain(container, start_time="Beginning", feed_range=each)[0] for each in container.read_feed_ranges()
-    ]
+    by_range = [drain(container, start_time="Beginning", feed_range=each)[0] for each in container.read_feed_ranges()]
     assert ids_of([change for changes in by_range for change in changes]) == ids
     changes, token = drain(container, start_time="Beginning", partition_key="p007")
     assert ids_of(changes) == ["007"]
@@ -181,9 +179,7 @@ def test_a_split_loses_nothing_and_repeats_nothing(
     assert sorted(seen) == sorted(expected)
 
 
-def test_a_reader_between_two_pages_survives_a_split(
-    container: ContainerProxy, local_cosmos: LocalCosmos
-) -> None:
+def test_a_reader_between_two_pages_survives_a_split(container: ContainerProxy, local_cosmos: LocalCosmos) -> None:
     """The SDK meets 410, reads the ranges again and goes on in the children."""
     ids = fill(container, 0, 60)
     pages = container.query_items_change_feed(start_time="Beginning", max_item_count=5).by_page()

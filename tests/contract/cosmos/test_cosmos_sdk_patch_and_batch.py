@@ -51,9 +51,7 @@ def test_each_patch_operation_changes_its_field(
         {"op": "explode", "path": "/n", "value": 1},
     ],
 )
-def test_a_patch_that_cannot_be_applied_changes_nothing(
-    container: ContainerProxy, operation: dict[str, Any]
-) -> None:
+def test_a_patch_that_cannot_be_applied_changes_nothing(container: ContainerProxy, operation: dict[str, Any]) -> None:
     """One bad operation refuses the patch as a whole, with 400."""
     before = container.create_item(dict(START))
     with pytest.raises(exceptions.CosmosHttpResponseError) as refusal:

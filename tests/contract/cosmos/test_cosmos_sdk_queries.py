@@ -94,9 +94,9 @@ def test_pages_add_up_to_the_whole(people: ContainerProxy, order: str) -> None:
         found: list[Any] = []
         token = None
         while True:
-            pages: Any = people.query_items(
-                query, enable_cross_partition_query=True, max_item_count=size
-            ).by_page(token)
+            pages: Any = people.query_items(query, enable_cross_partition_query=True, max_item_count=size).by_page(
+                token
+            )
             found += next(pages)
             token = pages.continuation_token
             if not token:
@@ -166,9 +166,7 @@ def test_a_cross_partition_query_must_be_asked_for(people: ContainerProxy) -> No
 @pytest.mark.parametrize("token", ["nonsense", "WzEsMl0=", "e30=", "-1"])
 def test_a_foreign_continuation_is_refused(people: ContainerProxy, token: str) -> None:
     """A token that is not from this query answers 400."""
-    pages = people.query_items(
-        "SELECT * FROM c", enable_cross_partition_query=True, max_item_count=3
-    ).by_page(token)
+    pages = people.query_items("SELECT * FROM c", enable_cross_partition_query=True, max_item_count=3).by_page(token)
     with pytest.raises(exceptions.CosmosHttpResponseError) as refusal:
         next(pages)
     assert refusal.value.status_code == 400
