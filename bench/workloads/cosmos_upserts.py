@@ -1,4 +1,4 @@
-"""What an upsert costs in the local Cosmos DB (signature, sequence number, versions), against one bare SQLite upsert."""
+"""What an upsert costs in the local Cosmos DB (signature, sequence, versions), against one bare SQLite upsert."""
 
 from __future__ import annotations
 

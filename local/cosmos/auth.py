@@ -9,6 +9,7 @@ import base64
 import binascii
 import hashlib
 import hmac
+from functools import lru_cache
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
@@ -35,21 +36,25 @@ class Signatures:
         candidates = [link]
         if link:
             candidates.append(link.rpartition("/")[2].lower())
+        dated = call.headers.get("x-ms-date", "")
+        date = "" if dated else call.headers.get("date", "")
         for candidate in candidates:
-            if hmac.compare_digest(self._sign(call, kind, candidate), given):
+            text = f"{call.method.lower()}\n{kind}\n{candidate}\n{dated.lower()}\n{date.lower()}\n"
+            if hmac.compare_digest(_sign(self._key, text), given):
                 return
         raise UnauthorizedError(
             "The authorization token does not fit the request: use this server's key and sign the verb, "
             f"resource type {kind!r}, resource {link!r} and x-ms-date that are sent."
         )
 
-    def _sign(self, call: Call, kind: str, link: str) -> bytes:
-        dated = call.headers.get("x-ms-date", "")
-        date = "" if dated else call.headers.get("date", "")
-        text = f"{call.method.lower()}\n{kind}\n{link}\n{dated.lower()}\n{date.lower()}\n"
-        return base64.b64encode(hmac.digest(self._key, text.encode(errors="surrogatepass"), hashlib.sha256))
+
+# A date is good for a second: under load many requests carry the same signature.
+@lru_cache(maxsize=1024)
+def _sign(key: bytes, text: str) -> bytes:
+    return base64.b64encode(hmac.digest(key, text.encode(errors="surrogatepass"), hashlib.sha256))
 
 
+@lru_cache(maxsize=1024)
 def _signature(header: str) -> bytes:
     """The `sig` of `type=master&ver=1.0&sig=…`, which is percent-encoded as a whole."""
     text = unquote(header)

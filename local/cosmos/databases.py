@@ -59,6 +59,7 @@ class Databases:
     def __init__(self, store: Store, clock: Clock) -> None:
         self._store = store
         self._clock = clock
+        self._known: dict[str, Database] = {}
 
     def create(self, body: dict[str, Any]) -> Database:
         name = checked_name(body)
@@ -70,15 +71,21 @@ class Databases:
         return Database(number or 0, name, ts)
 
     def read(self, name: str) -> Database:
-        """The database with this name or rid."""
+        """The database with this name."""
         found = self.find(name)
         if found is None:
             raise NotFoundError(f"There is no database {name!r}.", OWNER_NOT_FOUND)
         return found
 
     def find(self, name: str) -> Database | None:
-        row = self._store.execute("SELECT number, name, ts FROM databases WHERE name = ?", (name,)).fetchone()
-        return Database(*row) if row else None
+        """The database with this name, if there is one; those that were found once are kept in memory."""
+        known = self._known.get(name)
+        if known is None:
+            row = self._store.execute("SELECT number, name, ts FROM databases WHERE name = ?", (name,)).fetchone()
+            if row is None:
+                return None
+            known = self._known[name] = Database(*row)
+        return known
 
     def list(self) -> list[Database]:
         rows = self._store.execute("SELECT number, name, ts FROM databases ORDER BY number").fetchall()
@@ -87,3 +94,4 @@ class Databases:
     def delete(self, database: Database) -> None:
         """Remove the database; its containers must be gone before."""
         self._store.execute("DELETE FROM databases WHERE number = ?", (database.number,))
+        self._known.clear()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import logging
 import uuid
 from dataclasses import dataclass
@@ -19,11 +20,16 @@ if TYPE_CHECKING:
     from local.cosmos.auth import Signatures
     from local.cosmos.faults import Fault
     from local.cosmos.service import Service
+    from local.cosmos.store import Store
 
 logger = logging.getLogger(__name__)
 
 # Bodies are read a little beyond the limit of a document, so that the refusal can say how large it is.
 MAX_BODY_BYTES = 2 * MAX_DOCUMENT_BYTES
+_SWITCHES = ((FAULTS,), (CLOCK,))
+# Activity ids of requests that bring none: one random part per run, then a number.
+_RUN = str(uuid.uuid4())[:23]
+_SERIAL = itertools.count(1)
 _COMMON = {
     "x-ms-version": "2020-07-15",
     "x-ms-gatewayversion": "version=2.14.0",
@@ -41,6 +47,7 @@ class Gateway:
 
     service: Service
     signatures: Signatures
+    store: Store
 
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
         call = Call(request.method, _split(request.raw_path), request.headers, b"")
@@ -55,9 +62,19 @@ class Gateway:
         return _respond(request, answer)
 
     async def _answer(self, request: web.BaseRequest, call: Call, fault: Fault | None) -> Answer:
+        """The answer, once everything that it may show is safe."""
+        try:
+            answer = await self._routed(request, call, fault)
+            await self.store.settled()
+        except Exception:
+            logger.exception("A request failed", extra={"method": call.method, "path": "/".join(call.path)})
+            return answer_error(UnexpectedError("The local Cosmos DB failed: its log says why."))
+        return answer
+
+    async def _routed(self, request: web.BaseRequest, call: Call, fault: Fault | None) -> Answer:
         try:
             call = Call(call.method, call.path, call.headers, await _body(request))
-            if call.path[:1] in ((FAULTS,), (CLOCK,)):
+            if call.path[:1] in _SWITCHES:
                 return self.service.switches.answer(call)
             self.signatures.check(call)
             if fault is not None and fault.kind in ("throttle", "refuse"):
@@ -65,9 +82,6 @@ class Gateway:
             return await self.service.answer(call)
         except CosmosError as error:
             return answer_error(error)
-        except Exception:
-            logger.exception("A request failed", extra={"method": call.method, "path": "/".join(call.path)})
-            return answer_error(UnexpectedError("The local Cosmos DB failed: its log says why."))
 
 
 def _split(raw_path: str) -> tuple[str, ...]:
@@ -96,7 +110,7 @@ def _drop(request: web.BaseRequest) -> web.StreamResponse:
 
 def _respond(request: web.BaseRequest, answer: Answer) -> web.Response:
     headers = {**_COMMON, **answer.headers}
-    headers["x-ms-activity-id"] = request.headers.get("x-ms-activity-id") or str(uuid.uuid4())
+    headers["x-ms-activity-id"] = request.headers.get("x-ms-activity-id") or f"{_RUN}-{next(_SERIAL):012x}"
     headers.setdefault("x-ms-request-charge", "1.0")
     if answer.body:
         headers["Content-Type"] = "application/json"

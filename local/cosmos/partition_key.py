@@ -9,12 +9,15 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
 from local.cosmos.errors import PARTITION_KEY_MISMATCH, BadRequestError
 from local.cosmos.murmur import murmur128
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 HASH = "Hash"
 MULTI_HASH = "MultiHash"
@@ -47,7 +50,7 @@ class PartitionKeyDefinition:
 
     def of_document(self, document: dict[str, Any]) -> PartitionKey:
         """The key that `document` itself carries."""
-        return PartitionKey(tuple(_component(_at(document, path)) for path in self.paths), self.kind)
+        return PartitionKey.of((_component(_at(document, path)) for path in self.paths), self.kind)
 
     def of_header(self, text: str) -> PartitionKey:
         """The key in a request's partition key header; with several levels it may be a prefix."""
@@ -60,7 +63,7 @@ class PartitionKeyDefinition:
                 f"The partition key header must be a JSON array of 1 to {len(self.paths)} values.",
                 PARTITION_KEY_MISMATCH,
             )
-        return PartitionKey(tuple(_component(value) for value in values), self.kind)
+        return PartitionKey.of(map(_component, values), self.kind)
 
     def is_whole(self, key: PartitionKey) -> bool:
         """Whether `key` has a value for every path."""
@@ -73,18 +76,22 @@ class PartitionKeyDefinition:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PartitionKey:
-    """The values of one key, in the order of the container's paths."""
+    """The values of one key, in the order of the container's paths.
+
+    `text` is one spelling per key, for storing and comparing: 1 and 1.0 are one value, 1 and true are two.
+    """
 
     values: tuple[Any, ...]
     kind: str
+    text: str
 
-    @property
-    def text(self) -> str:
-        """One spelling per key, for storing and comparing: 1 and 1.0 are one value, 1 and true are two."""
-        text = orjson.dumps(self.values).decode()
-        if len(text) > MAX_KEY_BYTES:
+    @classmethod
+    def of(cls, values: Iterable[Any], kind: str) -> PartitionKey:
+        components = tuple(values)
+        encoded = orjson.dumps(components)
+        if len(encoded) > MAX_KEY_BYTES:
             raise BadRequestError(f"The partition key is longer than {MAX_KEY_BYTES} bytes: shorten it.")
-        return text
+        return cls(components, kind, encoded.decode())
 
     @property
     def effective(self) -> str:

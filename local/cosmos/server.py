@@ -42,7 +42,7 @@ async def serve(options: argparse.Namespace, stop: Stop) -> None:
 async def _serve_store(options: argparse.Namespace, stop: Stop, store: Store, signatures: Signatures) -> None:
     endpoint = f"{'https' if options.https else 'http'}://{HOST}:{options.port}"
     service = build_service(store, f"{endpoint}/", options.partitions, gives_previous=options.previous_images)
-    runner = web.ServerRunner(_server(Gateway(service, signatures)), shutdown_timeout=_SHUTDOWN_SECONDS)
+    runner = web.ServerRunner(_server(Gateway(service, signatures, store)), shutdown_timeout=_SHUTDOWN_SECONDS)
     await runner.setup()
     sweeping = asyncio.create_task(service.expiry.run())
     try:
