@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from local.cosmos.charges import read_charge, write_charge
-from local.cosmos.errors import PARTITION_KEY_MISMATCH, BadRequestError, CosmosError
-from local.cosmos.exchange import Answer
+from local.cosmos.errors import BadRequestError, CosmosError, TooLargeError
+from local.cosmos.exchange import MAX_DOCUMENT_BYTES, Answer
 from local.cosmos.items import Conditions, Mode, Outcome
-from local.cosmos.scope import PARTITION_KEY
+from local.cosmos.scope import whole_key
 
 if TYPE_CHECKING:
     from local.cosmos.containers import Container
@@ -52,22 +52,19 @@ class Batches:
         operations = call.json()
         if not isinstance(operations, list) or not 0 < len(operations) <= MAX_OPERATIONS:
             raise BadRequestError(f"A batch must be a list of 1 to {MAX_OPERATIONS} operations.")
+        # Clients escape what is not ASCII: only a body that is too large as sent needs a second look.
+        if len(call.body) > MAX_DOCUMENT_BYTES and len(orjson.dumps(operations)) > MAX_DOCUMENT_BYTES:
+            raise TooLargeError(f"The batch is over {MAX_DOCUMENT_BYTES} bytes: make it smaller.")
         if call.is_set(_IS_ATOMIC):
-            results = self._atomic(container, self._header_key(call, container), operations)
+            results = self._atomic(container, whole_key(call, container), operations)
         else:
             results = [self._alone(call, container, operation) for operation in operations]
         is_whole = all(result["statusCode"] < 400 for result in results)
         charge = sum(result["requestCharge"] for result in results)
-        answer = Answer(200 if is_whole else 207, _encode(results))
+        answer = Answer(200 if is_whole else 207, orjson.dumps(results))
         answer.headers["x-ms-request-charge"] = str(charge)
         answer.headers["x-ms-alt-content-path"] = container.path
         return answer
-
-    def _header_key(self, call: Call, container: Container) -> PartitionKey:
-        text = call.headers.get(PARTITION_KEY)
-        if text is None:
-            raise BadRequestError("A batch needs the partition key header.", PARTITION_KEY_MISMATCH)
-        return container.partition_key.of_header(text)
 
     def _atomic(self, container: Container, key: PartitionKey, operations: list[Any]) -> list[dict[str, Any]]:
         try:
@@ -80,18 +77,16 @@ class Batches:
 
     def _step(self, container: Container, key: PartitionKey, operation: Any, index: int) -> dict[str, Any]:
         try:
-            return _success(self._apply(container, key, operation))
+            return _success(operation, self._apply(container, key, operation))
         except CosmosError as error:
             raise _BatchFailedError(index, error) from error
 
     def _alone(self, call: Call, container: Container, operation: Any) -> dict[str, Any]:
         try:
             text = operation.get("partitionKey") if isinstance(operation, dict) else None
-            key = (
-                container.partition_key.of_header(text) if isinstance(text, str) else self._header_key(call, container)
-            )
+            key = container.partition_key.of_header(text) if isinstance(text, str) else whole_key(call, container)
             with self.store.transaction():
-                return _success(self._apply(container, key, operation))
+                return _success(operation, self._apply(container, key, operation))
         except CosmosError as error:
             return _failure(error)
 
@@ -117,8 +112,8 @@ class Batches:
         raise BadRequestError(f"The batch operation {kind!r} is not known.")
 
 
-def _success(outcome: Outcome) -> dict[str, Any]:
-    charge = read_charge if outcome.status in (200, 304) and not outcome.body else write_charge
+def _success(operation: Any, outcome: Outcome) -> dict[str, Any]:
+    charge = read_charge if operation["operationType"] == "Read" else write_charge
     result: dict[str, Any] = {
         "statusCode": outcome.status,
         "requestCharge": charge(len(outcome.body)),
@@ -140,7 +135,3 @@ def _failure(error: CosmosError) -> dict[str, Any]:
 
 def _dependent() -> dict[str, Any]:
     return {"statusCode": _FAILED_DEPENDENCY, "requestCharge": 0.0}
-
-
-def _encode(results: list[dict[str, Any]]) -> bytes:
-    return orjson.dumps(results)

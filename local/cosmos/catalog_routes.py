@@ -14,7 +14,8 @@ from local.cosmos.errors import (
 )
 from local.cosmos.exchange import Answer, answer_feed, answer_json
 from local.cosmos.queries import is_query, query_described
-from local.cosmos.resource_ids import numbers_in
+from local.cosmos.resource_ids import container_number, item_serial
+from local.cosmos.scope import whole_key
 
 if TYPE_CHECKING:
     from local.cosmos.containers import Container, Containers
@@ -48,7 +49,7 @@ class CatalogRoutes:
         if call.path[1] == database.name:
             container = self.containers.read(database, call.path[3])
         else:
-            container = self.containers.read_numbered(database, numbers_in(call.path[3])[-1])
+            container = self.containers.read_numbered(database, container_number(call.path[3]))
         intended = call.headers.get(_INTENDED_RID)
         if intended is not None and intended != container.rid:
             raise BadRequestError(
@@ -62,8 +63,8 @@ class CatalogRoutes:
         if call.path[3] != container.rid:
             return name
         row = self.store.execute(
-            "SELECT id FROM items WHERE container = ? AND serial = ?",
-            (container.number, numbers_in(name)[-1]),
+            "SELECT id FROM items WHERE container = ? AND key = ? AND serial = ?",
+            (container.number, whole_key(call, container).text, item_serial(name)),
         ).fetchone()
         if row is None:
             raise NotFoundError(f"There is no item with the resource id {name!r}.")

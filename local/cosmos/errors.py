@@ -10,7 +10,8 @@ IndexTablesError
     ├── ConflictError            409
     ├── GoneError                410
     ├── PreconditionFailedError  412
-    └── TooLargeError            413
+    ├── TooLargeError            413
+    └── UnexpectedError          500, the server's own fault
 """
 
 from __future__ import annotations
@@ -102,3 +103,7 @@ class TooLargeError(CosmosError):
 
     status = 413
     code = "RequestEntityTooLarge"
+
+
+class UnexpectedError(CosmosError):
+    """A fault of the server itself. Look into its log."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from local.cosmos.errors import BadRequestError, CosmosError, TooLargeError
+from local.cosmos.errors import BadRequestError, CosmosError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -31,8 +31,6 @@ class Call:
 
     def json(self) -> Any:
         """The body as JSON."""
-        if len(self.body) > MAX_DOCUMENT_BYTES:
-            raise TooLargeError(f"The request body has {len(self.body)} bytes; the limit is {MAX_DOCUMENT_BYTES}.")
         try:
             return orjson.loads(self.body)
         except orjson.JSONDecodeError as error:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import logging
+import sqlite3
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,6 +14,8 @@ if TYPE_CHECKING:
     from local.cosmos.databases import Databases
     from local.cosmos.items import Items
     from local.cosmos.store import Store
+
+logger = logging.getLogger(__name__)
 
 _INTERVAL_SECONDS = 1.0
 _BATCH_ROWS = 200
@@ -30,8 +34,11 @@ class Expiry:
     async def run(self) -> None:
         """Sweep for ever."""
         while True:
-            while self.sweep():
-                await asyncio.sleep(0)
+            try:
+                while self.sweep():
+                    await asyncio.sleep(0)
+            except sqlite3.Error:
+                logger.exception("Expired items could not be removed; the next sweep tries again")
             await asyncio.sleep(_INTERVAL_SECONDS)
 
     def sweep(self) -> int:

@@ -8,17 +8,16 @@ from typing import TYPE_CHECKING
 from local.cosmos.batch import IS_BATCH, Batches
 from local.cosmos.charges import read_charge, write_charge
 from local.cosmos.documents import checked_id
-from local.cosmos.errors import PARTITION_KEY_MISMATCH, BadRequestError, MethodNotAllowedError
+from local.cosmos.errors import BadRequestError, MethodNotAllowedError
 from local.cosmos.exchange import Answer
 from local.cosmos.feed import ChangeFeed, position_headers
 from local.cosmos.items import Conditions, Mode, Outcome
 from local.cosmos.queries import Queries, is_query
-from local.cosmos.scope import PARTITION_KEY
+from local.cosmos.scope import PARTITION_KEY, whole_key
 
 if TYPE_CHECKING:
     from local.cosmos.containers import Container
     from local.cosmos.exchange import Call
-    from local.cosmos.partition_key import PartitionKey
     from local.cosmos.store import Store
     from local.cosmos.writes import Writes
 
@@ -63,7 +62,7 @@ class ItemRoutes:
     def item(self, call: Call, container: Container, item_id: str) -> Answer:
         """`docs/{id}`: read, replace, patch or delete."""
         checked_id(item_id)
-        key = _whole_key(call, container)
+        key = whole_key(call, container)
         conditions = _conditions(call)
         if call.method == "GET":
             return _answer(call, container, self.writes.read(container, key, item_id, conditions))
@@ -88,14 +87,6 @@ def _conditions(call: Call) -> Conditions:
 def _refuse_triggers(call: Call) -> None:
     if any(header in call.headers for header in _TRIGGERS):
         raise BadRequestError("The local Cosmos DB runs no triggers: leave them out.")
-
-
-def _whole_key(call: Call, container: Container) -> PartitionKey:
-    text = call.headers.get(PARTITION_KEY)
-    key = container.partition_key.of_header(text) if text is not None else None
-    if key is None or not container.partition_key.is_whole(key):
-        raise BadRequestError("The whole partition key must be in the header.", PARTITION_KEY_MISMATCH)
-    return key
 
 
 def _answer(call: Call, container: Container, outcome: Outcome) -> Answer:

@@ -42,18 +42,21 @@ def range_rid(database: int, container: int, partition_range: int) -> str:
     )
 
 
-def numbers_in(rid: str) -> tuple[int, ...]:
-    """The numbers that a rid was made from: database, container, serial, as far as it goes."""
+def container_number(rid: str) -> int:
+    """The number of the container that a rid names."""
+    return _words(rid, ">II")[1] & ~_CONTAINER_BIT
+
+
+def item_serial(rid: str) -> int:
+    """The serial number of the item that a rid names."""
+    return _words(rid, ">IIQ")[2]
+
+
+def _words(rid: str, layout: str) -> tuple[int, ...]:
     try:
         raw = base64.b64decode(rid.replace("-", "/"), validate=True)
     except (binascii.Error, ValueError) as error:
         raise BadRequestError(f"{rid!r} is not a resource id.") from error
-    if len(raw) == 4:
-        return struct.unpack(">I", raw)
-    if len(raw) == 8:
-        database, container = struct.unpack(">II", raw)
-        return database, container & ~_CONTAINER_BIT
-    if len(raw) == 16:
-        database, container, serial = struct.unpack(">IIQ", raw)
-        return database, container & ~_CONTAINER_BIT, serial
-    raise BadRequestError(f"{rid!r} is not a resource id.")
+    if len(raw) != struct.calcsize(layout):
+        raise BadRequestError(f"{rid!r} is not a resource id of this kind.")
+    return struct.unpack(layout, raw)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from local.cosmos.errors import PARTITION_KEY_MISMATCH, BadRequestError
 from local.cosmos.ranges import find_range
 
 if TYPE_CHECKING:
@@ -70,6 +71,15 @@ class Scope:
             ("v.epk >= ?", self.low),
             ("v.epk < ?", self.high),
         )
+
+
+def whole_key(call: Call, container: Container) -> PartitionKey:
+    """The partition key in the request's header, which must have all its levels."""
+    text = call.headers.get(PARTITION_KEY)
+    key = container.partition_key.of_header(text) if text is not None else None
+    if key is None or not container.partition_key.is_whole(key):
+        raise BadRequestError("The whole partition key must be in the header.", PARTITION_KEY_MISMATCH)
+    return key
 
 
 def _condition(*candidates: tuple[str, Any]) -> tuple[str, list[Any]]:

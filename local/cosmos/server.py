@@ -25,6 +25,8 @@ HOST = "127.0.0.1"
 # Longer than the pauses of ordinary clients, whose pooled connections would else be closed under a request.
 _KEEP_ALIVE_SECONDS = 75.0
 _SHUTDOWN_SECONDS = 5.0
+# Continuations travel in headers, and hold keys and sort values.
+_HEADER_BYTES = 64 * 1024
 
 
 async def serve(options: argparse.Namespace, stop: Stop) -> None:
@@ -69,5 +71,10 @@ def _server(gateway: Gateway) -> web.Server:
         return web.BaseRequest(message, payload, protocol, writer, task, loop, client_max_size=MAX_BODY_BYTES)
 
     return web.Server(
-        gateway.handle, request_factory=make_request, access_log=None, keepalive_timeout=_KEEP_ALIVE_SECONDS
+        gateway.handle,
+        request_factory=make_request,
+        access_log=None,
+        keepalive_timeout=_KEEP_ALIVE_SECONDS,
+        max_line_size=_HEADER_BYTES,
+        max_field_size=_HEADER_BYTES,
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from local.errors import LocalRunError
@@ -65,7 +65,7 @@ class Store:
         )
         try:
             self._prepare()
-        except sqlite3.OperationalError as error:
+        except sqlite3.DatabaseError as error:
             self.close()
             raise LocalRunError(
                 f"{self._path} cannot be opened ({error}): stop the other server that uses this folder, "
@@ -119,7 +119,8 @@ class Store:
         try:
             self._connection.execute("COMMIT")
         except sqlite3.Error as error:
-            self._connection.execute("ROLLBACK")
+            with suppress(sqlite3.Error):
+                self._connection.execute("ROLLBACK")
             committing.set_exception(error)
         else:
             committing.set_result(None)

@@ -37,6 +37,7 @@ def value_of(expression: str) -> Any:
         ("c.list[1].k", "v"),
         ("c.list[9]", "undefined"),
         ("c.n.x", "undefined"),
+        ("99999999999999999999", 1e20),
         ("c.n + 1 * 3", 5),
         ("(c.n + 1) * 3", 9),
         ("c.n / 4", 0.5),

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 import operator
-import re
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from local.cosmos.errors import SqlError
 from local.cosmos.sql.functions import FUNCTIONS
+from local.cosmos.sql.like import like_regex
 from local.cosmos.sql.values import UNDEFINED, as_number, compare, equals, is_number, same
 
 if TYPE_CHECKING:
@@ -142,7 +141,7 @@ class Compiler:
             text, like = value(document), pattern(document)
             if not isinstance(text, str) or not isinstance(like, str):
                 return UNDEFINED
-            return _like_regex(like, escape).fullmatch(text) is not None
+            return like_regex(like, escape).fullmatch(text) is not None
 
         return evaluate
 
@@ -213,36 +212,3 @@ def _arithmetic(calculate: Callable[[Any, Any], Any], left: Any, right: Any) -> 
         return as_number(calculate(left, right))
     except (ZeroDivisionError, OverflowError, ValueError):
         return UNDEFINED
-
-
-@lru_cache(maxsize=256)
-def _like_regex(pattern: str, escape: str | None) -> re.Pattern[str]:
-    """LIKE's pattern as a regular expression: % any text, _ one character, [] and [^] one of a set."""
-    parts: list[str] = []
-    position = 0
-    while position < len(pattern):
-        text, position = _like_part(pattern, position, escape)
-        parts.append(text)
-    return re.compile("".join(parts), re.DOTALL)
-
-
-def _like_part(pattern: str, position: int, escape: str | None) -> tuple[str, int]:
-    character = pattern[position]
-    if character == escape and position + 1 < len(pattern):
-        return re.escape(pattern[position + 1]), position + 2
-    if character == "%":
-        return ".*", position + 1
-    if character == "_":
-        return ".", position + 1
-    closing = pattern.find("]", position + 1)
-    if character == "[" and closing > position + 1:
-        return _like_set(pattern[position + 1 : closing]), closing + 1
-    return re.escape(character), position + 1
-
-
-def _like_set(inner: str) -> str:
-    is_negated = inner.startswith("^") and len(inner) > 1
-    members = inner[1:] if is_negated else inner
-    if re.fullmatch(r"\w-\w", members) and members[0] <= members[2]:
-        return f"[{'^' if is_negated else ''}{members}]"
-    return f"[{'^' if is_negated else ''}{''.join(re.escape(member) for member in members)}]"

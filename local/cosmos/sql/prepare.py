@@ -63,15 +63,7 @@ def prepare(spec: Any) -> PreparedQuery:
     compiler = Compiler(parsed.alias, parameters)
     where = compiler.compile(parsed.where) if parsed.where else None
     order = tuple(compiler.compile(each.expression) for each in parsed.order_by)
-    projection = parsed.projection()
-    aggregates: tuple[tuple[str, Evaluator], ...] = ()
-    if has_aggregate(projection):
-        _check_alone(parsed)
-        compiler = summing = AggregateCompiler(parsed.alias, parameters)
-        project = compiler.compile(projection)
-        aggregates = tuple(summing.found)
-    else:
-        project = compiler.compile(projection)
+    project, aggregates = _projection(parsed, parameters)
     limit = parsed.top or parsed.limit
     return PreparedQuery(
         parsed=parsed,
@@ -95,6 +87,16 @@ def _read(spec: Any) -> tuple[str, dict[str, Any]]:
             raise BadRequestError('A query parameter must be {"name": "@x", "value": 1}.')
         parameters[each["name"]] = each.get("value", UNDEFINED)
     return spec["query"], parameters
+
+
+def _projection(parsed: nodes.Query, parameters: dict[str, Any]) -> tuple[Evaluator, tuple[tuple[str, Evaluator], ...]]:
+    """What makes a result: of each document or, with aggregates, of theirs."""
+    projection = parsed.projection()
+    if not has_aggregate(projection):
+        return Compiler(parsed.alias, parameters).compile(projection), ()
+    _check_alone(parsed)
+    compiler = AggregateCompiler(parsed.alias, parameters)
+    return compiler.compile(projection), tuple(compiler.found)
 
 
 def _check_alone(parsed: nodes.Query) -> None:

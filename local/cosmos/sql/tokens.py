@@ -10,6 +10,7 @@ from typing import Any
 import orjson
 
 from local.cosmos.errors import SqlError
+from local.cosmos.sql.values import UNDEFINED, as_number
 
 
 class Kind(Enum):
@@ -66,7 +67,7 @@ _TOKEN = re.compile(
     |(?P<symbol><=|>=|!=|<>|\?\?|\|\||[-+*/%=<>(),.\[\]{}:])""",
     re.VERBOSE | re.DOTALL,
 )
-_MAX_DIGITS = 400
+_MAX_DIGITS = 300
 
 
 def tokenize(text: str) -> list[Token]:
@@ -115,7 +116,7 @@ def _escape_controls(inner: str) -> str:
 def _number(text: str, start: int) -> int | float:
     if len(text) > _MAX_DIGITS:
         raise SqlError("the number has too many digits.", start)
-    value = int(text) if text.isdigit() else float(text)
-    if value in (float("inf"), float("-inf")) or abs(value) > 1.7976931348623157e308:
+    value = as_number(int(text) if text.isdigit() else float(text))
+    if value is UNDEFINED:
         raise SqlError(f"the number {text[:40]} is too large.", start)
     return value
