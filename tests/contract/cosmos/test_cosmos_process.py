@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
 import subprocess
 import sys
+import threading
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from azure.core.exceptions import AzureError
 from azure.cosmos import CosmosClient, PartitionKey, exceptions
 
 from tests.contract.cosmos.server import STOP_SECONDS, LocalCosmos
+from tests.support import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -75,6 +80,35 @@ def test_a_killed_server_loses_no_acknowledged_write(own_server: LocalCosmos) ->
     ids, token = changes_since(container, token)
     assert sorted(seen + ids) == sorted(written)
     assert container.read()["_rid"] == rid
+
+
+def _has(acknowledged: list[str], enough: int) -> bool:
+    return len(acknowledged) >= enough
+
+
+def test_a_kill_under_load_loses_no_acknowledged_write(own_server: LocalCosmos) -> None:
+    """Four writers write while the server is killed twice: what was acknowledged is in the feed, each item once."""
+    container = facts(own_server)
+    acknowledged: list[str] = []
+
+    def write(writer: int) -> None:
+        for i in range(100):
+            with contextlib.suppress(AzureError):
+                acknowledged.append(container.upsert_item({"id": f"{writer}-{i}", "pk": f"p{i}"})["id"])
+
+    writers = [threading.Thread(target=write, args=(writer,)) for writer in range(4)]
+    for thread in writers:
+        thread.start()
+    for enough in (50, 200):
+        wait_until(partial(_has, acknowledged, enough), f"{enough} writes are acknowledged")
+        own_server.kill()
+        own_server.start()
+    for thread in writers:
+        thread.join()
+    ids, _ = changes_since(facts(own_server), None)
+    assert len(ids) == len(set(ids))
+    assert set(acknowledged) <= set(ids)
+    assert len(acknowledged) > 200
 
 
 @pytest.mark.parametrize("way", ["terminate", "end of standard input"])
