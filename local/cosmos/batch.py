@@ -13,7 +13,7 @@ import orjson
 
 from local.cosmos.charges import read_charge, write_charge
 from local.cosmos.errors import BadRequestError, CosmosError, TooLargeError
-from local.cosmos.exchange import MAX_DOCUMENT_BYTES, Answer
+from local.cosmos.exchange import MAX_DOCUMENT_BYTES, Answer, encode_json
 from local.cosmos.items import Conditions, Mode, Outcome
 from local.cosmos.scope import whole_key
 
@@ -53,7 +53,7 @@ class Batches:
         if not isinstance(operations, list) or not 0 < len(operations) <= MAX_OPERATIONS:
             raise BadRequestError(f"A batch must be a list of 1 to {MAX_OPERATIONS} operations.")
         # Clients escape what is not ASCII: only a body that is too large as sent needs a second look.
-        if len(call.body) > MAX_DOCUMENT_BYTES and len(orjson.dumps(operations)) > MAX_DOCUMENT_BYTES:
+        if len(call.body) > MAX_DOCUMENT_BYTES and len(encode_json(operations)) > MAX_DOCUMENT_BYTES:
             raise TooLargeError(f"The batch is over {MAX_DOCUMENT_BYTES} bytes: make it smaller.")
         if call.is_set(_IS_ATOMIC):
             results = self._atomic(container, whole_key(call, container), operations)

@@ -11,6 +11,7 @@ import orjson
 from local.cosmos import container_settings, ranges
 from local.cosmos.databases import checked_name
 from local.cosmos.errors import OWNER_NOT_FOUND, BadRequestError, ConflictError, NotFoundError
+from local.cosmos.exchange import encode_json
 from local.cosmos.partition_key import PartitionKeyDefinition
 from local.cosmos.resource_ids import container_rid, database_rid, range_rid
 
@@ -86,7 +87,7 @@ class Containers:
             with self._store.transaction():
                 number = self._store.execute(
                     "INSERT INTO containers (database, name, settings, ts) VALUES (?, ?, ?, ?)",
-                    (database.number, name, orjson.dumps(settings).decode(), self._clock.timestamp()),
+                    (database.number, name, encode_json(settings).decode(), self._clock.timestamp()),
                 ).lastrowid
                 ranges.create_ranges(self._store, number or 0, self._range_count)
         except sqlite3.IntegrityError as error:
@@ -145,7 +146,7 @@ class Containers:
             raise BadRequestError("The partition key of a container cannot be changed.")
         self._store.execute(
             "UPDATE containers SET settings = ?, ts = ?, revision = revision + 1 WHERE number = ?",
-            (orjson.dumps(settings).decode(), self._clock.timestamp(), container.number),
+            (encode_json(settings).decode(), self._clock.timestamp(), container.number),
         )
         self._known.clear()
         return self.read(database, container.settings["id"])

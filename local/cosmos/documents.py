@@ -5,11 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-import orjson
-
 from local.cosmos.container_settings import is_ttl
 from local.cosmos.errors import BadRequestError, TooLargeError
-from local.cosmos.exchange import MAX_DOCUMENT_BYTES
+from local.cosmos.exchange import MAX_DOCUMENT_BYTES, encode_json
 from local.cosmos.resource_ids import item_rid
 
 if TYPE_CHECKING:
@@ -49,10 +47,7 @@ def stamped(container: Container, document: dict[str, Any], serial: int, etag: s
         f',"_rid":"{rid}","_self":"{container.link}docs/{rid}/","_etag":"\\"{etag[1:-1]}\\"",'
         f'"_attachments":"attachments/","_ts":{ts}}}'
     )
-    try:
-        text = orjson.dumps(document)
-    except TypeError as error:
-        raise BadRequestError(f"The document cannot be stored: {error}.") from error
+    text = encode_json(document)
     if len(text) > MAX_DOCUMENT_BYTES:
         raise TooLargeError(f"The document has {len(text)} bytes; the limit is {MAX_DOCUMENT_BYTES}.")
     return text[:-1] + system.encode()

@@ -53,6 +53,7 @@ class SqlError(BadRequestError):
 
     def __init__(self, message: str, position: int) -> None:
         super().__init__(f"Syntax error at position {position}: {message}")
+        self.reason = message
         self.position = position
 
 

@@ -16,6 +16,14 @@ if TYPE_CHECKING:
 MAX_DOCUMENT_BYTES = 2 * 1024 * 1024
 
 
+def encode_json(value: Any) -> bytes:
+    """JSON of something that came from a client, which may be nested deeper than can be written."""
+    try:
+        return orjson.dumps(value)
+    except TypeError as error:
+        raise BadRequestError(f"The value cannot be written as JSON: {error}.") from error
+
+
 @dataclass(frozen=True, slots=True)
 class Call:
     """A request: its path is split and unquoted, its header names match in any case."""

@@ -117,9 +117,8 @@ class Items:
         expires = documents.expiry(container, document, ts)
         self._store.execute(_PUT, (container.number, key.text, item_id, home.number, lsn, serial, etag, expires))
         operation, previous = ("replace", current.lsn) if current else ("create", 0)
-        self._store.execute(
-            _LOG, (container.number, home.number, lsn, effective, ts, operation, previous, body, None, None)
-        )
+        place = (container.number, home.number, lsn, effective, ts)
+        self._store.execute(_LOG, (*place, operation, previous, body, None, None))
         return Outcome(200 if current else 201, body, etag, home.number, lsn)
 
     def delete(self, container: Container, key: PartitionKey, item_id: str, conditions: Conditions) -> Outcome:
@@ -153,19 +152,6 @@ class Items:
         lsn = last_lsn(self._store, container.number, home) + 1
         ts = self._clock.timestamp()
         self._store.execute(_REMOVE, (container.number, key.text, item_id))
-        self._store.execute(
-            _LOG,
-            (
-                container.number,
-                home.number,
-                lsn,
-                effective,
-                ts,
-                operation,
-                current.lsn,
-                None,
-                key.text,
-                item_id,
-            ),
-        )
+        place = (container.number, home.number, lsn, effective, ts)
+        self._store.execute(_LOG, (*place, operation, current.lsn, None, key.text, item_id))
         return Outcome(204, b"", current.etag, home.number, lsn)

@@ -8,6 +8,7 @@ from local.cosmos.documents import SYSTEM_PROPERTIES
 from local.cosmos.errors import BadRequestError
 
 MAX_OPERATIONS = 10
+_INDEX_DIGITS = 9
 _NEED_VALUE = ("add", "set", "replace", "incr")
 
 
@@ -75,7 +76,7 @@ def _missing(path: list[str]) -> BadRequestError:
 
 
 def _index(segment: str, last: int) -> int:
-    if not (segment.isascii() and segment.isdigit()) or int(segment) > last:
+    if not (segment.isascii() and segment.isdigit()) or len(segment) > _INDEX_DIGITS or int(segment) > last:
         raise BadRequestError(f"{segment!r} is not an index of the array: it must be a number up to {last}.")
     return int(segment)
 

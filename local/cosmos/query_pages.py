@@ -112,8 +112,8 @@ async def _plain(query: PreparedQuery, scan: Scan, size: int, start: Continuatio
         if to_skip:
             to_skip -= 1
             continue
-        if len(rows) == size or page_bytes > MAX_PAGE_BYTES:
-            return Page(rows, scanned, Continuation(query.fingerprint, after or position, taken))
+        if after is not None and (len(rows) == size or page_bytes > MAX_PAGE_BYTES):
+            return Page(rows, scanned, Continuation(query.fingerprint, after, taken))
         rows.append(result)
         page_bytes += len(result)
         taken, after = taken + 1, position

@@ -22,6 +22,7 @@ _DIGITS = 32
 _SPACE = 0x40 << (_DIGITS - 2) * 4
 _LOWEST = ""
 _HIGHEST = "FF"
+_RANGE_DIGITS = 9
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +73,7 @@ def live_ranges(store: Store, container: int) -> tuple[Range, ...]:
 def find_range(ranges: tuple[Range, ...], text: str) -> Range:
     """The live range that a request names (`0`, or with the container's rid before it: `rid,0`)."""
     name = text.rpartition(",")[2].strip()
-    if not name.isascii() or not name.isdigit():
+    if not name.isascii() or not name.isdigit() or len(name) > _RANGE_DIGITS:
         raise BadRequestError(f"{text!r} is not the id of a partition key range.")
     for candidate in ranges:
         if candidate.number == int(name):

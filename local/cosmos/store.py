@@ -36,20 +36,31 @@ PRAGMA cache_size = -65536;
 _TABLES = f"""
 CREATE TABLE IF NOT EXISTS databases (
     number INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE, ts INTEGER NOT NULL);
+
 CREATE TABLE IF NOT EXISTS containers (
-    number INTEGER PRIMARY KEY AUTOINCREMENT, database INTEGER NOT NULL, name TEXT NOT NULL, settings TEXT
-    NOT NULL, ts INTEGER NOT NULL, revision INTEGER NOT NULL DEFAULT 0, UNIQUE (database, name)); CREATE
-    TABLE IF NOT EXISTS ranges ( container INTEGER NOT NULL, number INTEGER NOT NULL, low TEXT NOT NULL,
-    high TEXT NOT NULL, parents TEXT NOT NULL, first_lsn INTEGER NOT NULL, gone INTEGER NOT NULL DEFAULT 0,
-    PRIMARY KEY (container, number)) WITHOUT ROWID; CREATE TABLE IF NOT EXISTS items ( container INTEGER NOT
-    NULL, key TEXT NOT NULL, id TEXT NOT NULL, range INTEGER NOT NULL, lsn INTEGER NOT NULL, serial INTEGER
-    NOT NULL, etag TEXT NOT NULL, expires INTEGER, PRIMARY KEY (container, key, id)) WITHOUT ROWID; CREATE
-    UNIQUE INDEX IF NOT EXISTS items_by_lsn ON items (container, range, lsn); CREATE INDEX IF NOT EXISTS
-    items_by_expiry ON items (expires) WHERE expires IS NOT NULL; CREATE TABLE IF NOT EXISTS versions (
-    container INTEGER NOT NULL, range INTEGER NOT NULL, lsn INTEGER NOT NULL, epk TEXT NOT NULL, ts INTEGER
-    NOT NULL, operation TEXT NOT NULL, previous_lsn INTEGER NOT NULL, body BLOB, key TEXT, id TEXT); CREATE
-    UNIQUE INDEX IF NOT EXISTS versions_by_lsn ON versions (container, range, lsn); PRAGMA user_version =
-    {_SCHEMA_VERSION};
+    number INTEGER PRIMARY KEY AUTOINCREMENT, database INTEGER NOT NULL, name TEXT NOT NULL,
+    settings TEXT NOT NULL, ts INTEGER NOT NULL, revision INTEGER NOT NULL DEFAULT 0,
+    UNIQUE (database, name));
+
+CREATE TABLE IF NOT EXISTS ranges (
+    container INTEGER NOT NULL, number INTEGER NOT NULL, low TEXT NOT NULL, high TEXT NOT NULL,
+    parents TEXT NOT NULL, first_lsn INTEGER NOT NULL, gone INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (container, number)) WITHOUT ROWID;
+
+CREATE TABLE IF NOT EXISTS items (
+    container INTEGER NOT NULL, key TEXT NOT NULL, id TEXT NOT NULL, range INTEGER NOT NULL,
+    lsn INTEGER NOT NULL, serial INTEGER NOT NULL, etag TEXT NOT NULL, expires INTEGER,
+    PRIMARY KEY (container, key, id)) WITHOUT ROWID;
+CREATE UNIQUE INDEX IF NOT EXISTS items_by_lsn ON items (container, range, lsn);
+CREATE INDEX IF NOT EXISTS items_by_expiry ON items (expires) WHERE expires IS NOT NULL;
+
+CREATE TABLE IF NOT EXISTS versions (
+    container INTEGER NOT NULL, range INTEGER NOT NULL, lsn INTEGER NOT NULL, epk TEXT NOT NULL,
+    ts INTEGER NOT NULL, operation TEXT NOT NULL, previous_lsn INTEGER NOT NULL, body BLOB,
+    key TEXT, id TEXT);
+CREATE UNIQUE INDEX IF NOT EXISTS versions_by_lsn ON versions (container, range, lsn);
+
+PRAGMA user_version = {_SCHEMA_VERSION};
 """
 
 

@@ -92,5 +92,6 @@ def _holds(condition: Any, document: dict[str, Any]) -> bool:
     try:
         return prepare({"query": f"{_SELECT}{condition}"}).matches(document)
     except SqlError as error:
-        # The caller wrote no SELECT: count positions in what was written.
-        raise BadRequestError(f"`condition` of the patch: {error} (position counts a leading SELECT *)") from error
+        # The caller wrote no SELECT: the place is counted in what was written.
+        place = max(0, error.position - len(_SELECT))
+        raise SqlError(f"in the condition of the patch, {error.reason}", place) from error

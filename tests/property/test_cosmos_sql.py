@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 import pytest
@@ -11,10 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from local.cosmos.errors import SqlError
+from local.cosmos.sql.functions import FUNCTIONS
 from local.cosmos.sql.parser import parse_query
 from local.cosmos.sql.plan import query_plan
 from local.cosmos.sql.prepare import prepare
 from local.cosmos.sql.values import UNDEFINED
+
+if TYPE_CHECKING:
+    from local.cosmos.sql.prepare import PreparedQuery
 
 WORDS = (
     *(
@@ -99,16 +103,80 @@ WORDS = (
         "é",
     ),
 )
+OPERANDS = (
+    "c.x",
+    "c.y",
+    "c.t",
+    "c.t[1].z",
+    "c.b",
+    "c",
+    "c.none",
+    "1",
+    "-2.5",
+    "1e300",
+    "0",
+    "'a'",
+    "''",
+    "null",
+    "true",
+)
+BINARY = ("+", "-", "*", "/", "%", "=", "!=", "<", ">=", "AND", "OR", "||", "??", "LIKE")
+
+
+def expressions(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    """Expressions made of smaller ones."""
+    return st.one_of(
+        st.tuples(inner, st.sampled_from(BINARY), inner).map(lambda parts: f"({' '.join(parts)})"),
+        st.tuples(inner, inner, inner).map(lambda parts: f"({parts[0]} BETWEEN {parts[1]} AND {parts[2]})"),
+        st.tuples(inner, inner).map(lambda parts: f"({parts[0]} NOT IN ({parts[1]}, 1))"),
+        st.tuples(inner, inner).map(lambda parts: f"{{'k': {parts[0]}, 'l': [{parts[1]}]}}"),
+        st.tuples(inner, inner).map(lambda parts: f"({parts[0]})[{parts[1]}]"),
+        st.tuples(st.sampled_from(sorted(FUNCTIONS)), inner, inner, inner).map(_call),
+    )
+
+
+def _call(parts: tuple[str, str, str, str]) -> str:
+    name, *arguments = parts
+    return f"{name}({', '.join(arguments[: FUNCTIONS[name].most])})"
+
+
 PARAMETERS = [{"name": "@p", "value": 3}]
+
+
+SAMPLE = {"id": "i", "x": 2**60, "y": "text", "t": [1, {"z": None}], "b": True}
 
 
 def parses_or_says_where(text: str) -> None:
     try:
         parse_query(text)
-        query_plan(prepare({"query": text, "parameters": PARAMETERS}))
+        query = prepare({"query": text, "parameters": PARAMETERS})
+        run(query)
+        query_plan(query)
     except SqlError as error:
         assert 0 <= error.position <= len(text)
         assert f"position {error.position}" in str(error)
+
+
+def run(query: PreparedQuery) -> None:
+    """Evaluating must never fail: a wrong type gives undefined."""
+    query.matches(SAMPLE)
+    query.sort_keys(SAMPLE)
+    if query.aggregates:
+        accumulators = query.accumulators()
+        for accumulator, (_, evaluate) in zip(accumulators, query.aggregates, strict=True):
+            accumulator.add(evaluate(SAMPLE))
+        query.result([accumulator.result() for accumulator in accumulators])
+    else:
+        query.result(SAMPLE)
+
+
+@settings(max_examples=500)
+@given(st.recursive(st.sampled_from(OPERANDS), expressions, max_leaves=8))
+def test_any_expression_has_a_value_or_is_refused(expression: str) -> None:
+    """Operators and functions take operands of every type."""
+    parses_or_says_where(f"SELECT VALUE {expression} FROM c WHERE ({expression}) = 1 ORDER BY c.x")
+    parses_or_says_where(f"SELECT {expression}, MAX({expression}) FROM c")
+    parses_or_says_where(f"SELECT SUM({expression}), AVG({expression}) FROM c")
 
 
 @given(st.text(max_size=60))
@@ -249,6 +317,12 @@ def test_filters_agree_with_brute_force(predicate: tuple[str, Any], documents: l
     text, brute = predicate
     query = prepare({"query": f"SELECT * FROM c WHERE {text}"})
     assert [query.matches(document) for document in documents] == [brute(document) is True for document in documents]
+
+
+def test_like_stays_quick_on_hostile_patterns() -> None:
+    """A pattern of many % over a text that almost fits does not try all ways."""
+    query = prepare({"query": f"SELECT * FROM c WHERE c.x LIKE '{'%a' * 40}%b'"})
+    assert not query.matches({"x": "a" * 20_000})
 
 
 @settings(max_examples=300)

@@ -46,18 +46,14 @@ class Compiler:
         evaluator: Evaluator = build(expression)
         return evaluator
 
-    def parameter(self, node: nodes.Parameter) -> Any:
-        """The value that the request gives to a parameter."""
-        if node.name not in self._parameters:
-            raise SqlError(f"the parameter {node.name} has no value.", node.start)
-        return self._parameters[node.name]
-
     def _literal(self, node: nodes.Literal) -> Evaluator:
         value = node.value
         return lambda _: value
 
     def _parameter(self, node: nodes.Parameter) -> Evaluator:
-        value = self.parameter(node)
+        if node.name not in self._parameters:
+            raise SqlError(f"the parameter {node.name} has no value.", node.start)
+        value = self._parameters[node.name]
         return lambda _: value
 
     def _root(self, node: nodes.Root) -> Evaluator:

@@ -6,9 +6,8 @@ import zlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import orjson
-
 from local.cosmos.errors import BadRequestError, SqlError
+from local.cosmos.exchange import encode_json
 from local.cosmos.sql import nodes
 from local.cosmos.sql.aggregates import ACCUMULATORS, AggregateCompiler, has_aggregate
 from local.cosmos.sql.evaluate import Compiler
@@ -53,7 +52,7 @@ class PreparedQuery:
         if body is not None and self.gives_documents:
             return body
         value = self.project(document)
-        return None if value is UNDEFINED else orjson.dumps(value)
+        return None if value is UNDEFINED else encode_json(value)
 
 
 def prepare(spec: Any) -> PreparedQuery:
@@ -67,7 +66,7 @@ def prepare(spec: Any) -> PreparedQuery:
     limit = parsed.top or parsed.limit
     return PreparedQuery(
         parsed=parsed,
-        fingerprint=zlib.crc32(orjson.dumps([text, parameters])),
+        fingerprint=zlib.crc32(encode_json([text, parameters])),
         project=project,
         where=where,
         order=order,
@@ -81,8 +80,11 @@ def prepare(spec: Any) -> PreparedQuery:
 def _read(spec: Any) -> tuple[str, dict[str, Any]]:
     if not isinstance(spec, dict) or not isinstance(spec.get("query"), str):
         raise BadRequestError('A query must be {"query": "SELECT …", "parameters": [{"name": "@x", "value": 1}]}.')
+    listed = spec.get("parameters") or []
+    if not isinstance(listed, list):
+        raise BadRequestError("`parameters` of a query must be a list.")
     parameters: dict[str, Any] = {}
-    for each in spec.get("parameters") or []:
+    for each in listed:
         if not isinstance(each, dict) or not isinstance(each.get("name"), str):
             raise BadRequestError('A query parameter must be {"name": "@x", "value": 1}.')
         parameters[each["name"]] = each.get("value", UNDEFINED)

@@ -71,6 +71,11 @@ class Wire:
         return self.send("POST", f"{self.container}/docs", body, named)[0]
 
 
+def deep(levels: int) -> Any:
+    """Arrays in arrays."""
+    return [] if levels == 0 else [deep(levels - 1)]
+
+
 @pytest.fixture
 def wire(local_cosmos: LocalCosmos, container: ContainerProxy) -> Wire:
     return Wire(local_cosmos.port, local_cosmos.key, f"/{container.container_link}")
@@ -179,6 +184,31 @@ def test_every_path_has_an_answer(wire: Wire, method: str, path: str, status: in
 def test_a_container_that_could_not_be_honoured_is_refused(wire: Wire, spec: dict[str, Any]) -> None:
     """A setting that is ignored locally would surprise in Azure: 400 instead."""
     assert wire.send("POST", f"{wire.container.rpartition('/')[0]}", json.dumps(spec).encode())[0] == 400
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"query": 5},
+        {"query": "SELECT * FROM c", "parameters": 5},
+        {"query": "SELECT * FROM c", "parameters": ["@x"]},
+        {"query": "SELECT VALUE @x FROM c", "parameters": [{"name": "@x", "value": deep(400)}]},
+    ],
+)
+def test_a_bad_query_is_a_bad_request(wire: Wire, spec: Any) -> None:
+    """Whatever the SDKs would never send."""
+    assert wire.post(json.dumps(spec).encode(), x_ms_documentdb_isquery="true") == 400
+
+
+def test_numbers_beyond_all_measure_are_bad_requests(wire: Wire) -> None:
+    """Python refuses to read thousands of digits; the server does not fall over it."""
+    many = "9" * 5000
+    headers = {"a-im": "Incremental Feed", "x-ms-documentdb-partitionkeyrangeid": many}
+    assert wire.send("GET", f"{wire.container}/docs", b"", headers)[0] == 400
+    key = {PARTITION_KEY: '["p"]'}
+    assert wire.post(b'{"id": "a", "pk": "p", "list": [1]}') == 201
+    patch = json.dumps({"operations": [{"op": "remove", "path": f"/list/{many}"}]}).encode()
+    assert wire.send("PATCH", f"{wire.container}/docs/a", patch, key)[0] == 400
 
 
 def test_resources_are_reached_by_resource_id(wire: Wire, container: ContainerProxy) -> None:

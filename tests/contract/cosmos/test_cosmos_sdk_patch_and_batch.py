@@ -69,6 +69,16 @@ def test_a_patch_happens_only_when_its_condition_holds(container: ContainerProxy
         container.patch_item("a", "p", change, filter_predicate="from c where c.n = 1")
 
 
+def test_a_bad_condition_is_refused_with_its_place(container: ContainerProxy, local_cosmos: object) -> None:
+    """The position counts in the condition as it was written."""
+    container.create_item(dict(START))
+    change = [{"op": "set", "path": "/n", "value": 2}]
+    with pytest.raises(exceptions.CosmosHttpResponseError) as refusal:
+        container.patch_item("a", "p", change, filter_predicate="from c where c.n ==")
+    assert refusal.value.status_code == 400
+    assert "position 18:" in str(refusal.value.message)
+
+
 def test_a_batch_does_every_kind_of_operation(container: ContainerProxy) -> None:
     """Operations see what earlier ones of their batch did; each has its own status."""
     container.create_item({"id": "old", "pk": "p", "n": 1})
