@@ -43,7 +43,7 @@ def _parser() -> argparse.ArgumentParser:
 def _add_up(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     up = commands.add_parser(
         "up",
-        help="run everything: storage and the function app",
+        help="run everything: storage, Cosmos DB and the function app",
         epilog="Example: python -m local up --data .local --fresh",
     )
     up.add_argument(
@@ -52,6 +52,11 @@ def _add_up(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
     up.add_argument("--data", type=Path, default=PROJECT_ROOT / ".local", metavar="DIR", help="the data folder")
     up.add_argument("--fresh", action="store_true", help="remove what an earlier run left in the data folder")
     up.add_argument("--in-memory", action="store_true", help="keep storage in memory: nothing outlives the run")
+    up.add_argument(
+        "--samples",
+        action=argparse.BooleanOptionalAction,
+        help="fill empty containers with sample facts (default: with the app's own definitions only)",
+    )
     up.add_argument("--http-port", type=int, metavar="N", help="the HTTP port (default: 7071, or a free one)")
     up.add_argument("--auth", action="store_true", help="check function keys; they are in endpoints.json")
     up.add_argument("--host", choices=["own", "func"], default="own", help="our host, or Azure Functions Core Tools")
@@ -75,6 +80,7 @@ async def _run_up(options: argparse.Namespace) -> int:
             fresh=options.fresh,
             auth=options.auth,
             use_core_tools=options.host == "func",
+            samples=options.samples,
         ),
         stop,
     )

@@ -34,6 +34,7 @@ class DataFolder:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.azurite = path / "azurite"
+        self.cosmos = path / "cosmos"
         self.logs = path / "logs"
         self.keys = path / "keys.json"
         self.endpoints = path / ENDPOINTS_NAME
@@ -58,7 +59,7 @@ class DataFolder:
             for part in self.path.iterdir():
                 if part.name != LOCK_NAME:
                     _remove(part)
-        for part in (self.azurite, self.logs):
+        for part in (self.azurite, self.cosmos, self.logs):
             part.mkdir(exist_ok=True)
 
     def write_endpoints(self, endpoints: dict[str, Any]) -> None:

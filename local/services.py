@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from local import azurite
+from local.cosmos.options import DEFAULT_PORT
 from local.host.host import READY_LINE
 
 if TYPE_CHECKING:
@@ -37,6 +38,17 @@ def storage(location: Path | None) -> Service:
         usual_ports=(10000, 10001, 10002),
         command=lambda ports: azurite.command(azurite.StoragePorts(*ports), location),
         ready_line="Azurite Table service is successfully listening",
+    )
+
+
+def cosmos(data_folder: Path) -> Service:
+    """The local Cosmos DB, with its data in the folder."""
+    command = [sys.executable, "-m", "local", "cosmos", "--data", str(data_folder), "--watch-stdin"]
+    return Service(
+        name="cosmos",
+        usual_ports=(DEFAULT_PORT,),
+        command=lambda ports: [*command, "--port", str(ports[0])],
+        ready_line="cosmos ready",
     )
 
 

@@ -27,8 +27,9 @@ class Setting:
 
 INDEX_STORAGE = Setting("INDEX_STORAGE", None, "Connection of the storage account that holds the index tables")
 INDEX_DEFINITIONS = Setting("INDEX_DEFINITIONS", "indexes.yaml", "The file with the definitions, from the app's root")
+COSMOS = Setting("COSMOS", None, "Connection of the Cosmos DB account that holds the facts")
 
-ALL = (INDEX_STORAGE, INDEX_DEFINITIONS)
+ALL = (INDEX_STORAGE, INDEX_DEFINITIONS, COSMOS)
 
 
 @dataclass(frozen=True, slots=True)
