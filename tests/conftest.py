@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import subprocess
 import uuid
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from local import azurite as azurite_program
 from local import ports
@@ -16,19 +18,33 @@ from tests.support import listens, missing_service, wait_until
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+# The first text drawn builds hypothesis' table of characters, and a busy machine is slow at random: neither
+# is a fault of the code, so examples are not timed.
+settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("untimed")
+
+
+@contextmanager
+def running_azurite(tls: azurite_program.Tls | None = None) -> Iterator[azurite_program.StoragePorts]:
+    """The ports of a real Azurite, in memory, that ends with the block."""
+    storage_ports = azurite_program.StoragePorts(*ports.any_free(3))
+    try:
+        command = azurite_program.command(storage_ports, None, tls)
+    except LocalRunError as error:
+        missing_service(str(error))
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        wait_until(lambda: listens(storage_ports.table) or process.poll() is not None, "Azurite listens")
+        yield storage_ports
+    finally:
+        process.communicate()  # ends its input, which is how it stops
+
 
 @pytest.fixture(scope="session")
 def azurite() -> Iterator[str]:
     """The connection string of a real Azurite, in memory, for this test session."""
-    storage_ports = azurite_program.StoragePorts(*ports.any_free(3))
-    try:
-        command = azurite_program.command(storage_ports, None)
-    except LocalRunError as error:
-        missing_service(str(error))
-    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    wait_until(lambda: listens(storage_ports.table) or process.poll() is not None, "Azurite listens")
-    yield azurite_program.connection_string(storage_ports)
-    process.communicate()  # ends its input, which is how it stops
+    with running_azurite() as storage_ports:
+        yield azurite_program.connection_string(storage_ports)
 
 
 @pytest.fixture
