@@ -36,6 +36,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_up(commands)
     _add_demo(commands)
     _add_host(commands)
+    _add_cosmos(commands)
     return parser
 
 
@@ -122,6 +123,30 @@ async def _run_host(options: argparse.Namespace) -> int:
     checked = keys.read_or_create(options.keys) if options.keys else None
     ended_well = await host.run(options.app.resolve(), options.port, checked, stop)
     return 0 if ended_well else 1
+
+
+def _add_cosmos(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    from local.cosmos.options import add_arguments
+
+    cosmos = commands.add_parser(
+        "cosmos",
+        help="run the local Cosmos DB alone",
+        epilog="Example: python -m local cosmos --data .cosmos --port 8081",
+    )
+    add_arguments(cosmos)
+    cosmos.set_defaults(run=_run_cosmos)
+
+
+async def _run_cosmos(options: argparse.Namespace) -> int:
+    from local.cosmos.server import serve
+
+    logging.basicConfig(level=logging.INFO)
+    stop = Stop()
+    stop.on_signals()
+    if options.watch_stdin:
+        stop.on_end_of_input()
+    await serve(options, stop)
+    return 0
 
 
 def _log_to_stdout() -> None:

@@ -1,18 +1,29 @@
 """Every error that the product raises on purpose.
 
     IndexTablesError
-    ├── SettingError               a setting is missing or cannot be read
-    ├── DefinitionsError           indexes.yaml has faults; carries all of them
-    ├── UnreadableChangeError      a change that cannot be read: a dead letter for its whole source
-    ├── UnprojectableError         a fact that cannot be projected: a dead letter for one index
-    └── TransientError             the same call may succeed later
-        └── StorageUnreachableError    storage does not answer, or not to us
+    ├── SettingError                   a setting is missing or cannot be read
+    ├── DefinitionsError               indexes.yaml has faults; carries all of them
+    ├── UnreadableChangeError          a change that cannot be read: a dead letter for its whole source
+    ├── UnprojectableError             a fact that cannot be projected: a dead letter for one index
+    ├── StorageError                   a call to the Table service did not do what was asked
+    │   ├── LimitError                     the call breaks a limit of the service and was not sent
+    │   ├── RequestRefusedError            the service refuses the call, now and later
+    │   ├── TableMissingError              the table is not there
+    │   ├── OperationFailedError           one operation of a transaction failed, so none took effect
+    │   └── StorageUnavailableError        (transient) no usable answer: down, out of time, connection lost
+    │       └── ThrottledError                 (transient) the service asks to be called less
+    └── TransientError                 the same call may succeed later
+        └── StorageUnreachableError        storage does not answer, or not to us
 
 `local/errors.py` and `bench/errors.py` grow their own branches. A message says what is wrong, with which thing, and
 what to do about it. Retrying is decided by type, never by text.
 """
 
 from __future__ import annotations
+
+from typing import Literal
+
+FailureReason = Literal["exists", "missing", "precondition"]
 
 
 class IndexTablesError(Exception):
@@ -45,3 +56,64 @@ class TransientError(IndexTablesError):
 
 class StorageUnreachableError(TransientError):
     """Storage does not answer, or not to us. Check the account, the network and the identity's roles."""
+
+
+class StorageError(IndexTablesError):
+    """A call to the Table service did not do what was asked."""
+
+
+class LimitError(StorageError):
+    """The call breaks a limit of the Table service; nothing was sent. Make it smaller or mend the name."""
+
+
+class RequestRefusedError(StorageError):
+    """The Table service refuses the call, now and later. Check the account, its key or role, and the call."""
+
+
+class TableMissingError(StorageError):
+    """The table is not there. Create it, or drop what refers to it."""
+
+
+class OperationFailedError(StorageError):
+    """One operation of a transaction failed, so no operation took effect.
+
+    `resent` says that an earlier attempt of the same transaction got no answer and may have landed. Then
+    "exists" or "precondition" may be the work of that attempt: read the row and compare before concluding
+    that somebody else wrote it.
+    """
+
+    def __init__(self, table: str, index: int, reason: FailureReason, *, resent: bool = False) -> None:
+        doubt = "; an earlier attempt may have landed, so read the row before deciding" if resent else ""
+        super().__init__(f"Operation {index} of a transaction on table {table} failed ({reason}){doubt}.")
+        self.table = table
+        self.index = index
+        self.reason = reason
+        self.resent = resent
+
+    def after_resending(self) -> OperationFailedError:
+        """The same failure, seen by a caller whose earlier attempt got no answer."""
+        return OperationFailedError(self.table, self.index, self.reason, resent=True)
+
+
+class StorageUnavailableError(StorageError, TransientError):
+    """The Table service gave no usable answer. Wait, then try again.
+
+    `outcome_unknown` says that a request may have taken effect, or may still take effect later.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        outcome_unknown: bool,
+        attempts: int = 1,
+        retry_after_seconds: float | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.outcome_unknown = outcome_unknown
+        self.attempts = attempts
+        self.retry_after_seconds = retry_after_seconds
+
+
+class ThrottledError(StorageUnavailableError):
+    """The Table service asks to be called less. Wait `retry_after_seconds`, or send less at once."""

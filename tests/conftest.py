@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import uuid
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
@@ -23,18 +24,27 @@ settings.register_profile("untimed", deadline=None, suppress_health_check=[Healt
 settings.load_profile("untimed")
 
 
-@pytest.fixture(scope="session")
-def azurite() -> Iterator[str]:
-    """The connection string of a real Azurite, in memory, for this test session."""
+@contextmanager
+def running_azurite(tls: azurite_program.Tls | None = None) -> Iterator[azurite_program.StoragePorts]:
+    """The ports of a real Azurite, in memory, that ends with the block."""
     storage_ports = azurite_program.StoragePorts(*ports.any_free(3))
     try:
-        command = azurite_program.command(storage_ports, None)
+        command = azurite_program.command(storage_ports, None, tls)
     except LocalRunError as error:
         missing_service(str(error))
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    wait_until(lambda: listens(storage_ports.table) or process.poll() is not None, "Azurite listens")
-    yield azurite_program.connection_string(storage_ports)
-    process.communicate()  # ends its input, which is how it stops
+    try:
+        wait_until(lambda: listens(storage_ports.table) or process.poll() is not None, "Azurite listens")
+        yield storage_ports
+    finally:
+        process.communicate()  # ends its input, which is how it stops
+
+
+@pytest.fixture(scope="session")
+def azurite() -> Iterator[str]:
+    """The connection string of a real Azurite, in memory, for this test session."""
+    with running_azurite() as storage_ports:
+        yield azurite_program.connection_string(storage_ports)
 
 
 @pytest.fixture

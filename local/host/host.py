@@ -45,6 +45,8 @@ async def run(app_folder: Path, port: int, keys: Keys | None, stop: Stop) -> boo
     http_functions, others = _by_kind(runtime.functions)
     triggers = [trigger_for(function, services) for function in others]
     routes = RouteTable(http_functions, host_json.route_prefix)
+    for trigger in triggers:
+        await trigger.prepare()
     async with _serving(HttpTrigger(routes, invoker, keys), port):
         log.info("%s: %d functions on http://127.0.0.1:%d", READY_LINE, len(runtime.functions), port)
         await _listen(triggers, stop)

@@ -73,6 +73,9 @@ class QueueTrigger:
         self._connection_string = services.connection_string(connection)
         self._running: set[asyncio.Task[None]] = set()
 
+    async def prepare(self) -> None:
+        """Nothing: what happens before `listen` is kept in storage."""
+
     async def listen(self) -> None:
         """Take messages until the host stops, then wait for the running functions."""
         async with QueueServiceClient.from_connection_string(self._connection_string) as service:

@@ -51,6 +51,9 @@ class TimerTrigger:
         self._run_on_startup = bool(function.trigger.get("runOnStartup"))
         self._connection_string = services.connection_string("AzureWebJobsStorage")
 
+    async def prepare(self) -> None:
+        """Nothing: what happens before `listen` is kept in storage."""
+
     async def listen(self) -> None:
         """Run the timer whenever this host holds its lease, until the host stops."""
         async with BlobServiceClient.from_connection_string(self._connection_string) as service:

@@ -7,9 +7,12 @@ it keeps its place in the order. Legend, in key order:
     ' "00'        the control character 00, and so on to 1f
     ' $'          a space before something low: an end, a control character, or one of: space ! " # $
     ' '           any other space
-    X + U+FFEE    the forbidden character after X: '"' for #, '.' for /, '>' for ?, '[' for \\
+    X + U+FFEE    the forbidden character after X: '"' for #, '&' for ', '.' for /, '>' for ?, '[' for \\
     '~' + U+FFEE  + two hex digits: the control characters 7f to 9f
+    U+2027 U+FFEE + two hex digits: the separators U+2028 and U+2029
     U+FFED        + two hex digits: the characters U+FFED to U+FFFF, which make room for the two marks
+
+The service itself takes quotes and separators; Azurite loses rows whose keys have them inside a transaction.
 """
 
 from __future__ import annotations
@@ -21,7 +24,7 @@ END: Final = " !"
 # Above everything that an encoded value can begin with; below it there is nothing but encoded values.
 CEILING: Final = "\uffee"
 
-_SPECIAL: Final = re.compile('[\x00-\x1f\x7f-\x9f/\\\\#?\uffed-\uffff]| (?=[\x00- !"#$]|\\Z)')
+_SPECIAL: Final = re.compile("[\x00-\x1f\x7f-\x9f/\\\\#?'\u2028\u2029\uffed-\uffff]| (?=[\x00- !\"#$]|\\Z)")
 _DESCENDING_END: Final = "x"
 _AFTER_DESCENDING_END: Final = "y"
 _COMPLEMENT: Final = bytes(range(0xFF, -1, -1))
@@ -29,7 +32,9 @@ _COMPLEMENT: Final = bytes(range(0xFF, -1, -1))
 
 def _spellings() -> dict[str, str]:
     table = {" ": " $", "#": '"' + CEILING, "/": "." + CEILING, "?": ">" + CEILING, "\\": "[" + CEILING}
+    table["'"] = "&" + CEILING
     table |= {chr(code): f' "{code:02x}' for code in range(0x20)}
+    table |= {chr(code): f"\u2027{CEILING}{code & 0xFF:02x}" for code in (0x2028, 0x2029)}
     table |= {chr(code): f"~{CEILING}{code:02x}" for code in range(0x7F, 0xA0)}
     table |= {chr(code): f"\uffed{code & 0xFF:02x}" for code in range(0xFFED, 0x10000)}
     return table
