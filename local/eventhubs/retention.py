@@ -1,0 +1,40 @@
+"""Retention: which events a partition may forget, by their age and by its size."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from local.eventhubs.hubs import Partition
+    from local.eventhubs.store import Store
+
+# The service promises no exact moment either.
+SWEEP_SECONDS = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Retention:
+    """How long events are kept, and how many bytes of them per partition; None is without end."""
+
+    max_age_ms: int | None
+    max_partition_bytes: int | None
+
+    def apply(self, store: Store, now_ms: int) -> None:
+        """Forget what is too old or too much, in every partition."""
+        for hub in store.hubs:
+            for partition in hub.partitions:
+                begin = self._begin_sequence(store, partition, now_ms)
+                if begin > partition.begin_sequence:
+                    store.trim(partition, begin)
+
+    def _begin_sequence(self, store: Store, partition: Partition, now_ms: int) -> int:
+        begin = partition.begin_sequence
+        if self.max_age_ms is not None:
+            oldest_ms = now_ms - self.max_age_ms
+            begin = max(begin, store.first_sequence(partition, "enqueued_ms", oldest_ms, inclusive=True))
+        if self.max_partition_bytes is not None:
+            # An offset is the number of bytes that were stored before its event.
+            lowest = partition.next_offset - self.max_partition_bytes
+            begin = max(begin, store.first_sequence(partition, "offset", lowest, inclusive=True))
+        return begin
