@@ -1,15 +1,18 @@
 """Events: what a delivery of a producer holds, and the message that a consumer receives for each.
 
 The broker writes three annotations (sequence number, offset, enqueued time). All others, and the message itself, reach
-the consumer as the producer wrote them.
+the consumer as the producer wrote them. What exists once per event is a named tuple: making one costs a third of a
+frozen dataclass.
 """
 
 from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from local.eventhubs.amqp import messages
+from local.eventhubs.amqp.decode import compound
 from local.eventhubs.amqp.encode import encode
 from local.eventhubs.amqp.errors import reading
 from local.eventhubs.amqp.types import Described, Symbol, Timestamp, ULong
@@ -21,6 +24,8 @@ ENQUEUED_TIME = Symbol("x-opt-enqueued-time")
 
 _BROKER_OWNED = frozenset({SEQUENCE_NUMBER, OFFSET, ENQUEUED_TIME})
 _BROKER_PAIRS = 3
+_ANNOTATIONS = frozenset({messages.MESSAGE_ANNOTATIONS})
+_ANNOTATIONS_AND_BODIES = _ANNOTATIONS | {messages.DATA}
 
 _ENCODED_PARTITION_KEY = encode(PARTITION_KEY)
 _ENCODED_SEQUENCE_NUMBER = encode(SEQUENCE_NUMBER)
@@ -30,8 +35,7 @@ _ANNOTATIONS_HEAD = b"\x00" + encode(ULong(messages.MESSAGE_ANNOTATIONS)) + b"\x
 _MAP_HEAD = struct.Struct(">II").pack
 
 
-@dataclass(frozen=True, slots=True)
-class NewEvent:
+class NewEvent(NamedTuple):
     """An event on its way in: annotations as encoded pairs, and the message from its properties on."""
 
     annotation_count: int
@@ -39,8 +43,7 @@ class NewEvent:
     message: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class StoredEvent:
+class StoredEvent(NamedTuple):
     """An event as a partition holds it."""
 
     sequence: int
@@ -59,8 +62,7 @@ class Delivered:
     events: list[NewEvent]
 
 
-@dataclass(frozen=True, slots=True)
-class _Parts:
+class _Parts(NamedTuple):
     key: str | None
     event: NewEvent
     bodies: list[bytes]
@@ -69,30 +71,42 @@ class _Parts:
 def unpack(message: bytes, message_format: int) -> Delivered:
     """The events in a delivery: the message itself, or every message of a batch."""
     with reading("A message"):
-        outer = _parts(message)
         if message_format != messages.BATCH_FORMAT:
-            return Delivered(outer.key, [outer.event])
-        inner = [_parts(body) for body in outer.bodies]
+            single = _parts(message, _ANNOTATIONS)
+            return Delivered(single.key, [single.event])
+        outer = _parts(message, _ANNOTATIONS_AND_BODIES)
+        inner = [_parts(body, _ANNOTATIONS) for body in outer.bodies]
     key = outer.key or next((parts.key for parts in inner if parts.key), None)
     return Delivered(key, [_with_key(parts, key) for parts in inner])
 
 
-def _parts(message: bytes) -> _Parts:
-    key, own, kept = None, list[bytes](), len(message)
-    bodies = list[bytes]()
-    for section in messages.sections(message):
-        if section.code >= messages.PROPERTIES:
-            kept = min(kept, section.start)
-        if isinstance(section.value, bytes) and section.code == messages.DATA:
+def _parts(message: bytes, wanted: frozenset[int]) -> _Parts:
+    key, count, annotations, kept = None, 0, b"", len(message)
+    bodies: list[bytes] = []
+    for section in messages.sections(message, wanted):
+        if section.code >= messages.PROPERTIES and section.start < kept:
+            kept = section.start
+        if section.value is None:
+            continue
+        if section.code == messages.DATA:
             bodies.append(section.value)
-        elif section.code == messages.MESSAGE_ANNOTATIONS:
-            key = _partition_key(section)
-            own = [pair for name, pair in messages.pairs(message, section) if name not in _BROKER_OWNED]
-    return _Parts(key, NewEvent(len(own), b"".join(own), message[kept:]), bodies)
+        else:
+            key = _partition_key(section.value)
+            count, annotations = _kept_annotations(message, section)
+    return _Parts(key, NewEvent(count, annotations, message[kept:]), bodies)
 
 
-def _partition_key(section: messages.Section) -> str | None:
-    key = section.value.get(PARTITION_KEY) if isinstance(section.value, dict) else None
+def _kept_annotations(message: bytes, section: messages.Section) -> tuple[int, bytes]:
+    """How many annotations are the client's own, and their bytes."""
+    if _BROKER_OWNED.isdisjoint(section.value):
+        count, start, end = compound(message, section.value_start)
+        return count // 2, message[start:end]
+    own = [pair for name, pair in messages.pairs(message, section) if name not in _BROKER_OWNED]
+    return len(own), b"".join(own)
+
+
+def _partition_key(annotations: dict[object, object]) -> str | None:
+    key = annotations.get(PARTITION_KEY)
     return key.decode() if isinstance(key, bytes) else None if key is None else str(key)
 
 

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 FILE_NAME = "eventhubs.db"
 # How long the previous process on this folder may take to end.
 LOCK_SECONDS = 10.0
+# A page holds a dozen usual events; at SQLite's 4 096 bytes an append costs a fifth more.
+PAGE_BYTES = 8192
 # What an event takes beside its message, so that offsets grow and retention by size counts empty events too.
 EVENT_OVERHEAD_BYTES = 32
 
@@ -168,6 +170,7 @@ def _open(path: Path) -> sqlite3.Connection:
     database = sqlite3.connect(path, timeout=LOCK_SECONDS)
     try:
         database.execute("PRAGMA locking_mode=EXCLUSIVE")
+        database.execute(f"PRAGMA page_size={PAGE_BYTES}")
         database.execute("PRAGMA journal_mode=WAL")
         database.execute("PRAGMA synchronous=NORMAL")
         database.executescript(_SCHEMA)

@@ -1,4 +1,4 @@
-"""Bytes to values. Every length is checked: a value never reaches beyond the compound that holds it.
+"""Bytes to values. Every length is checked: what a list, map or array says it holds ends exactly where it says.
 
 `decode` raises whatever unreadable bytes make it raise; callers wrap a whole frame or message in `errors.reading`,
 which costs one try per message and not one per value.
@@ -59,18 +59,12 @@ def _no_head(_: bytes, position: int) -> tuple[int, int, int]:
 
 
 def _short_head(buffer: bytes, position: int) -> tuple[int, int, int]:
-    return _inside(buffer, buffer[position + 1], position + 2, position + 1 + buffer[position])
+    return buffer[position + 1], position + 2, position + 1 + buffer[position]
 
 
 def _long_head(buffer: bytes, position: int) -> tuple[int, int, int]:
     size, count = _U32_U32(buffer, position)
-    return _inside(buffer, count, position + 8, position + 4 + size)
-
-
-def _inside(buffer: bytes, count: int, start: int, end: int) -> tuple[int, int, int]:
-    if not start <= end <= len(buffer):
-        raise MalformedError(f"A list, map or array before byte {start} does not end inside what holds it.")
-    return count, start, end
+    return count, position + 8, position + 4 + size
 
 
 _HEADS = {0x45: _no_head, 0xC0: _short_head, 0xC1: _short_head, 0xD0: _long_head, 0xD1: _long_head}
@@ -137,6 +131,8 @@ def _map(head: Head) -> Decoder:
 def _array(head: Head) -> Decoder:
     def decode_array(buffer: bytes, position: int) -> tuple[object, int]:
         count, position, end = head(buffer, position)
+        if count == 0 and position == end:  # some encoders leave out the constructor of no elements
+            return Array(), end
         elements, position = _elements(buffer, position, count)
         _check_end(position, end)
         return elements, end

@@ -1,17 +1,18 @@
 """Messages: their sections, a batch of messages inside one, and the requests and replies of `$cbs` and `$management`.
 
-What a client sent is kept byte for byte. It is decoded whole all the same, so that no reader ever receives bytes that
-cannot be read.
+What a client sent is kept byte for byte. Its sections are checked (kinds, order, sizes); what is inside properties and
+body belongs to the producer and the consumer, and is stepped over, as AMQP wants it of those in between.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from local.eventhubs.amqp.decode import compound, decode
 from local.eventhubs.amqp.encode import encode
 from local.eventhubs.amqp.errors import MalformedError, reading
+from local.eventhubs.amqp.skip import skip
 from local.eventhubs.amqp.types import Described, ULong
 
 if TYPE_CHECKING:
@@ -24,9 +25,15 @@ HEADER, DELIVERY_ANNOTATIONS, MESSAGE_ANNOTATIONS = 0x70, 0x71, 0x72
 PROPERTIES, APPLICATION_PROPERTIES = 0x73, 0x74
 DATA, SEQUENCE, VALUE, FOOTER = 0x75, 0x76, 0x77, 0x78
 
-_MAPS = frozenset({DELIVERY_ANNOTATIONS, MESSAGE_ANNOTATIONS, APPLICATION_PROPERTIES, FOOTER})
-_LISTS = frozenset({HEADER, PROPERTIES, SEQUENCE})
+_LIST, _MAP, _BINARY = frozenset({0x45, 0xC0, 0xD0}), frozenset({0xC1, 0xD1}), frozenset({0xA0, 0xB0})
+# The type codes that the value of a section may begin with; a value section holds whatever it likes.
+_FORMS: dict[int, frozenset[int]] = {
+    HEADER: _LIST, DELIVERY_ANNOTATIONS: _MAP, MESSAGE_ANNOTATIONS: _MAP, PROPERTIES: _LIST,
+    APPLICATION_PROPERTIES: _MAP, DATA: _BINARY, SEQUENCE: _LIST, VALUE: frozenset(range(256)), FOOTER: _MAP,
+}  # fmt: skip
+ALL_SECTIONS = frozenset(_FORMS)
 _REPEATED = frozenset({DATA, SEQUENCE})
+_SECTION_HEAD = b"\x00\x53"
 _CORRELATION_ID_FIELD = 5
 
 
@@ -40,7 +47,7 @@ class Section(NamedTuple):
     start: int
     value_start: int
     end: int
-    value: object
+    value: Any  # of the type that its code demands; None in a section that was not wanted
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,28 +64,33 @@ class Request:
         return value.decode(errors="replace") if isinstance(value, bytes) else "" if value is None else str(value)
 
 
-def sections(message: bytes) -> Iterator[Section]:
-    """The sections of a message in their order; the caller wraps this in `reading`."""
+def sections(message: bytes, wanted: frozenset[int] = ALL_SECTIONS) -> Iterator[Section]:
+    """The sections of a message in their order; those in `wanted` are decoded, the others stepped over.
+
+    The caller wraps this in `reading`.
+    """
     position, end, previous = 0, len(message), 0
     while position < end:
-        if message[position] != 0x00:
-            raise MalformedError(f"Byte {position} of a message is not the start of a section.")
-        code, value_start = decode(message, position + 1)
-        value, after = decode(message, value_start)
-        previous = _checked_code(code, value, previous)
-        yield Section(previous, position, value_start, after, value)
-        position = after
+        # What every encoder writes for a section's code; any other way to write it is read as well.
+        if message.startswith(_SECTION_HEAD, position):
+            code, start = message[position + 2], position + 3
+        else:
+            code, start = _section_code(message, position)
+        forms = _FORMS.get(code)
+        if forms is None or message[start] not in forms:
+            raise MalformedError(f"A message has no section {code:#04x} of type {message[start]:#04x}.")
+        if code <= previous and not (code == previous and code in _REPEATED):
+            raise MalformedError(f"Section {code:#04x} of a message may not follow {previous:#04x}.")
+        value, after = decode(message, start) if code in wanted else (None, skip(message, start))
+        yield Section(code, position, start, after, value)
+        position, previous = after, code
 
 
-def _checked_code(code: object, value: object, previous: int) -> int:
-    if not isinstance(code, int) or not HEADER <= code <= FOOTER:
-        raise MalformedError(f"A message has no section {code!r}.")
-    if code < previous or (code == previous and code not in _REPEATED):
-        raise MalformedError(f"Section {code:#04x} of a message may not follow {previous:#04x}.")
-    expected = dict if code in _MAPS else list if code in _LISTS else bytes if code == DATA else object
-    if not isinstance(value, expected):
-        raise MalformedError(f"Section {code:#04x} of a message is not a {expected.__name__}.")
-    return code
+def _section_code(message: bytes, position: int) -> tuple[int, int]:
+    code, start = decode(message, position + 1)
+    if message[position] != 0x00 or not isinstance(code, int):
+        raise MalformedError(f"Byte {position} of a message is not the start of a section.")
+    return code, start
 
 
 def pairs(message: bytes, section: Section) -> Iterator[tuple[object, bytes]]:
