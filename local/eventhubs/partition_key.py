@@ -1,4 +1,8 @@
-"""Which partition a key belongs to: Bob Jenkins' lookup3 hash, folded as the service and its SDKs fold it."""
+"""Which partition a key belongs to: Bob Jenkins' lookup3 hash of its UTF-8 bytes, folded as azure-eventhub folds it.
+
+The SDKs do not agree with each other: azure-eventhub's own resolver hashes code points (the same for ASCII keys), and
+that of @azure/event-hubs takes the remainder of a negative hash towards zero.
+"""
 
 from __future__ import annotations
 
