@@ -78,6 +78,10 @@ class WireClient:
         """Send raw bytes."""
         self._socket.sendall(octets)
 
+    def end_of_output(self) -> None:
+        """Say that we send no more."""
+        self._socket.shutdown(socket.SHUT_WR)
+
     def send(self, performative: object, payload: bytes = b"", channel: int = CHANNEL) -> None:
         """Send one frame."""
         self.write(encode_frame(channel, performative, payload))
