@@ -52,7 +52,7 @@ def local_hubs(hub: HubUnderTest) -> LocalEventHubs:
 
 @pytest.fixture
 def wire(local_hubs: LocalEventHubs) -> Iterator[WireClient]:
-    """A connection that speaks frames, open and with a session on channel 1."""
+    """A connection that speaks frames, open and with a session, without a token."""
     with WireClient(local_hubs.port) as client:
         client.open()
         client.begin()

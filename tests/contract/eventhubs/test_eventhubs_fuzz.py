@@ -50,9 +50,7 @@ def _check(server: LocalEventHubs, close: Close | None) -> None:
         assert condition.startswith("amqp:")
         assert condition != "amqp:internal-error"
     with WireClient(server.port) as client:
-        client.open()
-        client.begin()
-        assert client.authorize() == 202
+        client.ready()
 
 
 @_SHARED

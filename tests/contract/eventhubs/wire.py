@@ -8,6 +8,7 @@ import hmac
 import socket
 import time
 from collections import deque
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 from urllib.parse import quote_plus
 
@@ -134,6 +135,13 @@ class WireClient:
         self.write(AMQP_HEADER)
         self.send(Open("test", "localhost", **options), channel=0)
         return self.expect(Open)
+
+    def ready(self) -> Self:
+        """Open, with a session on `CHANNEL`, and allowed to use every hub."""
+        self.open()
+        self.begin()
+        assert self.authorize() == HTTPStatus.ACCEPTED
+        return self
 
     def begin(self, incoming_window: int = 1000) -> Begin:
         """Start the session."""
