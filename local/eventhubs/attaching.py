@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from local.eventhubs.addresses import CBS, MANAGEMENT, hub_address, is_node, path_of
-from local.eventhubs.amqp.errors import NOT_ALLOWED, NOT_FOUND, LinkError
+from local.eventhubs.amqp.errors import NOT_ALLOWED, LinkError, NotFoundError
 from local.eventhubs.consumer import ConsumerLink
 from local.eventhubs.producer import ProducerLink
 from local.eventhubs.requests import ReplyLink, RequestLink
@@ -39,10 +39,7 @@ def _open_hub_link(session: Session, attach: Attach, path: str) -> Link:
     if partition is None:
         raise LinkError(NOT_ALLOWED, f"A receiver of hub {hub.name} reads one partition: add /Partitions/N.")
     if not hub.has_group(address.group):
-        raise LinkError(
-            NOT_FOUND,
-            f"Hub {hub.name} has no consumer group {address.group!r}: start the server with --consumer-group.",
-        )
+        raise NotFoundError(path, "The hub has no such consumer group: start the server with --consumer-group NAME.")
     return ConsumerLink(session, attach, hub, address.group, partition)
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
-from local.eventhubs.amqp.errors import NOT_FOUND, LinkError
+from local.eventhubs.amqp.errors import LinkError, NotFoundError
 from local.eventhubs.amqp.types import Array, Int, Timestamp
 
 if TYPE_CHECKING:
@@ -37,9 +37,10 @@ def answer(request: Request, namespace: Namespace, grants: Collection[Grant]) ->
         return Answer(HTTPStatus.BAD_REQUEST, f"Only READ of {HUB_TYPE} and {PARTITION_TYPE} is known.")
     try:
         hub = namespace.open_hub(request.text("name"), grants)
+    except NotFoundError as error:
+        return Answer(HTTPStatus.NOT_FOUND, error.description)
     except LinkError as error:
-        missing = error.condition == NOT_FOUND
-        return Answer(HTTPStatus.NOT_FOUND if missing else HTTPStatus.UNAUTHORIZED, error.description)
+        return Answer(HTTPStatus.UNAUTHORIZED, error.description)
     if kind == HUB_TYPE:
         return Answer(HTTPStatus.OK, "OK", _described_hub(hub))
     partition = hub.partition(request.text("partition"))

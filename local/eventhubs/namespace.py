@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
-from local.eventhubs.amqp.errors import NOT_FOUND, UNAUTHORIZED_ACCESS, LinkError
+from local.eventhubs.amqp.errors import UNAUTHORIZED_ACCESS, LinkError, NotFoundError
 from local.eventhubs.faults import Faults
 from local.eventhubs.owners import Owners
 
@@ -51,7 +51,7 @@ class Namespace:
         """The hub of this name, if it exists and the grants open it."""
         hub = self.store.hub(name)
         if hub is None:
-            raise LinkError(NOT_FOUND, f"There is no hub {name!r} here: start the server with --hub {name}:PARTITIONS.")
+            raise NotFoundError(name, "Check the hub's name, or start the server with --hub NAME:PARTITIONS.")
         if not any(grant.opens(hub.name, time.time()) for grant in grants):
             raise LinkError(UNAUTHORIZED_ACCESS, f"No valid token for hub {hub.name}: put one to $cbs first.")
         return hub

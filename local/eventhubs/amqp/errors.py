@@ -67,6 +67,13 @@ class LinkError(AmqpError):
     """A link is refused or may not go on. It is detached; the session goes on."""
 
 
+class NotFoundError(LinkError):
+    """There is no such entity. @azure/event-hubs knows this by the sentence, not by the condition."""
+
+    def __init__(self, entity: str, advice: str) -> None:
+        super().__init__(NOT_FOUND, f"The messaging entity '{entity}' could not be found. {advice}")
+
+
 class DeliveryError(AmqpError):
     """One delivery cannot be taken. It is rejected; the link goes on."""
 

@@ -22,9 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 # The SDK leaves the sockets of connections that it lost to the garbage collector.
-pytestmark = pytest.mark.filterwarnings(
-    "ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"
-)
+pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
 
 ALL = {str(number) for number in range(PARTITION_COUNT)}
 

@@ -101,37 +101,38 @@ test("reading starts at the beginning, at the end, at an offset or at a time", a
   const [{ event: since }] = await receive("2", { enqueuedOn: oldest.enqueuedTimeUtc.getTime() - 1 }, 1);
   assert.equal(since.sequenceNumber, oldest.sequenceNumber);
   const body = randomUUID();
+  let isReceived = false;
   const send = async () => {
-    // The subscription has no event for "listening": send until one arrives.
-    for (let i = 0; i < 20; i += 1) {
+    // Nothing says when a subscription listens: send until one arrives.
+    while (!isReceived) {
       await producer.sendBatch([{ body }], { partitionId: "2" });
-      await new Promise((resolve) => setTimeout(resolve, 200));
+      await new Promise((resolve) => setTimeout(resolve, 100));
     }
   };
-  const [{ event: newest }] = await receive("2", latestEventPosition, 1, {}, send);
+  const [{ event: newest }] = await receive("2", latestEventPosition, 1, {}, send).finally(() => (isReceived = true));
   assert.equal(newest.body, body);
 });
 
-test("a higher owner level takes the partition", async () => {
+test("a higher owner level takes the partition", async (t) => {
   const first = receive("1", latestEventPosition, 1, { ownerLevel: 1 });
   const stolen = assert.rejects(first, { code: "ReceiverDisconnectedError" });
   await new Promise((resolve) => setTimeout(resolve, 1_000));
   const thief = new EventHubConsumerClient("$Default", connection, hub, options);
+  t.after(() => thief.close());
   const handlers = { processEvents: async () => {}, processError: async () => {} };
   const subscription = thief.subscribe("1", handlers, { ownerLevel: 2, startPosition: latestEventPosition });
   await stolen;
   await subscription.close();
-  await thief.close();
 });
 
-test("an unknown hub and an unknown consumer group are reported", async () => {
+test("an unknown hub and an unknown consumer group are reported", async (t) => {
   const nowhere = new EventHubProducerClient(connection, "nope", options);
+  t.after(() => nowhere.close());
   await assert.rejects(nowhere.getEventHubProperties(), { code: "MessagingEntityNotFoundError" });
-  await nowhere.close();
   const stranger = new EventHubConsumerClient("nope", connection, hub, options);
+  t.after(() => stranger.close());
   const error = await new Promise((resolve) => {
     stranger.subscribe("0", { processEvents: async () => {}, processError: async (reason) => resolve(reason) });
   });
   assert.equal(error.code, "MessagingEntityNotFoundError");
-  await stranger.close();
 });
