@@ -114,15 +114,24 @@ test("reading starts at the beginning, at the end, at an offset or at a time", a
 });
 
 test("a higher owner level takes the partition", async (t) => {
-  const first = receive("1", latestEventPosition, 1, { ownerLevel: 1 });
-  const stolen = assert.rejects(first, { code: "ReceiverDisconnectedError" });
-  await new Promise((resolve) => setTimeout(resolve, 1_000));
   const thief = new EventHubConsumerClient("$Default", connection, hub, options);
   t.after(() => thief.close());
-  const handlers = { processEvents: async () => {}, processError: async () => {} };
-  const subscription = thief.subscribe("1", handlers, { ownerLevel: 2, startPosition: latestEventPosition });
-  await stolen;
-  await subscription.close();
+  const position = { startPosition: earliestEventPosition };
+  const steal = () =>
+    thief.subscribe("1", { processEvents: async () => {}, processError: async () => {} }, { ownerLevel: 2, ...position });
+  await producer.sendBatch([{ body: "mine" }], { partitionId: "1" });
+  const stolen = new Promise((resolve) => {
+    let isListening = false;
+    const handlers = {
+      processEvents: async (events) => {
+        if (events.length && !isListening) steal();
+        isListening ||= events.length > 0;
+      },
+      processError: async (error) => resolve(error),
+    };
+    consumer.subscribe("1", handlers, { ownerLevel: 1, ...position });
+  });
+  assert.equal((await stolen).code, "ReceiverDisconnectedError");
 });
 
 test("an unknown hub and an unknown consumer group are reported", async (t) => {
