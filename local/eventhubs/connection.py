@@ -38,6 +38,8 @@ log = logging.getLogger("eventhubs")
 CONTAINER_ID = "local-eventhubs"
 MAX_FRAME_BYTES = 64 * 1024
 CHANNEL_MAX = 4095
+# A client that wants to hear from us more often than this wants us to do nothing else.
+MIN_HEARTBEAT_SECONDS = 0.05
 # How long a client that was told to close may take to do so.
 CLOSE_SECONDS = 1.0
 
@@ -170,7 +172,7 @@ class Connection(asyncio.Protocol):
         self.max_frame_bytes = min(asked_bytes, MAX_FRAME_BYTES)
         self._send_open(opened.hostname)
         if opened.idle_time_out_ms:
-            self._keep_alive(opened.idle_time_out_ms / 2000)
+            self._keep_alive(max(opened.idle_time_out_ms / 2000, MIN_HEARTBEAT_SECONDS))
 
     def _send_open(self, hostname: str | None = None) -> None:
         self._is_open = True

@@ -81,13 +81,13 @@ class HubSpec:
 
     @classmethod
     def parse(cls, text: str) -> HubSpec:
-        """Read `orders:4`; one partition when no number is given."""
+        """Read `orders:4`."""
         name, _, count = text.partition(":")
         if not _NAME.fullmatch(name):
             raise SettingError(f"The hub name {name!r} is not valid: use letters, digits, '.', '-' and '_'.")
-        if count and not (count.isascii() and count.isdigit() and 1 <= int(count) <= MAX_PARTITIONS):
+        if not (count.isascii() and count.isdigit() and 1 <= int(count) <= MAX_PARTITIONS):
             raise SettingError(f"Hub {name}: write 1 to {MAX_PARTITIONS} partitions, as in {name}:4, not {count!r}.")
-        return cls(name, int(count or 1))
+        return cls(name, int(count))
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,8 @@ if TYPE_CHECKING:
 
 # The service promises no exact moment either.
 SWEEP_SECONDS = 30.0
+# Deleting this many takes some ten milliseconds, in which nobody is served.
+EVENTS_PER_TURN = 5_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,13 +23,14 @@ class Retention:
     max_age_ms: int | None
     max_partition_bytes: int | None
 
-    def apply(self, store: Store, now_ms: int) -> None:
-        """Forget what is too old or too much, in every partition."""
+    async def apply(self, store: Store, now_ms: int) -> None:
+        """Forget what is too old or too much, in every partition; clients are served in between."""
         for hub in store.hubs:
             for partition in hub.partitions:
                 begin = self._begin_sequence(store, partition, now_ms)
-                if begin > partition.begin_sequence:
-                    store.trim(partition, begin)
+                while partition.begin_sequence < begin:
+                    store.trim(partition, min(begin, partition.begin_sequence + EVENTS_PER_TURN))
+                    await asyncio.sleep(0)
 
     def _begin_sequence(self, store: Store, partition: Partition, now_ms: int) -> int:
         begin = partition.begin_sequence

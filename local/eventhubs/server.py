@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import contextlib
 import logging
@@ -20,7 +21,6 @@ from local.eventhubs.tokens import SharedAccessKey
 from shared.errors import LocalRunError, SettingError
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import AsyncIterator
 
     from local.lifeline import Stop
@@ -35,6 +35,8 @@ KEY = "SAS_KEY_VALUE"
 # What the service announces to its clients.
 IDLE_TIMEOUT_SECONDS = 240.0
 STOP_SECONDS = 5.0
+# Beyond any use, and far below what a field of 32 bits can hold as milliseconds.
+MAX_NUMBER = 1e6
 
 
 def connection_string(port: int, key_name: str = KEY_NAME, key: str = KEY) -> str:
@@ -43,9 +45,25 @@ def connection_string(port: int, key_name: str = KEY_NAME, key: str = KEY) -> st
     return f"Endpoint=sb://{HOST}:{port};{access};UseDevelopmentEmulator=true;"
 
 
+def _positive(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
+    if not 0 < number < MAX_NUMBER:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a number above 0 and below {MAX_NUMBER:g}")
+    return number
+
+
+def _port(text: str) -> int:
+    if not (text.isascii() and text.isdecimal() and 0 < int(text) < 65536):
+        raise argparse.ArgumentTypeError(f"'{text}' is not a port: give a number from 1 to 65535")
+    return int(text)
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Everything that `serve` reads."""
-    parser.add_argument("--port", type=int, default=DEFAULT_PORT, help=f"the AMQP port (default: {DEFAULT_PORT})")
+    parser.add_argument("--port", type=_port, default=DEFAULT_PORT, help=f"the AMQP port (default: {DEFAULT_PORT})")
     parser.add_argument("--data", type=Path, required=True, metavar="DIR", help="the folder that keeps the events")
     parser.add_argument(
         "--hub", action="append", default=[], metavar="NAME:PARTITIONS", help="a hub to create if it is not there"
@@ -53,15 +71,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--consumer-group", action="append", default=[], metavar="[HUB/]NAME", help="a group beside $Default"
     )
-    parser.add_argument("--retention-hours", type=float, default=168, help="forget older events (default: 168)")
-    parser.add_argument("--retention-mib", type=float, help="forget the oldest events of a partition above this size")
+    parser.add_argument("--retention-hours", type=_positive, default=168, help="forget older events (default: 168)")
+    parser.add_argument(
+        "--retention-mib", type=_positive, help="forget the oldest events of a partition above this size"
+    )
     parser.add_argument("--key-name", default=KEY_NAME, help=f"the shared access key's name (default: {KEY_NAME})")
     parser.add_argument("--key", default=KEY, help=f"the shared access key (default: {KEY})")
     parser.add_argument(
-        "--idle-timeout", type=float, default=IDLE_TIMEOUT_SECONDS, metavar="SECONDS",
+        "--idle-timeout", type=_positive, default=IDLE_TIMEOUT_SECONDS, metavar="SECONDS",
         help=f"close a connection that is silent for so long (default: {IDLE_TIMEOUT_SECONDS:g})",
     )  # fmt: skip
-    parser.add_argument("--admin-port", type=int, help="serve the fault switches over HTTP on this port")
+    parser.add_argument("--admin-port", type=_port, help="serve the fault switches over HTTP on this port")
 
 
 async def serve(options: argparse.Namespace, stop: Stop) -> None:
@@ -75,23 +95,22 @@ async def serve(options: argparse.Namespace, stop: Stop) -> None:
         namespace = Namespace(store, SharedAccessKey(options.key_name, options.key), options.idle_timeout)
         async with _admin(namespace, options.admin_port), _amqp(namespace, options.port):
             names = ", ".join(f"{hub.name} ({len(hub.partitions)})" for hub in store.hubs)
-            log.info("Serving hubs %s on %s", names, connection_string(options.port, options.key_name, "***"))
+            shown_key = KEY if options.key == KEY else "..."  # the published one is no secret
+            log.info("Serving hubs %s on %s", names, connection_string(options.port, options.key_name, shown_key))
             await _sweep(store, retention, stop)
     finally:
         store.close()
 
 
 def _retention(options: argparse.Namespace) -> Retention:
-    if options.retention_hours <= 0 or (options.retention_mib is not None and options.retention_mib <= 0):
-        raise SettingError("--retention-hours and --retention-mib take numbers above 0.")
     max_bytes = None if options.retention_mib is None else int(options.retention_mib * 1024 * 1024)
     return Retention(int(options.retention_hours * 3_600_000), max_bytes)
 
 
 async def _sweep(store: Store, retention: Retention, stop: Stop) -> None:
-    retention.apply(store, clock_ms())
+    await retention.apply(store, clock_ms())
     while not await stop.sleep(SWEEP_SECONDS):
-        retention.apply(store, clock_ms())
+        await retention.apply(store, clock_ms())
 
 
 @contextlib.asynccontextmanager

@@ -53,7 +53,6 @@ class Store:
 
     def __init__(self, folder: Path, clock_ms: Callable[[], int]) -> None:
         self._clock_ms = clock_ms
-        folder.mkdir(parents=True, exist_ok=True)
         self._database = _open(folder / FILE_NAME)
         self._hubs: dict[str, Hub] = {}
 
@@ -167,7 +166,11 @@ class Store:
 
 
 def _open(path: Path) -> sqlite3.Connection:
-    database = sqlite3.connect(path, timeout=LOCK_SECONDS)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        database = sqlite3.connect(path, timeout=LOCK_SECONDS)
+    except (OSError, sqlite3.Error) as error:
+        raise LocalRunError(f"{path} cannot be opened ({error}): choose a folder that can be written to.") from error
     try:
         database.execute("PRAGMA locking_mode=EXCLUSIVE")
         database.execute(f"PRAGMA page_size={PAGE_BYTES}")
@@ -177,6 +180,6 @@ def _open(path: Path) -> sqlite3.Connection:
     except sqlite3.Error as error:
         database.close()
         raise LocalRunError(
-            f"{path} cannot be used ({error}): stop the other server on this folder, or choose another with --data."
+            f"{path} cannot be used ({error}): stop the other server on this folder, or choose another folder."
         ) from error
     return database

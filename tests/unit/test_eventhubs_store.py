@@ -12,7 +12,7 @@ from local.eventhubs.events import NewEvent
 from local.eventhubs.hubs import GroupSpec, HubSpec, Partition
 from local.eventhubs.positions import StartPosition
 from local.eventhubs.retention import Retention
-from local.eventhubs.store import EVENT_OVERHEAD_BYTES, Store
+from local.eventhubs.store import EVENT_OVERHEAD_BYTES, FILE_NAME, Store
 from shared.errors import LocalRunError, SettingError
 
 if TYPE_CHECKING:
@@ -107,6 +107,16 @@ def test_a_second_server_on_the_folder_is_refused(
     assert sequences(store) == []
 
 
+def test_a_folder_that_cannot_be_written_to_is_named(tmp_path: Path, clock: Clock) -> None:
+    """A file in its place, or a file that is no database."""
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(LocalRunError, match="cannot be opened"):
+        Store(tmp_path / "file", clock)
+    (tmp_path / FILE_NAME).write_text("x" * 1000)
+    with pytest.raises(LocalRunError, match="cannot be used"):
+        Store(tmp_path, clock)
+
+
 def test_the_number_of_partitions_cannot_change(store: Store) -> None:
     """Keys would move to other partitions."""
     with pytest.raises(LocalRunError, match="has 2 partitions, not 4"):
@@ -160,32 +170,32 @@ def test_a_start_position_before_retention_begins_at_the_oldest_event(store: Sto
     assert StartPosition("offset", "-1", is_inclusive=False).sequence(store, partition_of(store)) == 3
 
 
-def test_retention_by_age_forgets_the_old(store: Store, clock: Clock) -> None:
+async def test_retention_by_age_forgets_the_old(store: Store, clock: Clock) -> None:
     """Events older than the limit go; numbers go on."""
     for clock.now_ms in (1_000, 2_000, 3_000):
         append(store, 1)
-    Retention(max_age_ms=1_500, max_partition_bytes=None).apply(store, 4_000)
+    await Retention(max_age_ms=1_500, max_partition_bytes=None).apply(store, 4_000)
     assert sequences(store) == [2]
     assert partition_of(store).begin_sequence == 2
     append(store, 1)
     assert sequences(store) == [2, 3]
 
 
-def test_retention_by_size_forgets_the_oldest(store: Store) -> None:
+async def test_retention_by_size_forgets_the_oldest(store: Store) -> None:
     """A partition keeps the newest events that fit."""
     append(store, 10)
-    Retention(max_age_ms=None, max_partition_bytes=3 * (MESSAGE_BYTES + EVENT_OVERHEAD_BYTES)).apply(store, 2_000)
+    await Retention(max_age_ms=None, max_partition_bytes=3 * (MESSAGE_BYTES + EVENT_OVERHEAD_BYTES)).apply(store, 2_000)
     assert sequences(store) == [7, 8, 9]
 
 
-def test_retention_without_limits_keeps_everything(store: Store) -> None:
+async def test_retention_without_limits_keeps_everything(store: Store) -> None:
     """None is without end."""
     append(store, 3)
-    Retention(None, None).apply(store, 1 << 50)
+    await Retention(None, None).apply(store, 1 << 50)
     assert sequences(store) == [0, 1, 2]
 
 
-@pytest.mark.parametrize("text", ["", "a b:1", "orders:0", "orders:x", "orders:2000", "-a:1", "orders:-1"])
+@pytest.mark.parametrize("text", ["", "orders", "a b:1", "orders:0", "orders:x", "orders:2000", "-a:1", "orders:-1"])
 def test_a_wrong_hub_is_named(text: str) -> None:
     """The message shows how to write it."""
     with pytest.raises(SettingError, match=r"hub name|write 1 to"):
@@ -193,9 +203,8 @@ def test_a_wrong_hub_is_named(text: str) -> None:
 
 
 def test_hubs_and_groups_are_read_from_arguments() -> None:
-    """NAME:PARTITIONS, NAME alone, GROUP and HUB/GROUP."""
+    """NAME:PARTITIONS, GROUP and HUB/GROUP."""
     assert HubSpec.parse("orders:4") == HubSpec("orders", 4)
-    assert HubSpec.parse("orders") == HubSpec("orders", 1)
     assert GroupSpec.parse("audit") == GroupSpec(None, "audit")
     assert GroupSpec.parse("Orders/audit").belongs_to("orders")
     with pytest.raises(SettingError, match="consumer group"):

@@ -33,8 +33,7 @@ def server(tmp_path: Path) -> Iterator[LocalEventHubs]:
     [
         ([], "There is no hub to serve"),
         (["--hub", "h:0"], "write 1 to 1024 partitions"),
-        (["--hub", "h", "--consumer-group", "x/y"], "--hub x:PARTITIONS"),
-        (["--hub", "h", "--retention-hours", "0"], "numbers above 0"),
+        (["--hub", "h:1", "--consumer-group", "x/y"], "--hub x:PARTITIONS"),
     ],
 )
 def test_wrong_arguments_are_one_sentence_and_exit_code_1(tmp_path: Path, arguments: list[str], sentence: str) -> None:
@@ -47,9 +46,20 @@ def test_wrong_arguments_are_one_sentence_and_exit_code_1(tmp_path: Path, argume
     assert sentence in ended.stderr
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [["--retention-hours", "0"], ["--retention-mib", "x"], ["--idle-timeout", "nan"], ["--admin-port", "0"]],
+)
+def test_wrong_usage_is_exit_code_2(tmp_path: Path, arguments: list[str]) -> None:
+    """An argument that is no number of its kind is named."""
+    command = [sys.executable, "-m", "local.eventhubs", "--data", str(tmp_path), "--hub", "h:1", *arguments]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=STOP_SECONDS, check=False)
+    assert (ended.returncode, arguments[0] in ended.stderr) == (2, True)
+
+
 def test_a_taken_port_is_named(server: LocalEventHubs, tmp_path: Path) -> None:
     """The sentence says which port, and how to choose another."""
-    command = [sys.executable, "-m", "local.eventhubs", "--data", str(tmp_path / "b"), "--hub", "h"]
+    command = [sys.executable, "-m", "local.eventhubs", "--data", str(tmp_path / "b"), "--hub", "h:1"]
     command += ["--port", str(server.port)]
     ended = subprocess.run(command, capture_output=True, text=True, timeout=STOP_SECONDS, check=False)
     assert (ended.returncode, f"Port {server.port} is taken" in ended.stderr) == (1, True)

@@ -9,8 +9,19 @@ import pytest
 
 from local.eventhubs.amqp import messages
 from local.eventhubs.amqp.encode import encode
-from local.eventhubs.amqp.frames import AMQP_HEADER, HEARTBEAT, ProtocolHeader
-from local.eventhubs.amqp.performatives import Attach, Begin, Detach, Disposition, End, Flow, Open, Transfer
+from local.eventhubs.amqp.frames import AMQP_HEADER, HEARTBEAT, SASL_FRAME, SASL_HEADER, ProtocolHeader, encode_frame
+from local.eventhubs.amqp.performatives import (
+    Attach,
+    Begin,
+    Detach,
+    Disposition,
+    End,
+    Flow,
+    Open,
+    SaslInit,
+    SaslMechanisms,
+    Transfer,
+)
 from local.eventhubs.amqp.types import Described, Symbol, ULong
 from tests.contract.eventhubs.server import LocalEventHubs
 from tests.contract.eventhubs.wire import CHANNEL, WireClient, event, sas_token
@@ -331,6 +342,17 @@ def test_a_connection_that_breaks_its_rules_is_closed(
     close = wire.until_closed()
     assert close is not None
     assert condition(close.error) == expected
+
+
+@pytest.mark.parametrize("mechanism", ["PLAIN", "EXTERNAL"])
+def test_only_anonymous_logins_are_taken(local_hubs: LocalEventHubs, mechanism: str) -> None:
+    """Who a client is, it proves with a token; another mechanism is refused with the ones that are offered."""
+    with WireClient(local_hubs.port) as wire:
+        wire.write(SASL_HEADER + encode_frame(0, SaslInit(mechanism), kind=SASL_FRAME))
+        assert wire.expect(SaslMechanisms).mechanisms == ("MSSBCBS", "ANONYMOUS")
+        close = wire.until_closed()
+        assert close is not None
+        assert condition(close.error) == "amqp:illegal-state"
 
 
 def test_another_version_of_the_protocol_is_refused(local_hubs: LocalEventHubs) -> None:
