@@ -27,6 +27,8 @@ FILE_NAME = "eventhubs.db"
 LOCK_SECONDS = 10.0
 # A page holds a dozen usual events; at SQLite's 4 096 bytes an append costs a fifth more.
 PAGE_BYTES = 8192
+# A checkpoint waits for the disk: rarely, then. The log may grow to 32 MiB.
+CHECKPOINT_PAGES = 4000
 # What an event takes beside its message, so that offsets grow and retention by size counts empty events too.
 EVENT_OVERHEAD_BYTES = 32
 
@@ -176,6 +178,7 @@ def _open(path: Path) -> sqlite3.Connection:
         database.execute(f"PRAGMA page_size={PAGE_BYTES}")
         database.execute("PRAGMA journal_mode=WAL")
         database.execute("PRAGMA synchronous=NORMAL")
+        database.execute(f"PRAGMA wal_autocheckpoint={CHECKPOINT_PAGES}")
         database.executescript(_SCHEMA)
     except sqlite3.Error as error:
         database.close()

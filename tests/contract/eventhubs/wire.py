@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import hashlib
 import hmac
 import socket
@@ -108,6 +109,14 @@ class WireClient:
             if isinstance(unit, Frame) and isinstance(unit.performative, Close):
                 break
         raise AssertionError(f"The connection ended before {kind.__name__} came: {unit}")
+
+    def rest(self, kind: type[P]) -> list[P]:
+        """The performatives of this kind that still come before the connection breaks off."""
+        found: list[P] = []
+        with contextlib.suppress(ConnectionResetError, AssertionError):
+            while True:
+                found.append(self.expect(kind))
+        return found
 
     def is_silent(self, seconds: float) -> bool:
         """Whether nothing arrives for so long."""
