@@ -2,7 +2,8 @@
 
     IndexTablesError
     ├── SettingError           a setting is missing or cannot be read
-    └── LocalRunError          the embedded Azure cannot start or go on
+    ├── LocalRunError          the embedded Azure cannot start or go on
+    └── AmqpError              what a client of the local Event Hubs is told (local/eventhubs/amqp/errors.py)
 
 A message says what is wrong, with which thing, and what to do about it. An error that is worth another try
 is a `TransientError` as well: retrying is decided by type, never by text.
