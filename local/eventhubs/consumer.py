@@ -60,23 +60,14 @@ class ConsumerLink(OutgoingLink):
         self._is_draining = bool(flow.drain)
         super().on_flow(flow)
 
-    def wake(self) -> None:
-        """New events are there."""
-        self.pump()
-
     def pump(self) -> None:
         """Send what can be sent, in a turn of its own."""
         if self._turn is None and not self.is_closed and self.credit > 0:
-            loop = asyncio.get_running_loop()
             delay_seconds = self._namespace.faults.delay_seconds
-            self._turn = (
-                loop.call_later(delay_seconds, self._send_events)
-                if delay_seconds
-                else loop.call_soon(self._send_events)
-            )
+            self._turn = asyncio.get_running_loop().call_later(delay_seconds, self._send_events)
 
     def _drain(self) -> None:
-        if self._is_draining and self._next_sequence >= self.partition.next_sequence:
+        if self._is_draining and (self.credit == 0 or self._next_sequence >= self.partition.next_sequence):
             self._is_draining = False
             super()._drain()
 

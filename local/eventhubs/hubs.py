@@ -20,8 +20,8 @@ _NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,254}[A-Za-z0-9])?")
 class Reader(Protocol):
     """Someone who waits for new events of a partition."""
 
-    def wake(self) -> None:
-        """New events are there."""
+    def pump(self) -> None:
+        """Take what is there now."""
 
 
 @dataclass(slots=True, eq=False)

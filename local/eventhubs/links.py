@@ -134,7 +134,7 @@ class OutgoingLink(Link):
         """Give the credit back that there is nothing to send for."""
         self.delivery_count = (self.delivery_count + self.credit) & SERIAL_MASK
         self.credit = 0
-        self.session.send_flow(self)
+        self.session.send_flow(self, is_drained=True)
 
     def deliver(self, message: bytes) -> None:
         """Send one message; the caller has credit for it."""

@@ -145,9 +145,14 @@ async def _admin(namespace: Namespace, port: int | None) -> AsyncIterator[None]:
     runner = web.AppRunner(Admin(namespace).application(), access_log=None)
     await runner.setup()
     try:
-        await web.TCPSite(runner, HOST, port).start()
+        await _bind(runner, port)
         yield
-    except OSError as error:
-        raise LocalRunError(f"Port {port} is taken ({error.strerror}); choose another with --admin-port.") from None
     finally:
         await runner.cleanup()
+
+
+async def _bind(runner: web.AppRunner, port: int) -> None:
+    try:
+        await web.TCPSite(runner, HOST, port).start()
+    except OSError as error:
+        raise LocalRunError(f"Port {port} is taken ({error.strerror}); choose another with --admin-port.") from None

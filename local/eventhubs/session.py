@@ -64,7 +64,7 @@ class Session:
         """Write one frame."""
         self.connection.send(self.channel, performative)
 
-    def send_flow(self, link: Link | None = None) -> None:
+    def send_flow(self, link: Link | None = None, *, is_drained: bool = False) -> None:
         """Say how much may be sent, in the session and on a link."""
         self.send(
             Flow(
@@ -75,7 +75,7 @@ class Session:
                 link.handle if link else None,
                 link.delivery_count if link else None,
                 link.credit if link else None,
-                drain=False,
+                drain=is_drained,
                 echo=False,
             )
         )
@@ -102,8 +102,9 @@ class Session:
 
     def detach(self, link: Link, error: LinkError | None = None) -> None:
         """End a link."""
-        if self.links.pop(link.handle, None) is None:
+        if self.links.get(link.handle) is not link:
             return
+        del self.links[link.handle]
         link.release()
         if error is not None:
             # The client may not know yet: what it still sends on this handle is dropped until it detaches too.

@@ -126,7 +126,7 @@ class Store:
         partition.next_sequence, partition.next_offset = sequence, offset
         partition.last_offset, partition.last_enqueued_ms = last_offset, enqueued_ms
         for reader in partition.readers:
-            reader.wake()
+            reader.pump()
 
     def read(self, partition: Partition, sequence: int, max_count: int) -> Iterator[StoredEvent]:
         """The events from `sequence` on, in order; what is not consumed is not loaded."""

@@ -46,7 +46,6 @@ class Section(NamedTuple):
     code: int
     start: int
     value_start: int
-    end: int
     value: Any  # of the type that its code demands; None in a section that was not wanted
 
 
@@ -82,7 +81,7 @@ def sections(message: bytes, wanted: frozenset[int] = ALL_SECTIONS) -> Iterator[
         if code <= previous and not (code == previous and code in _REPEATED):
             raise MalformedError(f"Section {code:#04x} of a message may not follow {previous:#04x}.")
         value, after = decode(message, start) if code in wanted else (None, skip(message, start))
-        yield Section(code, position, start, after, value)
+        yield Section(code, position, start, value)
         position, previous = after, code
 
 

@@ -106,7 +106,7 @@ def test_a_drain_gives_unused_credit_back(wire: WireClient) -> None:
     at_the_end(wire, 0)
     wire.credit(0, 10, drain=True)
     flow = wire.expect(Flow)
-    assert (flow.handle, flow.delivery_count, flow.link_credit) == (0, 10, 0)
+    assert (flow.handle, flow.delivery_count, flow.link_credit, flow.drain) == (0, 10, 0, True)
 
 
 def test_an_echo_is_answered(wire: WireClient) -> None:
