@@ -31,7 +31,6 @@ def server(tmp_path: Path) -> Iterator[LocalEventHubs]:
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ([], "There is no hub to serve"),
         (["--hub", "h:0"], "write 1 to 1024 partitions"),
         (["--hub", "h:1", "--consumer-group", "x/y"], "--hub x:PARTITIONS"),
     ],
