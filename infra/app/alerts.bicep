@@ -1,0 +1,90 @@
+// Alerts: log queries over the lines that the app writes. Fields of a line are in the column Properties.
+param location string
+param tags object
+param workspaceId string
+param email string
+param lagSeconds int
+
+var rules = [
+  {
+    name: 'lag'
+    severity: 2
+    description: 'A source is behind by more than ${lagSeconds} s. See "it is behind" in docs/operations.md.'
+    query: 'AppTraces | extend lag = todouble(Properties.lag_seconds) | where lag > ${lagSeconds} | summarize lag = max(lag) by source = tostring(Properties.source)'
+    windowSize: 'PT15M'
+  }
+  {
+    name: 'dead-letters'
+    severity: 3
+    description: 'Changes became dead letters. List them with: index-tables dead-letters.'
+    query: 'AppTraces | extend letters = toint(Properties.dead_letters) | where letters > 0 | summarize letters = sum(letters) by source = tostring(Properties.source)'
+    windowSize: 'PT15M'
+  }
+  {
+    name: 'failures'
+    severity: 2
+    description: 'Functions fail: changes wait, or lookups are not answered. See "it is down" in docs/operations.md.'
+    query: 'AppRequests | where Success == false and toint(ResultCode) !between (400 .. 499) | summarize failures = count() by OperationName | where failures > 5'
+    windowSize: 'PT15M'
+  }
+  {
+    name: 'throttling'
+    severity: 3
+    description: 'The Table service asks to be called less. Spread the load: shards, placement, or fewer instances.'
+    query: 'AppTraces | where Message startswith "A call to the Table service failed" and Properties.error == "ThrottledError" | summarize throttled = count() | where throttled > 100'
+    windowSize: 'PT15M'
+  }
+]
+
+resource actions 'Microsoft.Insights/actionGroups@2023-01-01' = if (!empty(email)) {
+  name: 'index-tables'
+  location: 'global'
+  tags: tags
+  properties: {
+    groupShortName: 'indextables'
+    enabled: true
+    emailReceivers: [
+      {
+        name: 'operators'
+        emailAddress: email
+        useCommonAlertSchema: true
+      }
+    ]
+  }
+}
+
+resource alerts 'Microsoft.Insights/scheduledQueryRules@2023-12-01' = [for rule in rules: {
+  name: 'index-tables-${rule.name}'
+  location: location
+  tags: tags
+  kind: 'LogAlert'
+  properties: {
+    displayName: 'Index Tables: ${rule.name}'
+    description: rule.description
+    severity: rule.severity
+    enabled: true
+    scopes: [workspaceId]
+    evaluationFrequency: 'PT5M'
+    windowSize: rule.windowSize
+    autoMitigate: true
+    // The tables are empty until the app has run once.
+    skipQueryValidation: true
+    criteria: {
+      allOf: [
+        {
+          query: rule.query
+          timeAggregation: 'Count'
+          operator: 'GreaterThan'
+          threshold: 0
+          failingPeriods: {
+            numberOfEvaluationPeriods: 1
+            minFailingPeriodsToAlert: 1
+          }
+        }
+      ]
+    }
+    actions: {
+      actionGroups: empty(email) ? [] : [actions.id]
+    }
+  }
+}]
