@@ -26,6 +26,9 @@ param maximumInstanceCount int = 40
 @description('Instances that never go away, as a list of {name, instanceCount}: http, or function:<name>. They cost money when idle.')
 param alwaysReady array = []
 
+@description('Spreads the instances of the function app over availability zones; where the region has them.')
+param isZoneRedundant bool = false
+
 @description('App settings beyond those that the templates set, by name; for what has a default in shared/settings.py.')
 param appSettings object = {}
 
@@ -194,7 +197,8 @@ module hostStorage 'app/storage.bicep' = {
     name: hostStorageName
     location: location
     tags: allTags
-    sku: 'Standard_LRS'
+    // The package must be there when a zone is not.
+    sku: isZoneRedundant ? 'Standard_ZRS' : 'Standard_LRS'
     isPublic: !usePrivateNetwork
     workspaceId: monitoring.outputs.workspaceId
   }
@@ -322,6 +326,8 @@ var eventHubsEndpoints = createsEventHubs ? [
   }
 ] : []
 
+var allEndpoints = concat(hostEndpoints, indexEndpoints, cosmosEndpoints, eventHubsEndpoints)
+
 module endpoints 'app/endpoints.bicep' = if (usePrivateNetwork) {
   name: 'endpoints'
   scope: group
@@ -329,7 +335,8 @@ module endpoints 'app/endpoints.bicep' = if (usePrivateNetwork) {
     location: location
     tags: allTags
     vnetName: 'vnet-${token}'
-    endpoints: concat(hostEndpoints, indexEndpoints, cosmosEndpoints, eventHubsEndpoints)
+    endpoints: allEndpoints
+    services: union(map(allEndpoints, endpoint => endpoint.service), [])
   }
   dependsOn: [network, hostStorage, indexAccounts, cosmos, eventHubs]
 }
@@ -377,6 +384,7 @@ module functions 'app/functions.bicep' = {
     instanceMemoryMB: instanceMemoryMB
     maximumInstanceCount: maximumInstanceCount
     alwaysReady: alwaysReady
+    isZoneRedundant: isZoneRedundant
     subnetId: usePrivateNetwork ? network!.outputs.functionsSubnetId : ''
     workspaceId: monitoring.outputs.workspaceId
     clientId: identity.outputs.clientId

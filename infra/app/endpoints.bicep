@@ -6,6 +6,9 @@ param vnetName string
 @description('A list of {name, targetId, service}; the service is the group id that the target calls it by.')
 param endpoints array
 
+@description('The services of these endpoints, each once.')
+param services array
+
 var zoneNames = {
   blob: 'privatelink.blob.${environment().suffixes.storage}'
   queue: 'privatelink.queue.${environment().suffixes.storage}'
@@ -13,7 +16,6 @@ var zoneNames = {
   Sql: 'privatelink.documents.azure.com'
   namespace: 'privatelink.servicebus.windows.net'
 }
-var services = union(map(endpoints, endpoint => endpoint.service), [])
 
 resource vnet 'Microsoft.Network/virtualNetworks@2024-07-01' existing = {
   name: vnetName

@@ -22,9 +22,9 @@ BREAKS = {
     "an unknown function": ("main.bicep", "uniqueString(token", "uniqeString(token", "no function uniqeString"),
     "a missing module parameter": (
         "main.bicep",
-        "    sku: 'Standard_LRS'\n",
+        "    sku: indexStorageSku\n",
         "",
-        "hostStorage lacks the parameter sku",
+        "indexAccounts lacks the parameter sku",
     ),
     "an unknown module parameter": (
         "main.bicep",
@@ -53,14 +53,14 @@ BREAKS = {
     "a setting that nothing sets": ("main.bicep", "name: 'EVENTHUB'", "name: 'EVENTHUBS'", "no template sets EVENTHUB"),
     "a setting that nothing reads": (
         "app/functions.bicep",
-        "  {\n    APPLICATION",
-        "  {\n    INDEX_STORAG: 'x'\n    APPLICATION",
+        "telemetrySettings = [\n",
+        "telemetrySettings = [\n  {\n    name: 'INDEX_STORAG'\n    value: 'x'\n  }\n",
         "nothing reads the app setting INDEX_STORAG",
     ),
     "a setting that the plan refuses": (
         "app/functions.bicep",
-        "  {\n    APPLICATION",
-        "  {\n    FUNCTIONS_WORKER_RUNTIME: 'python'\n    APPLICATION",
+        "telemetrySettings = [\n",
+        "telemetrySettings = [\n  {\n    name: 'FUNCTIONS_WORKER_RUNTIME'\n    value: 'python'\n  }\n",
         "refuses the app setting FUNCTIONS_WORKER_RUNTIME",
     ),
     "another lease container": (
