@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 
 _MAIN: Final = "main.bicep"
 _PARAMETERS: Final = "main.parameters.json"
-_READS: Final = re.compile(r"loadYamlContent\('([^']+)'\)")
+# Beside the folder of the templates, where the app has its definitions.
+_READS: Final = re.compile(r"loadYamlContent\('\.\./([^'/]+)'\)")
 _VARIABLE: Final = re.compile(r"\$\{(\w+)(?:=([^}]*))?\}")
 # Quotas of Event Hubs: hubs of one namespace (Premium: of one processing unit, which is what the templates make).
 _HUBS_MAX: Final = {"Standard": 10, "Premium": 100}
@@ -56,7 +57,7 @@ class Templates:
             raise UsageError(f"{folder / _MAIN} reads no definitions: it calls loadYamlContent nowhere")
         given = json.loads(_VARIABLE.sub(lambda match: environment.get(match[1]) or match[2] or "", text))
         values = {name: one["value"] for name, one in given["parameters"].items()}
-        return cls(folder, folder / reads[1], values)
+        return cls(folder, folder.parent / reads[1], values)
 
 
 def infra_faults(file: Path, definitions: Definitions, templates: Templates) -> tuple[Finding, ...]:

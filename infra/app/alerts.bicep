@@ -1,23 +1,26 @@
-// Alerts: log queries over the lines that the app writes. Fields of a line are in the column Properties.
+// Alerts: log queries over the lines that the app writes. The fields of a line are properties when they come through
+// OpenTelemetry, and JSON at the end of the message when they come through the Functions host.
 param location string
 param tags object
 param workspaceId string
 param email string
 param lagSeconds int
 
+var lines = 'AppTraces | extend line = parse_json(extract(@"(\\{.*\\})\\s*$", 1, Message))'
+
 var rules = [
   {
     name: 'lag'
     severity: 2
     description: 'A source is behind by more than ${lagSeconds} s. See "it is behind" in docs/operations.md.'
-    query: 'AppTraces | extend lag = todouble(Properties.lag_seconds) | where lag > ${lagSeconds} | summarize lag = max(lag) by source = tostring(Properties.source)'
+    query: '${lines} | extend lag = todouble(coalesce(line.lag_seconds, Properties.lag_seconds)) | where lag > ${lagSeconds} | summarize lag = max(lag) by source = tostring(coalesce(line.source, Properties.source))'
     windowSize: 'PT15M'
   }
   {
     name: 'dead-letters'
     severity: 3
     description: 'Changes became dead letters. List them with: index-tables dead-letters.'
-    query: 'AppTraces | extend letters = toint(Properties.dead_letters) | where letters > 0 | summarize letters = sum(letters) by source = tostring(Properties.source)'
+    query: '${lines} | extend letters = toint(coalesce(line.dead_letters, Properties.dead_letters)) | where letters > 0 | summarize letters = sum(letters) by source = tostring(coalesce(line.source, Properties.source))'
     windowSize: 'PT15M'
   }
   {
@@ -31,7 +34,7 @@ var rules = [
     name: 'throttling'
     severity: 3
     description: 'The Table service asks to be called less. Spread the load: shards, placement, or fewer instances.'
-    query: 'AppTraces | where Message startswith "A call to the Table service failed" and Properties.error == "ThrottledError" | summarize throttled = count() | where throttled > 100'
+    query: '${lines} | where Message startswith "A call to the Table service failed" and coalesce(line.error, Properties.error) == "ThrottledError" | summarize throttled = count() | where throttled > 100'
     windowSize: 'PT15M'
   }
 ]
