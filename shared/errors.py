@@ -14,6 +14,7 @@
     │   └── StorageUnavailableError        (transient) no usable answer: down, out of time, connection lost
     │       └── ThrottledError                 (transient) the service asks to be called less
     └── TransientError                 the same call may succeed later
+        ├── IncompleteBatchError           changes of a batch are neither applied nor dead letters
         └── StorageUnreachableError        storage does not answer, or not to us
 
 `local/errors.py` and `bench/errors.py` grow their own branches. A message says what is wrong, with which thing, and
@@ -57,6 +58,10 @@ class FactsNotWrittenError(IndexTablesError):
 
 class TransientError(IndexTablesError):
     """The same call may succeed later. Wait, then try again."""
+
+
+class IncompleteBatchError(TransientError):
+    """Some changes of a batch are neither applied nor dead letters. Deliver the batch again; see the reason in it."""
 
 
 class StorageUnreachableError(TransientError):
