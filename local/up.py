@@ -24,7 +24,7 @@ from local.eventhubs.server import connection_string as event_hubs_connection_st
 from local.folder import DataFolder
 from local.follow import follow
 from local.host import keys
-from local.provision import provision_cosmos
+from local.provision import provision_cosmos, provision_tables
 from local.restarts import MOST, RestartBudget
 from local.samples import load_samples
 from shared.definition_files import read_definitions
@@ -102,6 +102,7 @@ class LocalRun:
     async def _start_all(self) -> Child:
         definitions = self._definitions()
         await self._start_services(definitions)
+        await provision_tables(self._endpoints["storage"]["connectionString"], definitions)
         await self._fill_cosmos(definitions)
         if self._options.auth:
             self._endpoints["keys"] = asdict(keys.read_or_create(self._folder.keys))
@@ -184,6 +185,7 @@ class LocalRun:
             "AzureWebJobsStorage": storage,
             "INDEX_STORAGE": storage,
             "INDEX_DEFINITIONS": str(self._options.definitions_file.resolve()),
+            "FEED_POLL_DELAY_MS": "500",
             "COSMOS": f"AccountEndpoint={cosmos['endpoint']};AccountKey={cosmos['key']};",
             "EVENTHUB": self._endpoints["eventHubs"]["connectionString"],
         }
