@@ -9,7 +9,7 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from shared.errors import LocalRunError
+from local.errors import LocalRunError
 
 # Azurite's published development account; every Azure storage tool knows it.
 ACCOUNT = "devstoreaccount1"
@@ -32,6 +32,14 @@ class StoragePorts:
     table: int
 
 
+@dataclass(frozen=True, slots=True)
+class Tls:
+    """The certificate with which Azurite serves https; it then takes bearer tokens as well as keys."""
+
+    certificate: Path
+    key: Path
+
+
 def connection_string(ports: StoragePorts, account: str = ACCOUNT, key: str = ACCOUNT_KEY, scheme: str = "http") -> str:
     """The connection string of one account of the Azurite that listens on `ports`."""
     endpoints = "".join(
@@ -41,7 +49,7 @@ def connection_string(ports: StoragePorts, account: str = ACCOUNT, key: str = AC
     return f"DefaultEndpointsProtocol={scheme};AccountName={account};AccountKey={key};{endpoints}"
 
 
-def command(ports: StoragePorts, location: Path | None) -> list[str]:
+def command(ports: StoragePorts, location: Path | None, tls: Tls | None = None) -> list[str]:
     """The command line of Azurite on `ports`, with its data in `location` or, without one, in memory.
 
     Give the process a pipe as standard input: it ends when that pipe does (see `guard.cjs`).
@@ -62,4 +70,6 @@ def command(ports: StoragePorts, location: Path | None) -> list[str]:
     ]  # fmt: skip
     persistence = ["--inMemoryPersistence"] if location is None else ["--location", str(location)]
     switches = ["--silent", "--disableTelemetry", "--skipApiVersionCheck"]
-    return [node, "--require", str(GUARD), str(ENTRY_POINT), *services, *switches, *persistence]
+    # "basic" checks a token's issuer, audience and times, not its signature.
+    secure = [] if tls is None else ["--cert", str(tls.certificate), "--key", str(tls.key), "--oauth", "basic"]
+    return [node, "--require", str(GUARD), str(ENTRY_POINT), *services, *switches, *persistence, *secure]

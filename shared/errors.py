@@ -1,28 +1,124 @@
 """Every error that the product raises on purpose.
 
     IndexTablesError
-    ├── SettingError           a setting is missing or cannot be read
-    ├── LocalRunError          the embedded Azure cannot start or go on
-    └── AmqpError              what a client of the local Event Hubs is told (local/eventhubs/amqp/errors.py)
+    ├── SettingError                   a setting is missing or cannot be read
+    ├── DefinitionsError               indexes.yaml has faults; carries all of them
+    ├── UnreadableChangeError          a change that cannot be read: a dead letter for its whole source
+    ├── UnprojectableError             a fact that cannot be projected: a dead letter for one index
+    ├── FactsNotWrittenError           facts could not all be written into their container
+    ├── StorageError                   a call to the Table service did not do what was asked
+    │   ├── LimitError                     the call breaks a limit of the service and was not sent
+    │   ├── RequestRefusedError            the service refuses the call, now and later
+    │   ├── TableMissingError              the table is not there
+    │   ├── OperationFailedError           one operation of a transaction failed, so none took effect
+    │   └── StorageUnavailableError        (transient) no usable answer: down, out of time, connection lost
+    │       └── ThrottledError                 (transient) the service asks to be called less
+    └── TransientError                 the same call may succeed later
+        └── StorageUnreachableError        storage does not answer, or not to us
 
-A message says what is wrong, with which thing, and what to do about it. An error that is worth another try
-is a `TransientError` as well: retrying is decided by type, never by text.
+`local/errors.py` and `bench/errors.py` grow their own branches. A message says what is wrong, with which thing, and
+what to do about it. Retrying is decided by type, never by text.
 """
 
 from __future__ import annotations
+
+from typing import Literal
+
+FailureReason = Literal["exists", "missing", "precondition"]
 
 
 class IndexTablesError(Exception):
     """The root of the tree; its text is a whole sentence for the operator."""
 
 
-class TransientError(IndexTablesError):
-    """Marks errors after which the same call may succeed. Wait, then try again."""
-
-
 class SettingError(IndexTablesError):
     """A setting is missing or cannot be read. Correct the app setting that the message names."""
 
 
-class LocalRunError(IndexTablesError):
-    """The embedded Azure cannot start or go on. Do what the message says, then start it again."""
+class DefinitionsError(IndexTablesError):
+    """The definitions file has faults. Mend every one that the message lists, then load it again."""
+
+    def __init__(self, faults: tuple[str, ...]) -> None:
+        super().__init__("\n".join(faults))
+        self.faults = faults
+
+
+class UnreadableChangeError(IndexTablesError):
+    """A change cannot be read. Correct its sender or the source's definition, then replay the dead letter."""
+
+
+class UnprojectableError(IndexTablesError):
+    """A fact does not fit an index. Correct the fact or the definition, then replay the dead letter."""
+
+
+class FactsNotWrittenError(IndexTablesError):
+    """Facts could not all be written into their container. Writing them again is safe: it replaces them."""
+
+
+class TransientError(IndexTablesError):
+    """The same call may succeed later. Wait, then try again."""
+
+
+class StorageUnreachableError(TransientError):
+    """Storage does not answer, or not to us. Check the account, the network and the identity's roles."""
+
+
+class StorageError(IndexTablesError):
+    """A call to the Table service did not do what was asked."""
+
+
+class LimitError(StorageError):
+    """The call breaks a limit of the Table service; nothing was sent. Make it smaller or mend the name."""
+
+
+class RequestRefusedError(StorageError):
+    """The Table service refuses the call, now and later. Check the account, its key or role, and the call."""
+
+
+class TableMissingError(StorageError):
+    """The table is not there. Create it, or drop what refers to it."""
+
+
+class OperationFailedError(StorageError):
+    """One operation of a transaction failed, so no operation took effect.
+
+    `resent` says that an earlier attempt of the same transaction got no answer and may have landed. Then
+    "exists" or "precondition" may be the work of that attempt: read the row and compare before concluding
+    that somebody else wrote it.
+    """
+
+    def __init__(self, table: str, index: int, reason: FailureReason, *, resent: bool = False) -> None:
+        doubt = "; an earlier attempt may have landed, so read the row before deciding" if resent else ""
+        super().__init__(f"Operation {index} of a transaction on table {table} failed ({reason}){doubt}.")
+        self.table = table
+        self.index = index
+        self.reason = reason
+        self.resent = resent
+
+    def after_resending(self) -> OperationFailedError:
+        """The same failure, seen by a caller whose earlier attempt got no answer."""
+        return OperationFailedError(self.table, self.index, self.reason, resent=True)
+
+
+class StorageUnavailableError(StorageError, TransientError):
+    """The Table service gave no usable answer. Wait, then try again.
+
+    `outcome_unknown` says that a request may have taken effect, or may still take effect later.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        outcome_unknown: bool,
+        attempts: int = 1,
+        retry_after_seconds: float | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.outcome_unknown = outcome_unknown
+        self.attempts = attempts
+        self.retry_after_seconds = retry_after_seconds
+
+
+class ThrottledError(StorageUnavailableError):
+    """The Table service asks to be called less. Wait `retry_after_seconds`, or send less at once."""

@@ -11,9 +11,9 @@ import bisect
 import sqlite3
 from typing import TYPE_CHECKING, Literal
 
+from local.errors import LocalRunError
 from local.eventhubs.events import StoredEvent
 from local.eventhubs.hubs import DEFAULT_GROUP, Hub, Partition
-from shared.errors import LocalRunError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -8,7 +8,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from shared.errors import LocalRunError, SettingError
+from local.errors import LocalRunError
+from shared.errors import SettingError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

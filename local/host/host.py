@@ -5,17 +5,18 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import os
 from typing import TYPE_CHECKING
 
 from aiohttp import web
 
+from local.errors import LocalRunError
 from local.host.configuration import read_app_settings, read_host_json
 from local.host.http import HttpTrigger
 from local.host.invoker import Invoker
 from local.host.routes import RouteTable
 from local.host.runtime import Runtime
 from local.host.triggers import HostServices, trigger_for
-from shared.errors import LocalRunError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
@@ -30,20 +31,24 @@ log = logging.getLogger("host")
 
 # How long running functions may take to end when the host stops; what is left is cut off and delivered again.
 GRACE_SECONDS = 20.0
+READY_LINE = "The host is ready"
 
 
 async def run(app_folder: Path, port: int, keys: Keys | None, stop: Stop) -> bool:
     """Run the app in `app_folder` until `stop`; says whether it ended well (no function ran over its time)."""
     host_json = read_host_json(app_folder)
     settings = read_app_settings(app_folder)
+    os.environ.update(settings)  # where functions look for them
     runtime = await Runtime.load(app_folder)
     invoker = Invoker(runtime, host_json.function_timeout_seconds, stop)
     services = HostServices(settings, host_json, invoker, stop)
     http_functions, others = _by_kind(runtime.functions)
     triggers = [trigger_for(function, services) for function in others]
     routes = RouteTable(http_functions, host_json.route_prefix)
+    for trigger in triggers:
+        await trigger.prepare()
     async with _serving(HttpTrigger(routes, invoker, keys), port):
-        log.info("Serving %d functions on http://127.0.0.1:%d", len(runtime.functions), port)
+        log.info("%s: %d functions on http://127.0.0.1:%d", READY_LINE, len(runtime.functions), port)
         await _listen(triggers, stop)
     return not invoker.timed_out
 

@@ -7,8 +7,8 @@ from urllib.parse import unquote
 
 from aiohttp import web
 
+from local.errors import FunctionTimedOutError
 from local.host import payloads
-from local.host.invoker import FunctionTimedOutError
 from local.host.routes import Match
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from local.host.routes import RouteTable
 
 MAX_BODY_BYTES = 100 * 1024 * 1024
-PING_PATH = "/admin/host/ping"
 # aiohttp writes these itself, for the body that it really sends.
 _OWN_HEADERS = frozenset({"content-length", "transfer-encoding"})
 
@@ -36,9 +35,8 @@ class HttpTrigger:
         self._keys = keys
 
     def application(self) -> web.Application:
-        """The server's one handler; `PING_PATH` answers as soon as the host serves."""
+        """The server with its one handler."""
         application = web.Application(client_max_size=MAX_BODY_BYTES)
-        application.router.add_get(PING_PATH, _pong)
         application.router.add_route("*", "/{path:.*}", self._answer)
         return application
 
@@ -66,7 +64,7 @@ class HttpTrigger:
             outcome = await self._invoker.call(match.route.function, invocation)
         except FunctionTimedOutError:
             return web.Response(status=500)
-        if outcome.failure is not None:
+        if outcome.failure is not None or outcome.returned is None:
             return web.Response(status=500)
         return _response(outcome.returned)
 
@@ -87,13 +85,7 @@ def host_query(query: MultiMapping[str]) -> Mapping[str, str]:
     return joined
 
 
-async def _pong(_request: web.Request) -> web.Response:
-    return web.Response()
-
-
-def _response(returned: TypedData | None) -> web.Response:
-    if returned is None:
-        return web.Response(status=204)
+def _response(returned: TypedData) -> web.Response:
     answer = returned.http
     headers = {name: text for name, text in answer.headers.items() if name.lower() not in _OWN_HEADERS}
     kind = answer.body.WhichOneof("data") if answer.body is not None else None

@@ -9,21 +9,13 @@ import random
 import time
 from typing import TYPE_CHECKING
 
-from shared.errors import IndexTablesError
+from local.errors import FunctionTimedOutError, HostStoppingError
 
 if TYPE_CHECKING:
     from local.host.runtime import Function, Invocation, Outcome, Runtime
     from local.lifeline import Stop
 
 log = logging.getLogger("host")
-
-
-class FunctionTimedOutError(IndexTablesError):
-    """A function ran longer than functionTimeout. The host ends, as the worker in Azure does; mend the function."""
-
-
-class HostStoppingError(IndexTablesError):
-    """The host stops while a call waits for its next try. Acknowledge nothing; the call is made again later."""
 
 
 class Invoker:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from azure.core.exceptions import AzureError, HttpResponseError, ResourceExistsError
 
-from shared.errors import TransientError
+from local.errors import LeaseLostError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -20,10 +20,6 @@ if TYPE_CHECKING:
 LEASE_SECONDS = 15
 # Often enough that one failed renewal does not lose the lease.
 RENEW_SECONDS = 5.0
-
-
-class LeaseLostError(TransientError):
-    """A lease could not be renewed, so that another host may hold it. The work starts again where it may."""
 
 
 async def create_if_absent(container: ContainerClient, blob: BlobClient) -> None:

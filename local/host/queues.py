@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 from azure.core.exceptions import AzureError, ResourceExistsError, ResourceNotFoundError
 from azure.storage.queue.aio import QueueServiceClient
 
+from local.errors import FunctionTimedOutError
 from local.host import payloads
 from local.host.configuration import resolve, time_span_seconds
-from local.host.invoker import FunctionTimedOutError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -72,6 +72,9 @@ class QueueTrigger:
         connection = str(function.trigger.get("connection") or "AzureWebJobsStorage")
         self._connection_string = services.connection_string(connection)
         self._running: set[asyncio.Task[None]] = set()
+
+    async def prepare(self) -> None:
+        """Nothing: what happens before `listen` is kept in storage."""
 
     async def listen(self) -> None:
         """Take messages until the host stops, then wait for the running functions."""

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 from azure.core.exceptions import AzureError
 from azure.storage.blob.aio import BlobServiceClient
 
+from local.errors import HostStoppingError, LeaseLostError
 from local.host import leases, payloads
 from local.host.configuration import resolve
-from local.host.invoker import HostStoppingError
 from local.host.ncrontab import parse
 
 if TYPE_CHECKING:
@@ -51,6 +51,9 @@ class TimerTrigger:
         self._run_on_startup = bool(function.trigger.get("runOnStartup"))
         self._connection_string = services.connection_string("AzureWebJobsStorage")
 
+    async def prepare(self) -> None:
+        """Nothing: what happens before `listen` is kept in storage."""
+
     async def listen(self) -> None:
         """Run the timer whenever this host holds its lease, until the host stops."""
         async with BlobServiceClient.from_connection_string(self._connection_string) as service:
@@ -62,7 +65,7 @@ class TimerTrigger:
                     async with leases.held(blob) as lease:
                         if lease is not None:
                             await self._run(blob, lease)
-                except (AzureError, leases.LeaseLostError) as error:
+                except (AzureError, LeaseLostError) as error:
                     log.warning("The timer %s starts again: %s", self._function.name, error)
                 await self._services.stop.sleep(leases.RENEW_SECONDS)
 

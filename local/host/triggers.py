@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from shared.errors import LocalRunError, SettingError
+from local.errors import LocalRunError
+from shared.errors import SettingError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,6 +39,9 @@ class HostServices:
 class Trigger(Protocol):
     """A source of invocations of one function."""
 
+    async def prepare(self) -> None:
+        """Do what must be done before the app counts as ready."""
+
     async def listen(self) -> None:
         """Invoke the function as its source says, until the host stops."""
 
@@ -53,6 +57,10 @@ def trigger_for(function: Function, services: HostServices) -> Trigger:
             from local.host.queues import QueueTrigger
 
             return QueueTrigger(function, services)
+        case "cosmosDBTrigger":
+            from local.host.cosmos.trigger import CosmosTrigger
+
+            return CosmosTrigger(function, services)
         case other:
             raise LocalRunError(
                 f"Function {function.name} has a {other}, which the local host does not run; "

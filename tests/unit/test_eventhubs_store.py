@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from local.errors import LocalRunError
 from local.eventhubs import store as store_module
 from local.eventhubs.amqp.errors import LinkError
 from local.eventhubs.events import NewEvent
@@ -13,7 +14,7 @@ from local.eventhubs.hubs import GroupSpec, HubSpec, Partition
 from local.eventhubs.positions import StartPosition
 from local.eventhubs.retention import Retention
 from local.eventhubs.store import EVENT_OVERHEAD_BYTES, FILE_NAME, Store
-from shared.errors import LocalRunError, SettingError
+from shared.errors import SettingError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

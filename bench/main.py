@@ -1,0 +1,79 @@
+"""The command line, `python -m bench`: run, list, compare.
+
+Standard output is the answer, standard error is progress and complaints. Exit 0: fine; 1: worse than the
+baseline, or a workload cannot be measured; 2: wrong usage.
+"""
+
+from __future__ import annotations
+
+import sys
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import bench.workloads
+from bench import result, session
+from bench.arguments import parse
+from bench.case import SYSTEM_CLOCKS, Clocks
+from bench.comparison import compare
+from bench.errors import BenchUsageError
+from bench.meter import Meter
+from bench.table import markdown
+from bench.workload import Workload, check_names, discover
+from shared.errors import IndexTablesError
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Mapping, Sequence
+    from types import ModuleType
+
+FINE, PROBLEM, WRONG_USAGE = 0, 1, 2
+
+
+def main(
+    arguments: Sequence[str] | None = None,
+    package: ModuleType = bench.workloads,
+    clocks: Clocks = SYSTEM_CLOCKS,
+) -> int:
+    """Run one command over the workloads in `package`; the exit code."""
+    options = parse(arguments)
+    try:
+        if options.command == "compare":
+            return _compare(options)
+        workloads = discover(package)
+        return _run(options, workloads, clocks) if options.command == "run" else _list(workloads)
+    except IndexTablesError as error:
+        print(error, file=sys.stderr)
+        return WRONG_USAGE if isinstance(error, BenchUsageError) else PROBLEM
+
+
+def _run(options: Namespace, workloads: Mapping[str, Workload], clocks: Clocks) -> int:
+    check_names(options.names, workloads)
+    # Before the run, which may take minutes.
+    if not options.out.parent.is_dir():
+        raise BenchUsageError(f"The folder of {options.out} does not exist: create it or give another --out.")
+    chosen = {name: found for name, found in workloads.items() if name in (options.names or workloads)}
+    today = datetime.now(UTC).date().isoformat()
+    measured = session.run(chosen, Meter(options.rounds, options.scale, clocks), today)
+    result.write(measured, options.out)
+    print(result.to_json(measured) if options.format == "json" else markdown(measured), end="")
+    return FINE
+
+
+def _list(workloads: Mapping[str, Workload]) -> int:
+    for workload in workloads.values():
+        print(f"{workload.name}: {workload.sentence}")
+    return FINE
+
+
+def _compare(options: Namespace) -> int:
+    baseline, measured = result.read(options.baseline), result.read(options.result)
+    if options.workload:
+        check_names(options.workload, baseline.workloads)
+        baseline, measured = baseline.only(options.workload), measured.only(options.workload)
+    comparison = compare(baseline, measured, options.tolerance)
+    for note in comparison.notes:
+        print(f"Note: {note}")
+    for regression in comparison.regressions:
+        print(f"Worse: {regression}")
+    print(f"Measurements compared: {comparison.compared}; regressions: {len(comparison.regressions)}.")
+    return PROBLEM if comparison.regressions else FINE

@@ -1,0 +1,1 @@
+"""The workloads; every module here is one (see bench/README.md)."""

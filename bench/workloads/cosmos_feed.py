@@ -1,0 +1,69 @@
+"""What a document costs that the Python SDK reads from the change feed of the local Cosmos DB."""
+
+from __future__ import annotations
+
+import tempfile
+from typing import TYPE_CHECKING
+
+from bench.case import Case
+from bench.measurement import Bar
+from bench.processes import module_serving
+from local import ports
+from local.cosmos.options import EMULATOR_KEY
+
+if TYPE_CHECKING:
+    from azure.cosmos.aio import ContainerProxy
+
+    from bench.measurement import Measurement
+    from bench.meter import Meter
+
+NAME = "cosmos-feed"
+DOCUMENTS = 10_000
+BATCH = 100
+PAGE = 1000
+# 10 000 documents a second.
+BAR_SECONDS = 1 / 10_000
+_FILLING = "x" * 500
+
+
+async def fill(container: ContainerProxy, count: int) -> None:
+    """Documents of some 600 bytes, a hundred to a partition key."""
+    for first in range(0, count, BATCH):
+        key = f"p{first // BATCH}"
+        documents = ({"id": str(i), "pk": key, "n": i, "filling": _FILLING} for i in range(first, first + BATCH))
+        await container.execute_item_batch([("create", (document,)) for document in documents], partition_key=key)
+
+
+def reading(container: ContainerProxy, count: int) -> Case:
+    """The whole feed, from the beginning."""
+
+    async def run() -> dict[str, int]:
+        feed = container.query_items_change_feed(start_time="Beginning", max_item_count=PAGE)
+        documents = 0
+        async for _ in feed:
+            documents += 1
+        return {"documents": documents}
+
+    return Case("local Cosmos DB", count, run)
+
+
+async def measure(meter: Meter) -> list[Measurement]:
+    """One reader over all ranges."""
+    from azure.cosmos import PartitionKey
+    from azure.cosmos.aio import CosmosClient
+
+    count = max(BATCH, meter.scaled(DOCUMENTS) // BATCH * BATCH)
+    (port,) = ports.any_free(1)
+    with tempfile.TemporaryDirectory() as folder:
+        async with (
+            module_serving(port, "local", "cosmos", "--port", str(port), "--data", folder) as endpoint,
+            CosmosClient(endpoint, EMULATOR_KEY) as client,
+        ):
+            database = await client.create_database("bench")
+            container = await database.create_container("facts", PartitionKey("/pk"))
+            await fill(container, count)
+            return [
+                await meter.compare(
+                    "change feed", unit="document", subject=reading(container, count), bars=[Bar(BAR_SECONDS)]
+                )
+            ]

@@ -1,0 +1,1 @@
+"""One module per command: `add` declares its arguments, `run` does it and returns the exit code."""

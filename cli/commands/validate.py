@@ -1,0 +1,74 @@
+"""`index-tables validate`: check a definitions file; every fault at once, and advice."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from cli.arguments import add_command
+from cli.definitions import add_file_argument, read, write_findings
+from shared.definition_files import write_compiled
+
+if TYPE_CHECKING:
+    import argparse
+
+    from cli.arguments import Commands
+    from shared.definitions.load import Loaded
+
+_EXAMPLES: Final = """\
+  index-tables validate
+  index-tables validate docs/examples/movies.yaml --format json
+  index-tables validate --compile          for deployment: the app then starts without YAML
+  index-tables validate --schema > docs/indexes.schema.json
+"""
+
+
+def add(commands: Commands) -> None:
+    """Declare the command."""
+    parser = add_command(
+        commands,
+        "validate",
+        run,
+        summary="check a definitions file",
+        description="Check a definitions file: print every fault and all advice. Exit 1 for a fault.",
+        examples=_EXAMPLES,
+    )
+    add_file_argument(parser)
+    other = parser.add_mutually_exclusive_group()
+    other.add_argument("--compile", action="store_true", help="also write the form that loads fast, FILE.compiled.json")
+    other.add_argument("--schema", action="store_true", help="print the JSON Schema of definitions files instead")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Check the file (or print the schema)."""
+    if args.schema:
+        return _print_schema()
+    loaded = read(args.file)
+    write_findings(loaded.faults, loaded.advice, args.format)
+    print(f"{args.file}: {_summary(loaded)}", file=sys.stderr)
+    if loaded.faults:
+        return 1
+    if args.compile:
+        print(f"wrote {write_compiled(Path(args.file))}", file=sys.stderr)
+    return 0
+
+
+def _print_schema() -> int:
+    from shared.definitions.schema import json_schema
+
+    print(json_schema(), end="")
+    return 0
+
+
+def _summary(loaded: Loaded) -> str:
+    if loaded.faults:
+        return f"{_count(len(loaded.faults), 'fault')}; mend and validate again"
+    definitions = loaded.definitions
+    sources = _count(len(definitions.sources), "source")
+    indexes = _count(len(definitions.indexes), "index", "indexes")
+    return f"{sources}, {indexes}, no fault, {_count(len(loaded.advice), 'piece')} of advice"
+
+
+def _count(number: int, one: str, many: str | None = None) -> str:
+    return f"{number} {one if number == 1 else many or one + 's'}"

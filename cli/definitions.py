@@ -1,0 +1,59 @@
+"""What commands that read definitions share: the FILE argument, and findings as rows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from cli.errors import UsageError
+from cli.output import wrapped, write_rows
+from shared import settings
+from shared.definition_files import read_definitions
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+    from cli.output import Row
+    from shared.definitions.findings import Finding
+    from shared.definitions.load import Loaded
+
+_COLUMNS: Final = ("kind", "file", "line", "key", "what", "mend")
+
+
+def add_file_argument(parser: argparse.ArgumentParser) -> None:
+    """FILE, by default the definitions that the app itself would read."""
+    default = settings.value(settings.INDEX_DEFINITIONS)
+    parser.add_argument("file", metavar="FILE", nargs="?", default=default, help="default: %(default)s")
+
+
+def read(file: str) -> Loaded:
+    """The definitions of a file that must exist."""
+    path = Path(file)
+    if not path.is_file():
+        raise UsageError(f"there is no file {file}: name a definitions file, such as indexes.yaml")
+    return read_definitions(path)
+
+
+def write_findings(faults: Sequence[Finding], advice: Sequence[Finding], output_format: str) -> None:
+    """Print faults, then advice."""
+    rows = [*(_row("fault", finding) for finding in faults), *(_row("advice", finding) for finding in advice)]
+    write_rows(rows, _COLUMNS, output_format, _as_text)
+
+
+def _row(kind: str, finding: Finding) -> dict[str, Any]:
+    return {
+        "kind": kind,
+        "file": finding.file,
+        "line": finding.line,
+        "key": finding.key,
+        "what": finding.what,
+        "mend": finding.mend,
+    }
+
+
+def _as_text(row: Row) -> str:
+    """Where in one line, which editors and terminals make a link of; what and how to mend it below."""
+    head = f"{row['file']}:{row['line']}: {row['kind']}: {row['key']}".removesuffix(": ")
+    what = f"{row['what'][0].upper()}{row['what'][1:]}. {row['mend']}"
+    return f"{head}\n{wrapped(what, '    ')}"

@@ -1,0 +1,74 @@
+"""How every command prints its data: as a table for people, as JSON, JSON lines or CSV for programs."""
+
+from __future__ import annotations
+
+import csv
+import json
+import shutil
+import sys
+import textwrap
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+Row: TypeAlias = "Mapping[str, Any]"
+
+FORMATS: Final = ("table", "json", "jsonl", "csv")
+_GAP: Final = "  "
+
+
+def write_rows(
+    rows: Iterable[Row],
+    columns: Sequence[str],
+    output_format: str,
+    as_text: Callable[[Row], str] | None = None,
+) -> None:
+    """Print rows to stdout. A command whose rows make a poor table gives `as_text` for that format."""
+    if output_format == "table":
+        _write_text([as_text(row) for row in rows] if as_text else _table(list(rows), columns))
+    elif output_format == "json":
+        print(json.dumps([_ordered(row, columns) for row in rows], indent=2, ensure_ascii=False))
+    elif output_format == "jsonl":
+        for row in rows:
+            print(json.dumps(_ordered(row, columns), ensure_ascii=False))
+    else:
+        writer = csv.writer(sys.stdout, lineterminator="\n")
+        writer.writerow(columns)
+        writer.writerows([_cell(row.get(column)) for column in columns] for row in rows)
+
+
+def _write_text(lines: Iterable[str]) -> None:
+    for line in lines:
+        print(line)
+
+
+def _ordered(row: Row, columns: Sequence[str]) -> dict[str, Any]:
+    return {column: row.get(column) for column in columns}
+
+
+def _cell(value: Any) -> str:
+    """A value in one cell: lists by comma, nothing for nothing."""
+    if value is None:
+        return ""
+    if isinstance(value, (list, tuple)):
+        return ", ".join(map(str, value))
+    return str(value) if isinstance(value, (str, int, float)) else json.dumps(value, ensure_ascii=False)
+
+
+def _table(rows: Sequence[Row], columns: Sequence[str]) -> list[str]:
+    """Aligned columns under their names; nothing at all for no rows."""
+    if not rows:
+        return []
+    cells = [
+        [column.upper() for column in columns],
+        *([_cell(row.get(column)) for column in columns] for row in rows),
+    ]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    return [_GAP.join(map(str.ljust, line, widths)).rstrip() for line in cells]
+
+
+def wrapped(text: str, indent: str) -> str:
+    """A paragraph for people, as wide as their terminal."""
+    width = max(40, min(110, shutil.get_terminal_size().columns))
+    return textwrap.fill(text, width, initial_indent=indent, subsequent_indent=indent, break_long_words=False)

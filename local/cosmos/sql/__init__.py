@@ -1,0 +1,1 @@
+"""The subset of Cosmos DB's SQL that the local server answers: parsed, checked, evaluated over documents."""

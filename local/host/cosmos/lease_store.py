@@ -1,0 +1,95 @@
+"""Leases: one document per range of the feed, changed only with its ETag, so that one host at a time holds it.
+
+The documents have the form of the .NET change feed processor's: an owner, a continuation token, the feed range, the
+mode and a time stamp whose age says whether the owner is still alive.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from azure.core import MatchConditions
+from azure.cosmos.exceptions import (
+    CosmosAccessConditionFailedError,
+    CosmosResourceExistsError,
+    CosmosResourceNotFoundError,
+)
+
+from local.errors import LeaseLostError
+from local.host.cosmos.balance import Holding
+
+if TYPE_CHECKING:
+    from azure.cosmos.aio import ContainerProxy
+
+
+@dataclass(frozen=True, slots=True)
+class LeaseStore:
+    """The leases of one trigger, in its lease container."""
+
+    container: ContainerProxy
+    prefix: str
+    owner: str
+    expiry_seconds: float
+
+    async def all(self) -> list[dict[str, Any]]:
+        """Every lease of this trigger."""
+        found = self.container.query_items(
+            "SELECT * FROM c WHERE STARTSWITH(c.id, @prefix)",
+            parameters=[{"name": "@prefix", "value": f"{self.prefix}.."}],
+        )
+        return [lease async for lease in found]
+
+    async def create(self, number: int, feed_range: dict[str, Any], mode: str, continuation: str | None) -> None:
+        """A lease that nobody holds yet; another host may have made it first."""
+        lease = {
+            "id": f"{self.prefix}..{number}",
+            "version": 1,
+            "LeaseToken": str(number),
+            "FeedRange": feed_range,
+            "Owner": None,
+            "ContinuationToken": continuation,
+            "Mode": mode,
+            "properties": {},
+            "timestamp": _now().isoformat(),
+        }
+        try:
+            await self.container.create_item(lease)
+        except CosmosResourceExistsError:
+            return
+
+    def holding(self, lease: dict[str, Any]) -> Holding:
+        """Who holds the lease; nobody when it was not renewed for too long."""
+        age = _now() - datetime.fromisoformat(lease["timestamp"])
+        alive = lease["Owner"] is not None and age < timedelta(seconds=self.expiry_seconds)
+        return Holding(lease["id"], lease["Owner"] if alive else None)
+
+    async def take(self, lease: dict[str, Any]) -> dict[str, Any]:
+        """Make this host the owner, whoever was it when the lease was read."""
+        return await self._replace(lease, Owner=self.owner)
+
+    async def renew(self, lease: dict[str, Any]) -> dict[str, Any]:
+        """Show that this host is alive."""
+        return await self._replace(lease)
+
+    async def checkpoint(self, lease: dict[str, Any], continuation: str) -> dict[str, Any]:
+        """Note that everything before `continuation` is done."""
+        return await self._replace(lease, ContinuationToken=continuation)
+
+    async def release(self, lease: dict[str, Any]) -> None:
+        """Let another host take the lease at once."""
+        await self._replace(lease, Owner=None)
+
+    async def _replace(self, lease: dict[str, Any], **changes: str | None) -> dict[str, Any]:
+        changed = {**lease, **changes, "timestamp": _now().isoformat()}
+        try:
+            return await self.container.replace_item(
+                lease["id"], changed, etag=lease["_etag"], match_condition=MatchConditions.IfNotModified
+            )
+        except (CosmosAccessConditionFailedError, CosmosResourceNotFoundError):
+            raise LeaseLostError(f"Another host has taken the lease {lease['id']}.") from None
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)

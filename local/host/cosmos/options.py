@@ -1,0 +1,76 @@
+"""What a Cosmos DB trigger's binding says, with the defaults of a developer's machine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from local.host.configuration import resolve
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+ALL_VERSIONS = "AllVersionsAndDeletes"
+LATEST_VERSION = "LatestVersion"
+
+# Azure's are 60, 17 and 13 seconds. A laptop has one or two hosts, which are killed and restarted all the time, and
+# nobody wants to wait a minute for the feed to go on; the setting LOCAL_LEASE_EXPIRY_SECONDS makes it shorter still.
+LEASE_EXPIRY_SECONDS = 10.0
+LEASE_EXPIRY_SETTING = "LOCAL_LEASE_EXPIRY_SECONDS"
+
+
+@dataclass(frozen=True, slots=True)
+class CosmosTriggerOptions:
+    """One trigger: what it watches, where its leases are, how it reads."""
+
+    connection: str
+    database: str
+    container: str
+    lease_connection: str
+    lease_database: str
+    lease_container: str
+    lease_prefix: str
+    create_lease_container: bool
+    mode: str
+    from_beginning: bool
+    max_items: int
+    poll_seconds: float
+    lease_expiry_seconds: float
+
+    @property
+    def renew_seconds(self) -> float:
+        """Often enough that two renewals may fail."""
+        return self.lease_expiry_seconds / 3.5
+
+    @property
+    def acquire_seconds(self) -> float:
+        """How often hosts look for leases that nobody holds, or that another host has too many of."""
+        return self.lease_expiry_seconds / 4.5
+
+
+def from_binding(binding: Mapping[str, Any], settings: Mapping[str, str]) -> CosmosTriggerOptions:
+    """Read the binding; names may refer to settings."""
+
+    def text(name: str, default: str = "") -> str:
+        return resolve(str(binding.get(name) or default), settings)
+
+    connection = text("connection", "AzureWebJobsCosmosDBConnectionString")
+    database = text("databaseName")
+    expiry_ms = binding.get("leaseExpirationInterval")
+    expiry_seconds = float(settings.get(LEASE_EXPIRY_SETTING) or LEASE_EXPIRY_SECONDS)
+    return CosmosTriggerOptions(
+        connection=connection,
+        database=database,
+        container=text("containerName"),
+        lease_connection=text("leaseConnection", connection),
+        lease_database=text("leaseDatabaseName", database),
+        lease_container=text("leaseContainerName", "leases"),
+        lease_prefix=text("leaseContainerPrefix"),
+        create_lease_container=bool(binding.get("createLeaseContainerIfNotExists")),
+        mode=text("changeFeedMode", LATEST_VERSION),
+        from_beginning=bool(binding.get("startFromBeginning")),
+        max_items=int(binding.get("maxItemsPerInvocation") or 100),
+        poll_seconds=int(binding.get("feedPollDelay") or 5000) / 1000,
+        lease_expiry_seconds=expiry_ms / 1000 if expiry_ms else expiry_seconds,
+    )

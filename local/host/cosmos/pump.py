@@ -1,0 +1,121 @@
+"""One lease at work: read the feed of its range, call the function batch by batch, note how far it got.
+
+Steps for each batch: read a page, call the function with its retry policy, checkpoint. A batch whose retries are used
+up is checkpointed too and so is lost, because that is what the real extension does. Nothing is checkpointed when the
+host stops or the lease is lost before the function has ended.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import logging
+from typing import TYPE_CHECKING, Any
+
+from azure.core.exceptions import AzureError
+
+from local.errors import FunctionTimedOutError, HostStoppingError, LeaseLostError
+from local.host.cosmos import feed
+from local.host.messages import TypedData
+from local.host.runtime import Function, Invocation
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+
+    from azure.cosmos.aio import ContainerProxy
+
+    from local.host.cosmos.feed import FeedPage
+    from local.host.cosmos.lease_store import LeaseStore
+    from local.host.cosmos.options import CosmosTriggerOptions
+    from local.host.triggers import HostServices
+
+log = logging.getLogger("host.cosmos")
+
+
+class LeasePump:
+    """Works on one lease until it is lost or the host stops."""
+
+    def __init__(
+        self,
+        function: Function,
+        services: HostServices,
+        options: CosmosTriggerOptions,
+        container: ContainerProxy,
+        store: LeaseStore,
+        lease: dict[str, Any],
+    ) -> None:
+        self._function = function
+        self._services = services
+        self._options = options
+        self._container = container
+        self._store = store
+        self._lease = lease
+        # Renewals and checkpoints change the same document: one at a time, each on the other's ETag.
+        self._changing = asyncio.Lock()
+        self._lost = asyncio.Event()
+
+    async def run(self) -> None:
+        """Read, call and checkpoint while the lease is renewed; release it in the end.
+
+        A function that runs when the lease is lost runs on, beside the new owner's: as in Azure, nobody stops it.
+        """
+        renewing = asyncio.create_task(self._renew())
+        try:
+            await self._read()
+        except LeaseLostError as error:
+            log.info("%s", error)
+        finally:
+            renewing.cancel()
+            with contextlib.suppress(AzureError, LeaseLostError):
+                await self._store.release(self._lease)
+
+    async def _renew(self) -> None:
+        """Renew until the lease is lost; a fault of the service is only that until the lease expires."""
+        while not self._lost.is_set():
+            await asyncio.sleep(self._options.renew_seconds)
+            try:
+                await self._change(self._store.renew)
+            except LeaseLostError:
+                self._lost.set()
+            except AzureError as error:
+                log.warning("A lease cannot be renewed: %s", _first_line(error))
+
+    async def _read(self) -> None:
+        while not self._must_end():
+            try:
+                async for page in self._pages():
+                    await self._handle(page)
+                    if self._must_end():
+                        return
+            except AzureError as error:
+                log.warning("The feed of %s cannot be read: %s", self._options.container, _first_line(error))
+            await self._services.stop.sleep(self._options.poll_seconds)
+
+    def _must_end(self) -> bool:
+        return self._lost.is_set() or self._services.stop.requested
+
+    def _pages(self) -> AsyncIterator[FeedPage]:
+        if self._lease["ContinuationToken"]:
+            return feed.continued(self._container, self._lease["ContinuationToken"], self._options.max_items)
+        return feed.started(self._container, self._lease["FeedRange"], self._options)
+
+    async def _handle(self, page: FeedPage) -> None:
+        if not page.documents:
+            return
+        value = TypedData(string=json.dumps(page.documents, separators=(",", ":")))
+        try:
+            outcome = await self._services.invoker.call_with_retries(self._function, Invocation(value, {}))
+        except (HostStoppingError, FunctionTimedOutError):
+            return
+        if outcome.failure is not None:
+            log.error("%s gave up a batch of %d; the feed goes on without it", self._function.name, len(page.documents))
+        await self._change(lambda lease: self._store.checkpoint(lease, page.continuation))
+
+    async def _change(self, change: Callable[[dict[str, Any]], Any]) -> None:
+        async with self._changing:
+            self._lease = await change(self._lease)
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).partition("\n")[0]

@@ -1,0 +1,77 @@
+"""The programs of the local run: how each is started, and how one sees that it is ready."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from local import azurite
+from local.cosmos.options import DEFAULT_PORT
+from local.host.host import READY_LINE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """A program that listens on loopback.
+
+    It is ready when it prints `ready_line`. A connection to its port would not do as a sign: on a port that was taken
+    in the meantime somebody else answers.
+    """
+
+    name: str
+    usual_ports: tuple[int, ...]
+    command: Callable[[Sequence[int]], list[str]]
+    ready_line: str
+    settings: Mapping[str, str] = field(default_factory=dict)
+    watches_input: bool = True
+
+
+def storage(location: Path | None) -> Service:
+    """Azurite, with its data in `location` or in memory."""
+    return Service(
+        name="azurite",
+        usual_ports=(10000, 10001, 10002),
+        command=lambda ports: azurite.command(azurite.StoragePorts(*ports), location),
+        ready_line="Azurite Table service is successfully listening",
+    )
+
+
+def cosmos(data_folder: Path) -> Service:
+    """The local Cosmos DB, with its data in the folder."""
+    command = [sys.executable, "-m", "local", "cosmos", "--data", str(data_folder), "--watch-stdin"]
+    return Service(
+        name="cosmos",
+        usual_ports=(DEFAULT_PORT,),
+        command=lambda ports: [*command, "--port", str(ports[0])],
+        ready_line="cosmos ready",
+    )
+
+
+def function_host(app_folder: Path, settings: Mapping[str, str], keys_file: Path | None) -> Service:
+    """Our own host, which checks function keys when it gets a file with them."""
+    keys = ["--keys", str(keys_file)] if keys_file else []
+    command = [sys.executable, "-m", "local", "host", "--app", str(app_folder), "--watch-stdin", *keys]
+    return Service(
+        name="host",
+        usual_ports=(7071,),
+        command=lambda ports: [*command, "--port", str(ports[0])],
+        ready_line=READY_LINE,
+        settings=settings,
+    )
+
+
+def core_tools(program: str, settings: Mapping[str, str]) -> Service:
+    """Azure Functions Core Tools in place of our host; it says where it runs and then lists the functions."""
+    return Service(
+        name="host",
+        usual_ports=(7071,),
+        command=lambda ports: [program, "start", "--port", str(ports[0])],
+        ready_line="Functions:",
+        settings={**settings, "FUNCTIONS_WORKER_RUNTIME": "python"},
+        watches_input=False,
+    )

@@ -1,0 +1,241 @@
+"""`up`: the whole embedded Azure, supervised.
+
+Order of steps: lock the data folder, start the services, then the function host, then publish `endpoints.json`.
+While it runs, a host that dies is restarted and any other death stops the whole. Stopping goes the other way round,
+so that the host's last writes still find their storage.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import shutil
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from local import azurite, ports, services
+from local.child import Child
+from local.cosmos.options import EMULATOR_KEY
+from local.errors import ChildEndedError, LocalRunError
+from local.folder import DataFolder
+from local.follow import follow
+from local.host import keys
+from local.provision import provision_cosmos
+from local.restarts import MOST, RestartBudget
+from local.samples import load_samples
+from shared.definition_files import read_definitions
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Sequence
+
+    from local.lifeline import Stop
+    from local.services import Service
+
+START_ATTEMPTS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class UpOptions:
+    """What the user asked `up` for."""
+
+    app_folder: Path
+    data_folder: Path
+    definitions: Path | None = None
+    http_port: int | None = None
+    in_memory: bool = False
+    fresh: bool = False
+    auth: bool = False
+    use_core_tools: bool = False
+    samples: bool | None = None
+
+    @property
+    def definitions_file(self) -> Path:
+        """The file that the app serves."""
+        return self.definitions or self.app_folder / "indexes.yaml"
+
+    @property
+    def wants_samples(self) -> bool:
+        """Sample facts belong to the project's own definitions, unless the user says otherwise."""
+        return self.definitions is None if self.samples is None else self.samples
+
+
+async def up(options: UpOptions, stop: Stop) -> None:
+    """Run everything until `stop`; raise when a part cannot start or ends by itself."""
+    folder = DataFolder(options.data_folder)
+    async with folder.locked(stop) as lock:
+        folder.prepare(fresh=options.fresh)
+        try:
+            await LocalRun(options, folder, lock).run(stop)
+        finally:
+            folder.endpoints.unlink(missing_ok=True)
+
+
+class LocalRun:
+    """The children of one `up` and what they share."""
+
+    def __init__(self, options: UpOptions, folder: DataFolder, lock: int) -> None:
+        self._options = options
+        self._folder = folder
+        self._lock = lock
+        self._children: list[Child] = []
+        self._endpoints: dict[str, Any] = {"pid": os.getpid(), "pids": {}}
+        self._restarts = RestartBudget()
+
+    async def run(self, stop: Stop) -> None:
+        """Start in order, watch, stop in the opposite order."""
+        try:
+            host = await self._start_all()
+            self._say_where_things_are()
+            async with _following(host.log_file):
+                await self._watch(host, stop)
+            _say("stopping")
+        finally:
+            for child in reversed(self._children):
+                await child.stop()
+        _say("stopped")
+
+    async def _start_all(self) -> Child:
+        location = None if self._options.in_memory else self._folder.azurite
+        (_, storage_ports), (_, (cosmos_port,)) = await asyncio.gather(
+            self._start(services.storage(location)), self._start(services.cosmos(self._folder.cosmos))
+        )
+        connection_string = azurite.connection_string(azurite.StoragePorts(*storage_ports))
+        self._endpoints["storage"] = {"connectionString": connection_string}
+        await self._provision_cosmos(f"http://127.0.0.1:{cosmos_port}")
+        if self._options.auth:
+            self._endpoints["keys"] = asdict(keys.read_or_create(self._folder.keys))
+        host, (http_port,) = await self._start(self._host(), self._options.http_port)
+        self._endpoints["http"] = f"http://127.0.0.1:{http_port}"
+        self._publish()
+        return host
+
+    async def _provision_cosmos(self, endpoint: str) -> None:
+        """Create what the definitions name. Broken ones stop nothing: the app starts and tells their faults, too."""
+        self._endpoints["cosmos"] = {"endpoint": endpoint, "key": EMULATOR_KEY}
+        loaded = read_definitions(self._options.definitions_file)
+        for fault in loaded.faults:
+            _say(f"fault in the definitions: {fault}")
+        if not loaded.faults:
+            await provision_cosmos(endpoint, EMULATOR_KEY, loaded.definitions)
+            if self._options.wants_samples:
+                count = await load_samples(endpoint, EMULATOR_KEY, loaded.definitions)
+                _say(f"{count} sample facts written")
+
+    async def _start(self, service: Service, wanted_port: int | None = None) -> tuple[Child, list[int]]:
+        """Start a service on the wanted port, or on its usual ones, or on any that are free."""
+        if wanted_port is not None and not ports.is_free(wanted_port):
+            raise LocalRunError(f"Port {wanted_port} is taken: choose another with --http-port, or leave it out.")
+        chosen = ports.choose(service.usual_ports) if wanted_port is None else [wanted_port]
+        for attempts_left in reversed(range(START_ATTEMPTS)):
+            try:
+                child = await self._start_child(service, chosen)
+            except ChildEndedError as error:
+                # Between our look at a port and the program's own, somebody else may have taken it.
+                if not attempts_left or wanted_port is not None or not _port_was_taken(error):
+                    raise
+                chosen = ports.any_free(len(chosen))
+            else:
+                break
+        _say_ports(service, chosen)
+        return child, chosen
+
+    async def _start_child(self, service: Service, chosen: Sequence[int]) -> Child:
+        child = await Child.start(service, chosen, self._folder.logs / f"{service.name}.log", self._lock)
+        self._children.append(child)
+        try:
+            await child.wait_until_ready()
+        except ChildEndedError:
+            self._children.remove(child)
+            raise
+        return child
+
+    def _host(self) -> Service:
+        settings = self._app_settings()
+        if not self._options.use_core_tools:
+            keys_file = self._folder.keys if self._options.auth else None
+            return services.function_host(self._options.app_folder, settings, keys_file)
+        core_tools = shutil.which("func")
+        if core_tools is None:
+            raise LocalRunError("func is not on PATH: install Azure Functions Core Tools, or leave out --host func.")
+        return services.core_tools(core_tools, settings)
+
+    def _app_settings(self) -> dict[str, str]:
+        """What Bicep sets in Azure."""
+        storage = self._endpoints["storage"]["connectionString"]
+        cosmos = self._endpoints["cosmos"]
+        return {
+            "AzureWebJobsStorage": storage,
+            "INDEX_STORAGE": storage,
+            "INDEX_DEFINITIONS": str(self._options.definitions_file.resolve()),
+            "COSMOS": f"AccountEndpoint={cosmos['endpoint']};AccountKey={cosmos['key']};",
+        }
+
+    async def _watch(self, host: Child, stop: Stop) -> None:
+        """Until `stop`: restart the host when it dies, raise when another child does."""
+        stopping = asyncio.create_task(stop.wait())
+        while not stop.requested:
+            endings = {child.ended: child for child in self._children}
+            await asyncio.wait([stopping, *endings], return_when=asyncio.FIRST_COMPLETED)
+            for child in (child for ended, child in endings.items() if ended.done() and not stop.requested):
+                if child is not host:
+                    raise child.ended_error()
+                host = await self._restart(host)
+
+    async def _restart(self, host: Child) -> Child:
+        """Start the host again on its port, also when the new one dies at once, until the budget is used up."""
+        self._children.remove(host)
+        port = int(self._endpoints["http"].rpartition(":")[2])
+        reason = host.ended_error()
+        while (count := self._restarts.take(time.monotonic())) is not None:
+            _say(f"{str(reason).partition('. ')[0]}; restarting it ({count} of at most {MOST} in a minute)")
+            try:
+                restarted = await self._start_child(self._host(), [port])
+            except ChildEndedError as error:
+                reason = error
+            else:
+                self._publish()
+                _say(f"host is back, pid {restarted.pid}")
+                return restarted
+        raise reason
+
+    def _publish(self) -> None:
+        self._endpoints["pids"] = {child.name: child.pid for child in self._children}
+        self._folder.write_endpoints(self._endpoints)
+
+    def _say_where_things_are(self) -> None:
+        _say("ready")
+        print(f"    HTTP       {self._endpoints['http']}/api/health/ready")
+        print(f"    Endpoints  {_from_here(self._folder.endpoints)}")
+        print(f"    Logs       {_from_here(self._folder.logs)}")
+        print("    Ctrl-C stops it.", flush=True)
+
+
+@contextlib.asynccontextmanager
+async def _following(log_file: Path) -> AsyncIterator[None]:
+    following = asyncio.create_task(follow(log_file, "host | "))
+    try:
+        yield
+    finally:
+        following.cancel()
+
+
+def _from_here(path: Path) -> Path:
+    """The path as a user in this folder would write it."""
+    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
+
+
+def _port_was_taken(error: ChildEndedError) -> bool:
+    return "EADDRINUSE" in str(error) or "is taken" in str(error)
+
+
+def _say_ports(service: Service, chosen: Sequence[int]) -> None:
+    where = ", ".join(str(port) for port in chosen)
+    usual = list(service.usual_ports) == list(chosen)
+    _say(f"{service.name} listens on {where}" + ("" if usual else " (not its usual ports)"))
+
+
+def _say(text: str) -> None:
+    print(f"local: {text}", flush=True)

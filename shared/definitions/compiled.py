@@ -1,0 +1,91 @@
+"""Checked definitions in a plain form that loads without pydantic and YAML.
+
+Written beside `indexes.yaml` when it is deployed, used at start when it belongs to that very file. A stale or
+foreign one is worth nothing and harms nothing: the digest does not match, and the file itself is loaded.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, Final
+
+from shared.definitions.generation import CODEC_VERSION
+from shared.definitions.model import (
+    CosmosContainer,
+    Definitions,
+    Each,
+    Expire,
+    Index,
+    KeyPart,
+    Placement,
+    RangeSlice,
+    Source,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+# Raise it with any change to the model or to what `check` accepts.
+_FORMAT: Final = 1
+
+
+def compile_definitions(text: str, definitions: Definitions) -> str:
+    """The plain form of the definitions that were loaded from this text without a fault."""
+    return json.dumps({"of": _stamp(text), **asdict(definitions)}, ensure_ascii=False, indent=1)
+
+
+def from_compiled(text: str, compiled: str) -> Definitions | None:
+    """The definitions, or None when the plain form was not made from this text by this version."""
+    try:
+        plain = json.loads(compiled)
+        if plain.pop("of") != _stamp(text):
+            return None
+        return Definitions(
+            {name: _source(fields) for name, fields in plain["sources"].items()},
+            {name: _index(fields) for name, fields in plain["indexes"].items()},
+        )
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return None
+
+
+def _stamp(text: str) -> str:
+    return f"{_FORMAT}.{CODEC_VERSION}.{sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()}"
+
+
+def _source(fields: dict[str, Any]) -> Source:
+    cosmos = fields.pop("cosmos")
+    return Source(
+        cosmos=CosmosContainer(**cosmos) if cosmos else None,
+        partition_key=tuple(fields.pop("partition_key")),
+        **fields,
+    )
+
+
+def _index(fields: dict[str, Any]) -> Index:
+    project: Any = fields.pop("project")
+    each, expire, placement = (fields.pop(key) for key in ("each", "expire", "placement"))
+    return Index(
+        partition=tuple(KeyPart(**part) for part in fields.pop("partition")),
+        sort=tuple(KeyPart(**part) for part in fields.pop("sort")),
+        project=tuple(project) if isinstance(project, list) else project,
+        each=Each(**each) if each else None,
+        hot=_pairs(fields.pop("hot")),
+        expire=Expire(**expire) if expire else None,
+        placement=_placement(placement) if placement else None,
+        **fields,
+    )
+
+
+def _placement(fields: dict[str, Any]) -> Placement:
+    return Placement(
+        accounts=tuple(fields.pop("accounts")),
+        values=_pairs(fields.pop("values")),
+        slices=tuple(RangeSlice(**item) for item in fields.pop("slices")),
+        **fields,
+    )
+
+
+def _pairs(items: Iterable[list[Any]]) -> tuple[tuple[Any, Any], ...]:
+    return tuple((key, value) for key, value in items)

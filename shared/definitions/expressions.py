@@ -1,0 +1,64 @@
+"""JMESPath expressions: parsed, and refused with a reason when they cannot mean anything.
+
+The library is imported only for expressions that are more than a dotted path: it costs start-up time, and
+most definitions never need it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+from shared.definitions.dotted import segments
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class ExpressionError(ValueError):
+    """The text is no expression; the message says where it goes wrong."""
+
+
+def parse(text: str) -> dict[str, Any]:
+    """The syntax tree of a JMESPath expression."""
+    import jmespath
+    from jmespath.exceptions import JMESPathError
+
+    try:
+        tree = cast(dict[str, Any], jmespath.compile(text).parsed)
+    except (JMESPathError, ValueError) as error:
+        raise ExpressionError(_first_line(error)) from error
+    _refuse_unknown_functions(tree)
+    return tree
+
+
+def problem_with(text: str) -> str | None:
+    """Why this is no expression, or None when it is one."""
+    if segments(text) is not None:
+        return None
+    try:
+        parse(text)
+    except ExpressionError as error:
+        return str(error)
+    return None
+
+
+def _first_line(error: Exception) -> str:
+    """The library adds a picture of the place in further lines; it does not survive a one-line fault."""
+    return (str(error).strip() or "it is empty").splitlines()[0].rstrip(":")
+
+
+def _refuse_unknown_functions(tree: dict[str, Any]) -> None:
+    """The library finds out only when it evaluates, and then for every fact."""
+    from jmespath.functions import Functions
+
+    known = Functions().FUNCTION_TABLE
+    for node in _nodes(tree):
+        if node["type"] == "function_expression" and node["value"] not in known:
+            raise ExpressionError(f"there is no function {node['value']}()")
+
+
+def _nodes(tree: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    yield tree
+    for child in tree.get("children", ()):
+        if isinstance(child, dict):
+            yield from _nodes(child)

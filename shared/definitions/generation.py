@@ -1,0 +1,48 @@
+"""Generations: an id for what a definition means physically, and the table that holds it.
+
+Two definitions that would give the same rows in the same places have the same id, whatever their file looks
+like. Everything else is a new generation: a table of its own, built and then switched to.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import asdict, replace
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from shared.definitions.model import Index, Source
+
+# Raise it with any change to how keys, versions or columns are written: every index is then built anew.
+CODEC_VERSION: Final = 1
+_ID_DIGITS: Final = 16
+_TABLE_NAME_MAX: Final = 63
+
+
+def physical_keys(index: Index, source: Source) -> dict[str, Any]:
+    """What decides an index's rows, by the key of the file that says it."""
+    project = index.project if isinstance(index.project, str) else tuple(sorted(index.project))
+    keys = asdict(replace(index, project=project))
+    # Which facts count as deleted decides which have entries.
+    keys["deletes.when"] = source.deleted_when
+    return keys
+
+
+def generation_id(index: Index, source: Source) -> str:
+    """The id of the generation that this definition is: 16 hex digits."""
+    normalised = json.dumps([CODEC_VERSION, physical_keys(index, source)], sort_keys=True)
+    return sha256(normalised.encode()).hexdigest()[:_ID_DIGITS]
+
+
+def table_name(index_name: str, generation: str, attempt: int = 1) -> str:
+    """The table of a generation: letters and digits, 3 to 63.
+
+    The id, which the index's name is part of, keeps names apart. A generation that comes back after its
+    table was retired is another `attempt`: names are never reused, since Azure frees a deleted table's name
+    late.
+    """
+    again = f"r{attempt}" if attempt > 1 else ""
+    suffix = generation + again
+    return re.sub(r"[^a-z0-9]", "", index_name.lower())[: _TABLE_NAME_MAX - len(suffix)] + suffix

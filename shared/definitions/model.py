@@ -1,0 +1,120 @@
+"""What the definitions say, as plain frozen values that everything else uses.
+
+Nothing here reads YAML or validates: `load` makes these values from `indexes.yaml` (through pydantic, at
+that edge only), `compiled` from the plain form that the deployed app starts with.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+PartType: TypeAlias = Literal["string", "integer", "number", "boolean", "datetime"]
+Order: TypeAlias = Literal["asc", "desc"]
+# What a key part is after coercion. A datetime is text: an ISO 8601 instant in UTC, as `instants`
+# normalises it.
+PartValue: TypeAlias = str | int | float | bool
+
+
+@dataclass(frozen=True, slots=True)
+class CosmosContainer:
+    """The container whose change feed a source follows."""
+
+    database: str
+    container: str
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where facts come from, how one is identified and how its versions are ordered."""
+
+    name: str
+    cosmos: CosmosContainer | None = None
+    event_hub: str | None = None
+    id: str = "id"
+    partition_key: tuple[str, ...] = ()
+    version: str | None = None
+    deleted_when: str | None = None
+    all_versions: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class KeyPart:
+    """One component of an index key."""
+
+    path: str
+    name: str
+    type: PartType = "string"
+    order: Order = "asc"
+    fold: bool = False
+    keeps_nulls: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Each:
+    """One entry per element of the array at `path`; the element is called `name`."""
+
+    name: str
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Expire:
+    """Entries go when the instant at `path` is `after_seconds` ago."""
+
+    path: str
+    after_seconds: int
+
+
+@dataclass(frozen=True, slots=True)
+class RangeSlice:
+    """The partition values from `start` up to but without `end` live in `account`; None is open."""
+
+    start: PartValue | None
+    end: PartValue | None
+    account: str
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Which storage account a partition lives in, by its first part. Accounts are names of connections."""
+
+    by: Literal["hash", "list", "range"]
+    accounts: tuple[str, ...]
+    values: tuple[tuple[PartValue, str], ...] = ()
+    default: str | None = None
+    slices: tuple[RangeSlice, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """One definition: which entries a fact has, how they are found and what they carry."""
+
+    name: str
+    source: str
+    partition: tuple[KeyPart, ...]
+    sort: tuple[KeyPart, ...] = ()
+    project: Literal["all", "keys"] | tuple[str, ...] = "all"
+    each: Each | None = None
+    where: str | None = None
+    shards: int = 1
+    hot: tuple[tuple[PartValue, int], ...] = ()
+    expire: Expire | None = None
+    placement: Placement | None = None
+
+    @property
+    def parts(self) -> tuple[KeyPart, ...]:
+        """All key parts, partition first."""
+        return self.partition + self.sort
+
+
+@dataclass(frozen=True, slots=True)
+class Definitions:
+    """Everything that one `indexes.yaml` defines."""
+
+    sources: dict[str, Source] = field(default_factory=dict)
+    indexes: dict[str, Index] = field(default_factory=dict)
+
+    def indexes_of(self, source: str) -> tuple[Index, ...]:
+        """The indexes that a change of this source may touch."""
+        return tuple(index for index in self.indexes.values() if index.source == source)

@@ -1,0 +1,149 @@
+"""The shape of `indexes.yaml`, for pydantic: which keys there are and what kind of value each takes.
+
+Only `load` and `schema` use this, and nothing that must start fast does: pydantic is the edge. What a shape
+cannot say (names, paths, how keys depend on each other) is in `check`.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final, Literal, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
+from pydantic.alias_generators import to_camel
+
+# The tags of the unions below. They show up in the places of faults and are taken out there.
+TAGS: Final = frozenset({"~one", "~list", "~mapping"})
+
+
+def _one_or_list(value: Any) -> str:
+    return "~list" if isinstance(value, list) else "~one"
+
+
+def _one_list_or_mapping(value: Any) -> str:
+    if isinstance(value, str):
+        return "~one"
+    return "~list" if isinstance(value, list) else "~mapping"
+
+
+class Shape(BaseModel):
+    """Unknown keys are faults, and nothing is converted silently."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, alias_generator=to_camel, populate_by_name=False)
+
+
+Text: TypeAlias = Annotated[str, Field(min_length=1)]
+Texts: TypeAlias = Annotated[list[Text], Field(min_length=1)]
+TextOrTexts: TypeAlias = Annotated[
+    Annotated[Text, Tag("~one")] | Annotated[Texts, Tag("~list")], Discriminator(_one_or_list)
+]
+
+
+class CosmosShape(Shape):
+    """The Cosmos DB container whose change feed is followed."""
+
+    database: Text = Field(description="The name of the database.")
+    container: Text = Field(description="The name of the container.")
+
+
+class DeletesShape(Shape):
+    """How deletes are seen: one of the two."""
+
+    when: Text | None = Field(None, description="A fact for which this expression holds counts as deleted.")
+    feed: Literal["allVersions"] | None = Field(
+        None, description="Hard deletes, through the all versions and deletes change feed."
+    )
+
+
+class SourceShape(Shape):
+    """Where facts come from, how one is identified and how its versions are ordered."""
+
+    cosmos: CosmosShape | None = Field(None, description="The Cosmos DB container that the facts live in.")
+    event_hub: Text | None = Field(None, description="The event hub that changes arrive through.")
+    id: Text = Field("id", description="The path of the fact's id.")
+    partition_key: TextOrTexts | None = Field(None, description="The path or paths of the fact's own partition key.")
+    version: Text | None = Field(None, description="The path of a number or ISO 8601 time that grows with each change.")
+    deletes: DeletesShape | None = Field(None, description="How deletes are seen.")
+
+
+class PartShape(Shape):
+    """One component of an index key."""
+
+    path: Text = Field(description="The path of the value: dotted, or any JMESPath expression.")
+    name: Text | None = Field(None, description="What lookups call it; by default the path's last segment.")
+    type: Literal["string", "integer", "number", "boolean", "datetime"] = Field(
+        "string", description="The type of the value; other JSON types are coerced when nothing is lost."
+    )
+    order: Literal["asc", "desc"] = Field("asc", description="The order in which lookups return it.")
+    fold: Literal["case"] | None = Field(None, description="Makes lookups, ranges and prefixes case-insensitive.")
+    nulls: Literal["index"] | None = Field(None, description="Keeps facts whose value is null or missing.")
+
+
+PartOrText: TypeAlias = Annotated[
+    Annotated[Text, Tag("~one")] | Annotated[PartShape, Tag("~mapping")], Discriminator(_one_list_or_mapping)
+]
+Parts: TypeAlias = Annotated[
+    Annotated[Text, Tag("~one")] | Annotated[PartShape, Tag("~mapping")] | Annotated[list[PartOrText], Tag("~list")],
+    Discriminator(_one_list_or_mapping),
+]
+Project: TypeAlias = Annotated[
+    Annotated[Literal["all", "keys"], Tag("~one")] | Annotated[Texts, Tag("~list")],
+    Discriminator(_one_or_list),
+]
+
+
+class ExpireShape(Shape):
+    """When entries go by themselves."""
+
+    path: Text = Field(description="The path of an ISO 8601 time in the fact.")
+    after: Text = Field(description="How long after that time: a number and s, m, h, d or w, such as 90d.")
+
+
+Scalar: TypeAlias = str | int | float | bool
+
+
+class SliceShape(Shape):
+    """One slice of a range map."""
+
+    from_: Scalar | None = Field(None, alias="from", description="The lowest value in it; left out: no lower end.")
+    to: Scalar | None = Field(None, description="The first value after it; left out: no upper end.")
+    account: Text = Field(description="The connection of the storage account.")
+
+
+class PlacementShape(Shape):
+    """Which storage account each partition lives in, by the value of its first part."""
+
+    by: Literal["hash", "list", "range"] = Field(description="How the account is chosen.")
+    accounts: Texts | None = Field(None, description="by: hash. The connections to spread partitions over.")
+    map: (
+        Annotated[
+            Annotated[dict[str, Text], Tag("~one")] | Annotated[list[SliceShape], Tag("~list")],
+            Discriminator(_one_or_list),
+        ]
+        | None
+    ) = Field(None, description="by: list, value to connection. by: range, a list of slices.")
+    default: Text | None = Field(None, description="by: list. The connection of every other value.")
+
+
+class IndexShape(Shape):
+    """One index: which entries a fact has, how they are found and what they carry."""
+
+    source: Text = Field(description="The name of a source above.")
+    partition: Parts = Field(description="The part or parts that a lookup must give: the PartitionKey.")
+    sort: Parts | None = Field(None, description="The part or parts that order the entries: the RowKey.")
+    project: Project = Field("all", description="What an entry carries: all, keys, or a list of paths.")
+    each: dict[str, Text] | None = Field(None, description="One entry per element of an array: {name: path}.")
+    where: Text | None = Field(None, description="Only facts (or elements) for which this expression holds.")
+    shards: int = Field(1, ge=1, le=256, description="How many sub-partitions each partition is spread over.")
+    hot: dict[str, Annotated[int, Field(ge=1, le=256)]] | None = Field(
+        None, description="Partition values with their own number of shards."
+    )
+    expire: ExpireShape | None = Field(None, description="When entries go by themselves.")
+    placement: PlacementShape | None = Field(None, description="Which storage account each partition lives in.")
+
+
+class FileShape(Shape):
+    """The definitions that an app serves."""
+
+    version: Literal[1] = Field(description="The version of this format: 1.")
+    sources: dict[str, SourceShape] = Field(description="Where facts come from, by name.")
+    indexes: dict[str, IndexShape] = Field(description="The indexes to keep, by name.")

@@ -1,0 +1,49 @@
+"""The room that a key has, and what happens to keys that need more.
+
+The Table service takes 512 UTF-16 units per key (1 KiB). A RowKey is sort parts, fact key and version, so
+each has a budget of its own. What is over its budget is cut and gets a digest of the whole: still
+injective, still in order up to the cut. The reader compares stored values where that matters
+(`Bounds.is_widened`).
+"""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from typing import Final
+
+KEY_UNITS: Final = 512
+VERSION_UNITS: Final = 44
+FACT_UNITS: Final = 128
+SORT_UNITS: Final = KEY_UNITS - FACT_UNITS - VERSION_UNITS
+SHARD_UNITS: Final = 4
+PARTITION_UNITS: Final = KEY_UNITS - SHARD_UNITS
+
+# No encoded value contains this: after ` "` come two hex digits or `=`.
+_CUT: Final = ' "~'
+_DIGEST_UNITS: Final = 32
+
+
+def units(text: str) -> int:
+    """The length of a text as the Table service counts it, in UTF-16 units."""
+    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+def within(encoded: str, limit_units: int) -> str:
+    """`encoded` when it fits in its budget, otherwise its beginning and a digest of it all."""
+    # Two units per character at most: a short text fits whatever it is made of.
+    if len(encoded) * 2 <= limit_units or units(encoded) <= limit_units:
+        return encoded
+    digest = sha256(encoded.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGEST_UNITS]
+    return head(encoded, limit_units - len(_CUT) - _DIGEST_UNITS) + _CUT + digest
+
+
+def kept_units(limit_units: int) -> int:
+    """How many units of a cut key are surely its own: one fewer than fit, since a pair is never split."""
+    return limit_units - len(_CUT) - _DIGEST_UNITS - 1
+
+
+def head(text: str, count: int) -> str:
+    """The first `count` UTF-16 units of a text, or one fewer where that would split a surrogate pair."""
+    if text.isascii():
+        return text[:count]
+    return text.encode("utf-16-le", "surrogatepass")[: count * 2].decode("utf-16-le", "ignore")

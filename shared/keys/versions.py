@@ -1,0 +1,66 @@
+"""Versions: fixed-width text that sorts as a source orders the changes of a fact.
+
+35 digits of clock, one digit that puts a delete after an upsert of the same clock value, and eight hex
+digits of the document's digest, so that two different documents never share a version. Versions are
+compared only within one source, whose clock is always of the same kind:
+
+    Cosmos DB    _ts (16 digits), _lsn (19)
+    Event Hubs   enqueued microseconds since 1970 (16), sequence number (19)
+    declared     whole number, or seconds since year 1 (26), decimals (9)
+"""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+from typing import Final
+
+from shared.definitions.instants import normalise, seconds_since_year_one
+
+_COMPLEMENT: Final = str.maketrans("0123456789abcdef", "fedcba9876543210")
+_DECIMALS: Final = 9
+_DECLARED_NUMBER: Final = re.compile(r"\d{1,26}(?:\.\d{1,9})?", re.ASCII)
+_TICK_LIMIT: Final = 10**16
+_COUNTER_LIMIT: Final = 10**19
+NO_DOCUMENT: Final = "00000000"
+
+
+def ticks_clock(ticks: object, counter: object) -> str | None:
+    """The clock of Cosmos (`_ts`, `_lsn`) or Event Hubs (microseconds, sequence number), or None."""
+    if type(ticks) is not int or type(counter) is not int:
+        return None
+    if not (0 <= ticks < _TICK_LIMIT and 0 <= counter < _COUNTER_LIMIT):
+        return None
+    return f"{ticks:016d}{counter:019d}"
+
+
+def declared_clock(value: object) -> str | None:
+    """The clock of a declared version: a number from 0 up, or an ISO 8601 time; None for anything else."""
+    text = _plain_decimal(value)
+    if _DECLARED_NUMBER.fullmatch(text):
+        whole, _, decimals = text.partition(".")
+        return whole.zfill(26) + decimals.ljust(_DECIMALS, "0")
+    instant = normalise(text)
+    if instant is None:
+        return None
+    seconds, decimals = seconds_since_year_one(instant)
+    return f"{seconds:026d}{decimals.ljust(_DECIMALS, '0')}" if len(decimals) <= _DECIMALS else None
+
+
+def _plain_decimal(value: object) -> str:
+    """A number without exponent, a text as it is, "" for everything else."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not abs(value) < 1e26:
+        return ""
+    return format(Decimal(repr(value)).normalize(), "f")
+
+
+def version(clock: str, digest: str, *, is_delete: bool) -> str:
+    """The version of a change: its clock, what it is, and which document."""
+    return f"{clock}{'1' if is_delete else '0'}{digest}"
+
+
+def inverted(version_or_inverted: str) -> str:
+    """The digit-wise complement: newer sorts first. Its own inverse."""
+    return version_or_inverted.translate(_COMPLEMENT)

@@ -1,0 +1,157 @@
+"""What an entry's row carries besides its keys: columns of the Table service, and the way back.
+
+Scalars at the top of the projected document are native columns, for any Table tool to read. Everything else
+goes into one JSON text, `_json`: nested values, nulls, names that are no property names, and values that
+would not come back as they were. Our own columns begin with `_`:
+
+    _id     the fact's id            _key    the key parts' values by name, JSON
+    _pk     its partition key, JSON  _json   the rest of the projected document, JSON
+    _ref    true when the projection did not fit: fetch the fact instead
+
+Long texts are split over `_json`, `_json_1`, `_json_2` and so on.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from shared.keys.fact import MISSING
+from shared.keys.limits import KEY_UNITS, units
+from shared.projection.json_text import NotJsonError, dumps, loads
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from shared.definitions.model import PartValue
+    from shared.keys.fact import FactKeyValue
+
+ColumnValue: TypeAlias = str | int | float | bool
+Columns: TypeAlias = dict[str, ColumnValue]
+
+ID: Final = "_id"
+PARTITION_KEY: Final = "_pk"
+KEY: Final = "_key"
+REST: Final = "_json"
+REFERENCE: Final = "_ref"
+
+_PROPERTY_UNITS_MAX: Final = 32 * 1024
+# Two units per character at most: a text of this many characters fits whatever it is made of.
+_SHORT: Final = _PROPERTY_UNITS_MAX // 2
+# The service takes 1 MiB; a little is left for what the pipeline adds to a row.
+ENTITY_BYTES_MAX: Final = 1024 * 1024 - 1024
+# Of the service's 252, so that our own columns and the pieces of long texts always have room.
+_NATIVE_COLUMNS_MAX: Final = 200
+_INT64: Final = range(-(2**63), 2**63)
+_NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,254}")
+_SERVICE_NAMES: Final = frozenset({"partitionkey", "rowkey", "timestamp", "etag"})
+# Not in XML, which the service also speaks; the surrogates have no UTF-8 either.
+_NOT_PLAIN: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+
+
+@lru_cache(maxsize=4096)
+def is_column_name(name: str) -> bool:
+    """True when a field may be a native column under its own name."""
+    return _NAME.fullmatch(name) is not None and name.lower() not in _SERVICE_NAMES
+
+
+def document_columns(document: Mapping[str, Any]) -> Columns:
+    """The columns of a projected document; raises `NotJsonError` for what no service can hold."""
+    columns: Columns = {}
+    rest: dict[str, Any] = {}
+    for name, value in document.items():
+        if not is_column_name(name):
+            rest[name] = value
+        # What `isprintable` calls printable is harmless, and most texts are: the rest is looked at closely.
+        elif (type(value) is str and len(value) <= _SHORT and value.isprintable()) or _is_native(value):
+            columns[name] = value
+        else:
+            rest[name] = value
+    while len(columns) > _NATIVE_COLUMNS_MAX:
+        name, column = columns.popitem()
+        rest[name] = column
+    if rest:
+        put_text(columns, REST, dumps(rest))
+    return columns
+
+
+def _is_native(value: Any) -> bool:
+    """True for a scalar that the service gives back as it was."""
+    kind = type(value)
+    if kind is str:
+        return _NOT_PLAIN.search(value) is None and units(value) <= _PROPERTY_UNITS_MAX
+    if kind is int:
+        return value in _INT64
+    if kind is float:
+        # Azurite drops the sign of zero; what is not finite is not JSON, which `dumps` will say.
+        return math.isfinite(value) and (value != 0 or math.copysign(1, value) > 0)
+    return kind is bool
+
+
+def put_text(columns: Columns, name: str, text: str) -> None:
+    """A text of our own under this name, in as many pieces as it takes."""
+    if len(text) <= _SHORT:
+        columns[name] = text
+        return
+    size = _PROPERTY_UNITS_MAX if text.isascii() else _SHORT
+    for number, start in enumerate(range(0, len(text), size)):
+        columns[f"{name}_{number}" if number else name] = text[start : start + size]
+
+
+def take_text(columns: Mapping[str, ColumnValue], name: str) -> str | None:
+    """The text that `put_text` put, or None when there is none."""
+    pieces = []
+    piece = columns.get(name)
+    while isinstance(piece, str):
+        pieces.append(piece)
+        piece = columns.get(f"{name}_{len(pieces)}")
+    return "".join(pieces) if pieces else None
+
+
+def fact_columns(fact_id: str, partition_key: Sequence[FactKeyValue]) -> Columns:
+    """The columns that say which fact an entry is of; the same in every index."""
+    columns: Columns = {}
+    put_text(columns, ID, fact_id)
+    put_text(columns, PARTITION_KEY, dumps([{} if value is MISSING else value for value in partition_key]))
+    return columns
+
+
+def entity_bytes(columns: Mapping[str, ColumnValue]) -> int:
+    """At most how large a row with these columns is, as the service counts: UTF-16, names included."""
+    total = 4 + 2 * 2 * KEY_UNITS
+    for name, value in columns.items():
+        total += 12 + 2 * len(name) + (2 * units(value) if isinstance(value, str) else 8)
+    return total
+
+
+@dataclass(frozen=True, slots=True)
+class StoredEntry:
+    """An entry as its row tells it."""
+
+    id: str
+    partition_key: tuple[FactKeyValue, ...]
+    key: dict[str, PartValue | None]
+    document: dict[str, Any]
+    is_reference: bool
+
+
+def read_columns(columns: Mapping[str, ColumnValue]) -> StoredEntry:
+    """The entry that these columns were made from. Keys and columns of the service are passed over."""
+    document: dict[str, Any] = {
+        name: value for name, value in columns.items() if name[0] != "_" and is_column_name(name)
+    }
+    if (rest := take_text(columns, REST)) is not None:
+        document |= loads(rest)
+    fact_id, partition_key, key = (take_text(columns, name) for name in (ID, PARTITION_KEY, KEY))
+    if fact_id is None or partition_key is None or key is None:
+        raise NotJsonError("the row lacks one of _id, _pk and _key")
+    return StoredEntry(
+        id=fact_id,
+        partition_key=tuple(MISSING if value == {} else value for value in loads(partition_key)),
+        key=loads(key),
+        document=document,
+        is_reference=columns.get(REFERENCE) is True,
+    )

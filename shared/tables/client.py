@@ -1,0 +1,128 @@
+"""The Table service over HTTP: the port of `port.Tables` on the wire, with guards, retries and counts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, TypeVar
+
+import orjson
+
+from shared.errors import SettingError
+from shared.tables import batch, limits, results, urls
+from shared.tables.counts import CallKind, Counts
+from shared.tables.port import PARTITION_KEY, ROW_KEY
+from shared.tables.retry import RetryPolicy, Timing, with_retries
+from shared.tables.sign import KeySigner, Signer, TokenSigner
+from shared.tables.transport import Request, Transport, Wire
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from types import TracebackType
+    from typing import Self
+
+    from shared.tables.account import Account
+    from shared.tables.answers import Answer
+    from shared.tables.port import Continuation, Operation, Page, Row, RowRange
+
+T = TypeVar("T")
+
+_BATCH_HEADERS: Final = {"Content-Type": batch.CONTENT_TYPE}
+_JSON_HEADERS: Final = {"Content-Type": "application/json", "Prefer": "return-no-content"}
+
+
+class TableClient:
+    """The tables of one storage account. Use it as an async context manager, or `close` it.
+
+    A call that gets no usable answer is sent again within `policy`. A transaction may therefore be sent twice
+    although its first attempt landed: `transact` may then fail with `OperationFailedError.resent`, and the
+    error that ends all attempts carries `outcome_unknown`.
+    """
+
+    def __init__(
+        self,
+        account: Account,
+        timing: Timing,
+        *,
+        policy: RetryPolicy | None = None,
+        wire: Wire | None = None,
+        counts: Counts | None = None,
+    ) -> None:
+        self.counts = counts or Counts()
+        self._endpoint = account.endpoint
+        self._timing = timing
+        self._policy = policy or RetryPolicy()
+        self._transport = Transport(account.endpoint, _signer(account, timing), wire or Wire())
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._transport.close()
+
+    async def get(self, table: str, partition: str, row: str) -> Row | None:
+        """The row with this key, or None."""
+        limits.check_table(table)
+        limits.check_key(partition, PARTITION_KEY)
+        limits.check_key(row, ROW_KEY)
+        path = f"/{table}{urls.entity_path(urls.quote_key(partition), urls.quote_key(row))}"
+        return await self._call("get", table, Request("GET", path), results.read_row)
+
+    async def transact(self, table: str, operations: Sequence[Operation]) -> tuple[str | None, ...]:
+        """Apply all operations or none; the new ETag of each, None for a delete."""
+        limits.check_table(table)
+        limits.check_transaction(operations)
+        body = batch.encode(operations, f"{self._endpoint}/{table}")
+        limits.check_request(len(body))
+
+        def read(answer: Answer, table: str) -> tuple[str | None, ...]:
+            return results.read_etags(answer, table, operations)
+
+        return await self._call("transact", table, Request("POST", urls.BATCH, body, _BATCH_HEADERS), read)
+
+    async def query(
+        self,
+        table: str,
+        rows: RowRange,
+        *,
+        limit: int | None = None,
+        select: Sequence[str] = (),
+        continuation: Continuation | None = None,
+    ) -> Page:
+        """One page of the range, in key order."""
+        limits.check_table(table)
+        limits.check_query(rows, limit, select)
+        path = urls.query_path(table, rows, limit, select, continuation)
+        return await self._call("query", table, Request("GET", path), results.read_page)
+
+    async def create_table(self, table: str) -> bool:
+        """Create the table if it is absent; whether this call did it."""
+        limits.check_table(table)
+        body = orjson.dumps({"TableName": table})
+        return await self._call(
+            "create", table, Request("POST", urls.TABLES, body, _JSON_HEADERS), results.read_created
+        )
+
+    async def delete_table(self, table: str) -> bool:
+        """Delete the table with all its rows; whether it was there."""
+        limits.check_table(table)
+        return await self._call("delete", table, Request("DELETE", urls.table_path(table)), results.read_deleted)
+
+    async def _call(self, kind: CallKind, table: str, request: Request, read: Callable[[Answer, str], T]) -> T:
+        async def attempt(left_seconds: float) -> T:
+            self.counts.add(table, kind)
+            return read(await self._transport.send(request, left_seconds), table)
+
+        return await with_retries(attempt, self._policy, self._timing)
+
+
+def _signer(account: Account, timing: Timing) -> Signer:
+    if account.credential is not None:
+        return TokenSigner(account.credential, timing.wall_seconds)
+    if account.key is None:
+        raise SettingError(f"Storage account {account.name} has neither a key nor a credential: give it one.")
+    return KeySigner(account.name, account.key, timing.wall_seconds)

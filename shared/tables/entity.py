@@ -1,0 +1,89 @@
+"""Entities as the Table service's JSON: our values out, the service's values in.
+
+Every value comes back as it was, with its type, but for the sign of zero, which Azurite drops. Types are
+annotated only where JSON does not tell them: Edm.Int64, Edm.Binary, and doubles that are whole or not finite.
+"""
+
+from __future__ import annotations
+
+import math
+from base64 import b64decode, b64encode
+from typing import TYPE_CHECKING, Any, Final
+
+import orjson
+
+from shared.errors import LimitError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from shared.tables.port import Entity, Value
+
+TYPE_SUFFIX: Final = "@odata.type"
+ETAG_PROPERTY: Final = "odata.etag"
+# Kept by the service, not by us: an entity reads back as it was written.
+_SERVICE_PROPERTIES: Final = frozenset({"Timestamp", "odata.metadata", ETAG_PROPERTY})
+_NAMES_OF_NON_FINITE: Final = {math.inf: "Infinity", -math.inf: "-Infinity"}
+
+
+def encode(entity: Mapping[str, Value]) -> bytes:
+    """The entity as a JSON object on one line."""
+    fields: dict[str, object] = {}
+    for name, value in entity.items():
+        kind = value.__class__
+        if kind is str or kind is bool:
+            fields[name] = value
+        else:
+            _put_typed(fields, name, value)
+    try:
+        return orjson.dumps(fields)
+    except TypeError as error:
+        # A lone surrogate: it has no UTF-8, so no request can carry it.
+        raise LimitError(f"An entity cannot be written as JSON ({error}): take the value out.") from error
+
+
+def _put_typed(fields: dict[str, object], name: str, value: Value) -> None:
+    if isinstance(value, int):
+        fields[name] = str(int(value))
+        fields[name + TYPE_SUFFIX] = "Edm.Int64"
+    elif isinstance(value, float):
+        _put_double(fields, name, float(value))
+    elif isinstance(value, bytes):
+        fields[name] = b64encode(value).decode("ascii")
+        fields[name + TYPE_SUFFIX] = "Edm.Binary"
+    else:
+        fields[name] = value
+
+
+def _put_double(fields: dict[str, object], name: str, value: float) -> None:
+    if not math.isfinite(value):
+        fields[name] = _NAMES_OF_NON_FINITE.get(value, "NaN")
+    elif value.is_integer():
+        fields[name] = value
+    else:
+        fields[name] = value
+        return
+    fields[name + TYPE_SUFFIX] = "Edm.Double"
+
+
+def decode(fields: Mapping[str, Any]) -> Entity:
+    """The entity in an answer with minimal metadata. Nulls (a selected property it lacks) are left out."""
+    entity: Entity = {}
+    for name, value in fields.items():
+        if value is None or name in _SERVICE_PROPERTIES or name.endswith(TYPE_SUFFIX):
+            continue
+        kind = fields.get(name + TYPE_SUFFIX)
+        entity[name] = value if kind is None else _typed(kind, value)
+    return entity
+
+
+def _typed(kind: str, value: Any) -> Value:
+    """A value with an annotation; dates and GUIDs, which only others write, stay text."""
+    if kind == "Edm.Int64":
+        return int(value)
+    if kind == "Edm.Double":
+        return float(value)
+    if kind == "Edm.Binary":
+        return b64decode(value)
+    plain: Value = value
+    return plain

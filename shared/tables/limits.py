@@ -1,0 +1,150 @@
+"""The limits of the Table service, checked before anything is sent.
+
+Azurite accepts much that Azure refuses, and answers some of the rest with an endless or malformed answer; and
+no 400 or 413 may ever reach a retry policy. Sizes are counted as the service counts them, in UTF-16.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
+
+from shared.errors import LimitError
+from shared.tables.port import PARTITION_KEY, ROW_KEY, Delete, Replace, key_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from shared.tables.port import Operation, RowRange, Value
+
+OPERATIONS_MAX: Final = 100
+REQUEST_BYTES_MAX: Final = 4 * 1024 * 1024
+ENTITY_BYTES_MAX: Final = 1024 * 1024
+PROPERTIES_MAX: Final = 252
+PROPERTY_BYTES_MAX: Final = 64 * 1024
+PROPERTY_NAME_UNITS_MAX: Final = 255
+KEY_UNITS_MAX: Final = 512
+PAGE_ROWS_MAX: Final = 1000
+
+_INT64_LOWEST, _INT64_HIGHEST = -(2**63), 2**63 - 1
+_RESERVED_NAME: Final = "Timestamp"
+_BAD_IN_KEY: Final = re.compile("[/\\\\#?\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+_GOOD_TABLE: Final = re.compile(r"[A-Za-z][A-Za-z0-9]{2,62}")
+_GOOD_ETAG: Final = re.compile(r"\*|W/\"[!#-~]*\"")
+
+
+def utf16_bytes(text: str) -> int:
+    """How many bytes the service counts for a text."""
+    return len(text) * 2 if text.isascii() else len(text.encode("utf-16-le", "surrogatepass"))
+
+
+def check_table(table: str) -> None:
+    """Table names are letters and digits, 3 to 63 of them, and start with a letter."""
+    if not _GOOD_TABLE.fullmatch(table) or table.lower() == "tables":
+        raise LimitError(f"{table!r} is no table name: use 3 to 63 letters and digits, a letter first.")
+
+
+def check_key(key: object, which: str) -> None:
+    """Keys are texts of at most 1 KiB without the characters that the service forbids."""
+    if not isinstance(key, str):
+        raise LimitError(f"An entity's {which} is a {type(key).__name__}: give it a text.")
+    if utf16_bytes(key) > KEY_UNITS_MAX * 2:
+        raise LimitError(f"A {which} has more than {KEY_UNITS_MAX} UTF-16 units: shorten it.")
+    if bad := _BAD_IN_KEY.search(key):
+        raise LimitError(f"A {which} contains {bad.group()!r}, which the Table service forbids: encode it.")
+
+
+def check_query(rows: RowRange, limit: int | None, select: Sequence[str]) -> None:
+    """A query has good keys and names, and asks for 1 to 1000 rows; for 0, Azurite would page for ever."""
+    for key, which in ((rows.partition, PARTITION_KEY), (rows.lower, ROW_KEY), (rows.upper, ROW_KEY)):
+        if key is not None:
+            check_key(key, which)
+    for name in select:
+        _check_name(name)
+    if limit is not None and not 1 <= limit <= PAGE_ROWS_MAX:
+        raise LimitError(f"A query asks for {limit} rows: ask for 1 to {PAGE_ROWS_MAX}.")
+
+
+def check_transaction(operations: Sequence[Operation]) -> None:
+    """1 to 100 operations on different entities of one partition, each entity within its own limits."""
+    if not 1 <= len(operations) <= OPERATIONS_MAX:
+        raise LimitError(f"A transaction has {len(operations)} operations: send 1 to {OPERATIONS_MAX}.")
+    partition, _ = key_of(operations[0])
+    check_key(partition, PARTITION_KEY)
+    seen = set()
+    for operation in operations:
+        other, row = key_of(operation)
+        if other != partition:
+            raise LimitError("A transaction spans two partitions: send one transaction for each partition.")
+        check_key(row, ROW_KEY)
+        if row in seen:
+            raise LimitError("A transaction names one entity twice: name each entity once.")
+        seen.add(row)
+        _check_operation(operation)
+
+
+def _check_operation(operation: Operation) -> None:
+    if isinstance(operation, Delete):
+        _check_etag(operation.etag)
+        return
+    if isinstance(operation, Replace):
+        _check_etag(operation.etag)
+    check_entity(operation.entity)
+
+
+def _check_etag(etag: str) -> None:
+    if not _GOOD_ETAG.fullmatch(etag):
+        raise LimitError(f"{etag!r} is no ETag: use one that the Table service gave, or '*'.")
+
+
+def check_entity(entity: Mapping[str, Value]) -> None:
+    """At most 252 own properties with good names, 64 KiB each, 1 MiB together. The keys are checked apart."""
+    own = len(entity) - 2
+    if own > PROPERTIES_MAX:
+        raise LimitError(f"An entity has {own} properties: the Table service takes {PROPERTIES_MAX}.")
+    # The service's own formula: 4, the keys, and for each property 8, its name and its value, and 4 more for
+    # the length of a text or of bytes.
+    total = 4
+    for name, value in entity.items():
+        size = _value_bytes(name, value)
+        if name != PARTITION_KEY and name != ROW_KEY:
+            _check_name(name)
+            if size > PROPERTY_BYTES_MAX:
+                raise LimitError(f"Property {name} takes {size} bytes: the limit is {PROPERTY_BYTES_MAX}; split it.")
+            size += 2 * len(name) + (12 if isinstance(value, (str, bytes)) else 8)
+        total += size
+    if total > ENTITY_BYTES_MAX:
+        raise LimitError(f"An entity takes {total} bytes: the limit is {ENTITY_BYTES_MAX}; project less of it.")
+
+
+def _check_name(name: str) -> None:
+    if not _is_name(name):
+        raise LimitError(f"{name!r} is no property name: use letters, digits and '_', no digit first, not Timestamp.")
+
+
+@lru_cache(maxsize=4096)
+def _is_name(name: str) -> bool:
+    return name.isidentifier() and len(name) <= PROPERTY_NAME_UNITS_MAX and name != _RESERVED_NAME
+
+
+def _value_bytes(name: str, value: object) -> int:
+    if isinstance(value, str):
+        return utf16_bytes(value)
+    if isinstance(value, bool):
+        return 1
+    if isinstance(value, float):
+        return 8
+    if isinstance(value, int):
+        if not _INT64_LOWEST <= value <= _INT64_HIGHEST:
+            raise LimitError(f"Property {name} is an integer that 64 bits do not hold: store it as text.")
+        return 8
+    if isinstance(value, bytes):
+        return len(value)
+    raise LimitError(f"Property {name} has a {type(value).__name__}: use str, int, float, bool or bytes.")
+
+
+def check_request(size_bytes: int) -> None:
+    """A request has less than 4 MiB."""
+    if size_bytes >= REQUEST_BYTES_MAX:
+        raise LimitError(f"A transaction takes {size_bytes} bytes: send fewer operations at once.")

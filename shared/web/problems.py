@@ -1,0 +1,51 @@
+"""Errors on HTTP: the one builder of `application/problem+json` bodies (RFC 9457)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+MEDIA_TYPE = "application/problem+json"
+# A name, not an address: docs/http-api.md documents every code.
+TYPE_PREFIX = "urn:index-tables:problem:"
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What is wrong, for a program (`code`) and for a person (`detail`: what, with which thing, what to do)."""
+
+    status: int
+    code: str
+    title: str
+    detail: str
+    errors: tuple[Mapping[str, Any], ...] = ()
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+def body(problem: Problem) -> bytes:
+    """The problem as JSON; `errors` only where there are several faults to tell apart."""
+    members: dict[str, Any] = {
+        "type": TYPE_PREFIX + problem.code,
+        "title": problem.title,
+        "status": problem.status,
+        "detail": problem.detail,
+        "code": problem.code,
+    }
+    if problem.errors:
+        members["errors"] = list(problem.errors)
+    return orjson.dumps(members)
+
+
+def headers(problem: Problem) -> dict[str, str]:
+    """The headers that go with the body: Azure's clients look for the code in one of them."""
+    return {
+        "x-ms-error-code": problem.code,
+        "Cache-Control": "no-store",
+        "X-Content-Type-Options": "nosniff",
+        **problem.headers,
+    }

@@ -1,0 +1,162 @@
+"""`python -m local up`: one command runs everything, and nothing is left behind or lost when it ends."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import requests
+from azure.data.tables import TableClient
+
+from tests.e2e import runs
+from tests.support import is_running, local_command, wait_until
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def is_alive(base: str) -> bool:
+    """Whether the function app answers."""
+    try:
+        return requests.get(f"{base}/api/health/live", timeout=5).ok
+    except requests.ConnectionError:
+        return False
+
+
+def write_row(found: dict[str, Any], row: str) -> None:
+    """A row in a table of the run's storage."""
+    with TableClient.from_connection_string(found["storage"]["connectionString"], "Kept") as table:
+        if row == "first":
+            table.create_table()
+        table.create_entity({"PartitionKey": "p", "RowKey": row})
+
+
+def rows(found: dict[str, Any]) -> list[str]:
+    """The rows that are there."""
+    with TableClient.from_connection_string(found["storage"]["connectionString"], "Kept") as table:
+        return [str(entity["RowKey"]) for entity in table.list_entities()]
+
+
+def wait_until_gone(pids: dict[str, int]) -> None:
+    """No child of the run is left."""
+    wait_until(lambda: not any(is_running(pid) for pid in pids.values()), f"all of {pids} have ended")
+
+
+def test_the_app_is_ready_when_the_endpoints_are_published(tmp_path: Path) -> None:
+    """Whoever reads the file may send requests at once."""
+    with runs.ready(tmp_path / "data") as (program, found):
+        assert requests.get(f"{found['http']}/api/health/ready", timeout=10).json() == {"status": "ready"}
+        assert found["pid"] == program.process.pid
+        assert all(is_running(pid) for pid in found["pids"].values())
+
+
+def test_a_host_that_is_killed_is_restarted_and_serves_again(tmp_path: Path) -> None:
+    """On the same address, with its new pid published."""
+    with runs.ready(tmp_path / "data") as (program, found):
+        old_pid = found["pids"]["host"]
+        os.kill(old_pid, signal.SIGKILL)
+        wait_until(lambda: "host is back" in program.output, "a new host")
+        assert runs.endpoints(tmp_path / "data")["pids"]["host"] != old_pid
+        assert is_alive(found["http"])
+        assert "host was killed by SIGKILL; restarting it (1 of at most 5 in a minute)" in program.output
+
+
+def test_sigterm_stops_everything_in_order(tmp_path: Path) -> None:
+    """No process and no endpoints are left, and the exit code is good."""
+    with runs.ready(tmp_path / "data") as (program, found):
+        program.process.send_signal(signal.SIGTERM)
+        assert program.wait() == 0
+        wait_until_gone(found["pids"])
+        assert not runs.endpoints(tmp_path / "data")
+
+
+@pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGKILL])
+def test_the_last_writes_are_there_at_the_next_start(tmp_path: Path, ending: signal.Signals) -> None:
+    """However the supervisor ends: the children notice, storage saves itself, and the next run waits for that."""
+    with runs.ready(tmp_path / "data") as (program, found):
+        write_row(found, "first")
+        program.process.send_signal(ending)
+        program.wait()
+    with runs.ready(tmp_path / "data") as (_, again):
+        assert rows(again) == ["first"]
+        write_row(again, "second")
+    wait_until_gone({**found["pids"], **{f"new {name}": pid for name, pid in again["pids"].items()}})
+
+
+def test_an_orphaned_run_ends_by_itself(tmp_path: Path) -> None:
+    """A supervisor that is killed takes its children with it."""
+    with runs.ready(tmp_path / "data") as (program, found):
+        program.process.kill()
+        program.wait()
+        wait_until_gone(found["pids"])
+
+
+def test_storage_that_dies_stops_the_whole(tmp_path: Path) -> None:
+    """Without it nothing works; the reason is in the last lines."""
+    with runs.ready(tmp_path / "data") as (program, found):
+        os.kill(found["pids"]["azurite"], signal.SIGKILL)
+        assert program.wait() == 1
+        assert "error: azurite was killed by SIGKILL. Its last lines:" in program.output
+        wait_until_gone(found["pids"])
+
+
+def test_taken_ports_are_replaced_by_free_ones(tmp_path: Path) -> None:
+    """Two runs in two folders live side by side, and the second says where it listens."""
+    with runs.ready(tmp_path / "one") as (_, first), runs.ready(tmp_path / "two") as (_, second):
+        assert first["http"] != second["http"]
+        assert is_alive(first["http"])
+        assert is_alive(second["http"])
+
+
+def test_a_wanted_port_that_is_taken_is_refused(tmp_path: Path) -> None:
+    """The user asked for that one, so another is no answer."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        with runs.up(tmp_path / "data", "--http-port", port) as program:
+            assert program.wait() == 1
+            assert f"error: Port {port} is taken" in program.output
+
+
+def test_keys_are_checked_with_auth(tmp_path: Path) -> None:
+    """The keys are published with the endpoints."""
+    with runs.ready(tmp_path / "data", "--auth") as (_, found):
+        assert sorted(found["keys"]) == ["admin", "function"]
+        assert is_alive(found["http"])  # health is for everyone
+
+
+def test_ready_says_why_not_when_storage_is_wrong(tmp_path: Path, azurite: str) -> None:
+    """A problem document with status 503, which is also what a broken connection string gives."""
+    (tmp_path / "data").mkdir()
+    with runs.ready(tmp_path / "data") as (_, found):
+        os.kill(found["pids"]["azurite"], signal.SIGSTOP)
+        try:
+            answer = requests.get(f"{found['http']}/api/health/ready", timeout=20)
+        finally:
+            os.kill(found["pids"]["azurite"], signal.SIGCONT)
+    assert (answer.status_code, answer.headers["Content-Type"]) == (503, "application/problem+json")
+    assert answer.json()["code"] == answer.headers["x-ms-error-code"] == "StorageUnreachable"
+
+
+def test_a_definitions_file_that_is_missing_is_refused(tmp_path: Path) -> None:
+    """Before anything starts."""
+    with runs.up(tmp_path / "data", "--definitions", str(tmp_path / "none.yaml")) as program:
+        assert program.wait() == 1
+        assert "none.yaml is not a file" in program.output
+
+
+def test_core_tools_that_are_missing_are_named(tmp_path: Path) -> None:
+    """`--host func` needs `func` on PATH."""
+    with runs.up(tmp_path / "data", "--host", "func") as program:
+        assert program.wait() == 1
+        assert "func is not on PATH" in program.output
+
+
+def test_the_demo_shows_real_answers_and_ends(tmp_path: Path) -> None:
+    """What `make demo` prints."""
+    ended = subprocess.run(local_command("demo"), capture_output=True, text=True, timeout=60, check=False)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert '{"status":"ready"}' in ended.stdout

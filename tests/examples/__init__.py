@@ -1,0 +1,1 @@
+"""Facts for the example definitions, and the entries that they give."""

@@ -1,0 +1,76 @@
+"""Timer functions run on their schedule, once among several hosts, and as often as their retry policy says."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from typing import TYPE_CHECKING
+
+from tests.functions.apps import serving, write_app
+from tests.support import wait_until
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+EVERY_SECOND = """
+@app.timer_trigger(schedule="* * * * * *", arg_name="timer")
+@app.function_name("NAME")
+def tick(timer: func.TimerRequest) -> None:
+    logging.info("tick past_due=%s", timer.past_due)
+"""
+
+FAILING = """
+@app.timer_trigger(schedule="0 0 0 1 1 *", arg_name="timer", run_on_startup=True)
+@app.function_name("NAME")
+@app.retry(strategy="fixed_delay", max_retry_count="2", delay_interval="00:00:00")
+def fails(timer: func.TimerRequest, context: func.Context) -> None:
+    logging.info("try %d of %d", context.retry_context.retry_count, context.retry_context.max_retry_count)
+    raise ValueError("planted")
+"""
+
+
+def unique(functions: str) -> str:
+    """The same functions under a name that no other test's timer has: they share one Azurite."""
+    return functions.replace("NAME", f"timer_{uuid.uuid4().hex}")
+
+
+def test_a_timer_runs_on_its_schedule(tmp_path: Path, azurite: str) -> None:
+    """Every second, again and again, and not too late."""
+    with serving(write_app(tmp_path / "app", unique(EVERY_SECOND)), {"AzureWebJobsStorage": azurite}) as app:
+        wait_until(lambda: app.program.output.count("tick past_due=False") >= 3, "three ticks")
+
+
+def test_a_tick_that_was_missed_is_made_up_for(tmp_path: Path, azurite: str) -> None:
+    """A host that starts after the next due time runs the timer at once and says that it is late."""
+    settings = {"AzureWebJobsStorage": azurite}
+    app_folder = write_app(tmp_path / "app", unique(EVERY_SECOND))
+    with serving(app_folder, settings) as app:
+        wait_until(lambda: "tick" in app.program.output, "the first tick")
+    noted = time.monotonic()
+    wait_until(lambda: time.monotonic() - noted > 2.5, "more than one tick is missed")
+    with serving(app_folder, settings) as app:
+        wait_until(lambda: "tick" in app.program.output, "a tick after the restart")
+        assert app.program.output.partition("tick ")[2].startswith("past_due=True")
+
+
+def test_a_failing_timer_is_retried_as_its_policy_says(tmp_path: Path, azurite: str) -> None:
+    """Two retries after the first try, then it is given up until the next tick."""
+    with serving(write_app(tmp_path / "app", unique(FAILING)), {"AzureWebJobsStorage": azurite}) as app:
+        wait_until(lambda: app.program.output.count("Failed timer_") == 3, "three failures")
+        assert [f"try {count} of" in app.program.output for count in range(4)] == [True, True, True, False]
+
+
+def test_of_two_hosts_only_one_runs_a_timer(tmp_path: Path, azurite: str) -> None:
+    """They share the timer's lease."""
+    functions = unique(EVERY_SECOND)
+    folders = [tmp_path / "one", tmp_path / "two"]
+    for folder in folders:
+        folder.mkdir()
+    first, second = (write_app(folder / "app", functions) for folder in folders)
+    settings = {"AzureWebJobsStorage": azurite}
+    with serving(first, settings) as holder:
+        wait_until(lambda: "tick" in holder.program.output, "the first host ticks")
+        with serving(second, settings) as other:
+            ticks = holder.program.output.count("tick")
+            wait_until(lambda: holder.program.output.count("tick") > ticks + 2, "the first host goes on")
+            assert "tick" not in other.program.output

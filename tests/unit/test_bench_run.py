@@ -1,0 +1,169 @@
+"""`bench run` and `bench list` on real workloads, found as modules of a package."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import bench.workloads
+from bench.main import main
+from bench.workload import discover
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+ROOT = Path(__file__).parents[2]
+README = ROOT / "bench" / "README.md"
+WORKLOAD = '''"""Counts to three."""
+from bench.case import Case
+NAME = "three"
+async def measure(meter):
+    case = Case("range", 3, lambda: {"counted": len(range(3))})
+    return [await meter.compare("count", unit="number", subject=case)]
+'''
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """An empty package for workloads, with a name of its own."""
+    name = "workloads_of_" + re.sub(r"\W", "_", tmp_path.name)
+    (tmp_path / name).mkdir()
+    (tmp_path / name / "__init__.py").touch()
+    monkeypatch.syspath_prepend(tmp_path)
+    return importlib.import_module(name)
+
+
+def plant(package: ModuleType, module: str, source: str) -> None:
+    """Write one workload's module."""
+    Path(package.__path__[0], f"{module}.py").write_text(source, encoding="utf-8")
+    importlib.invalidate_caches()
+
+
+def test_the_workload_in_the_readme_runs_as_it_stands(
+    package: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its servers start and stop, every request is answered, and both bars get a verdict."""
+    (snippet,) = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
+    plant(package, "middleware", snippet)
+    out = tmp_path / "r.json"
+    assert main(["run", "middleware", "--rounds", "2", "--scale", "0.05", "--out", str(out)], package) == 0
+    (measurement,) = json.loads(out.read_text())["workloads"]["middleware"]["measurements"]
+    assert measurement["subject"]["counts"] == {"answers": 10}
+    assert len(measurement["verdicts"]) == 2
+    assert "**with the middleware** (GET /)" in capsys.readouterr().out
+
+
+def test_every_workload_runs_and_compares_with_itself(tmp_path: Path) -> None:
+    """Each one works at a tiny scale, so none is broken until someone runs it."""
+    out = str(tmp_path / "r.json")
+    assert main(["run", "--rounds", "1", "--scale", "0.001", "--out", out]) == 0
+    assert main(["compare", "--baseline", out, out]) == 0
+
+
+def test_json_goes_to_standard_output_and_progress_elsewhere(
+    package: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The printed result is the kept one, and says under which circumstances it was taken."""
+    plant(package, "three", WORKLOAD)
+    out = tmp_path / "r.json"
+    assert main(["run", "--rounds", "1", "--format", "json", "--out", str(out)], package) == 0
+    printed = capsys.readouterr()
+    assert printed.out == out.read_text(encoding="utf-8")
+    assert printed.err == "three: Counts to three.\n"
+    assert {*json.loads(printed.out)} == {"date", "python", "cpu_count", "rounds", "scale", "workloads"}
+
+
+def test_the_committed_baseline_knows_only_workloads_that_exist() -> None:
+    """A renamed or removed workload takes its baseline along."""
+    baseline = json.loads((ROOT / "bench/results/baseline.json").read_text(encoding="utf-8"))
+    assert {*baseline["workloads"]} <= {*discover(bench.workloads)}
+
+
+def test_the_module_is_a_program() -> None:
+    """`python -m bench list` names each workload with its sentence."""
+    listed = subprocess.run(
+        [sys.executable, "-m", "bench", "list"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert "json: What reading and writing a 1 KB JSON document costs" in listed.stdout
+
+
+def test_an_unknown_workload_is_wrong_usage(package: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
+    """Near names are offered; without any, all names."""
+    plant(package, "three", WORKLOAD)
+    assert main(["run", "thre"], package) == 2
+    assert capsys.readouterr().err == "There is no workload 'thre': did you mean three?\n"
+    assert main(["run", "xyz"], package) == 2
+    assert capsys.readouterr().err == "There is no workload 'xyz': there are: three.\n"
+
+
+def test_a_missing_folder_is_said_before_anything_runs(
+    package: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Minutes of measuring are not thrown away for a wrong path."""
+    plant(package, "three", WORKLOAD)
+    assert main(["run", "--out", str(tmp_path / "no" / "r.json")], package) == 2
+    assert capsys.readouterr().err.endswith("does not exist: create it or give another --out.\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["run", "--rounds", "0"], "'0' is not a whole number of at least 1"),
+        (["run", "--rounds", "two"], "'two' is not a whole number of at least 1"),
+        (["run", "--scale", "0"], "a scale of 0 measures nothing"),
+        (["run", "--scale", "nan"], "'nan' is not a number of at least 0"),
+        (["compare", "--tolerance", "-1"], "'-1' is not a number of at least 0"),
+        (["run", "--format", "xml"], "invalid choice: 'xml'"),
+        ([], "the following arguments are required: COMMAND"),
+    ],
+)
+def test_a_wrong_command_line_is_refused(
+    arguments: list[str], complaint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Exit code 2, and a complaint that says what was expected."""
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    assert ended.value.code == 2
+    assert complaint in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        WORKLOAD.replace('"""Counts to three."""', ""),
+        WORKLOAD.replace('NAME = "three"', ""),
+        WORKLOAD.replace("async def measure", "async def measured"),
+    ],
+    ids=["docstring", "NAME", "measure"],
+)
+def test_a_module_that_is_no_workload_is_refused(
+    fault: str, package: ModuleType, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The complaint names the module and what every workload needs."""
+    plant(package, "three", fault)
+    assert main(["list"], package) == 1
+    assert f"{package.__name__}.three is no workload: it needs a docstring" in capsys.readouterr().err
+
+
+def test_two_workloads_of_one_name_are_refused(package: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
+    """The second would hide the first."""
+    plant(package, "three", WORKLOAD)
+    plant(package, "trois", WORKLOAD)
+    assert main(["list"], package) == 1
+    assert "Two workloads are called 'three': rename the one in" in capsys.readouterr().err
+
+
+def test_two_measurements_of_one_name_are_refused(
+    package: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A baseline could not tell them apart."""
+    plant(package, "three", WORKLOAD.replace("subject=case)]", "subject=case)] * 2"))
+    assert main(["run", "--rounds", "1", "--out", str(tmp_path / "r.json")], package) == 1
+    assert "Workload 'three' has two measurements of one name" in capsys.readouterr().err

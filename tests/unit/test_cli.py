@@ -1,0 +1,176 @@
+"""The command line: data on stdout, messages on stderr, exit codes, formats, help with examples."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from cli.main import build_parser, main
+from shared.definition_files import compiled_path
+
+ROOT = Path(__file__).parents[2]
+GOOD = """
+version: 1
+sources: {customers: {cosmos: {database: shop, container: customers}, partitionKey: customerId}}
+indexes: {by-town: {source: customers, partition: town}, by-vip: {source: customers, partition: isVip}}
+"""
+BROKEN = "version: 1\nsources: {}\nindexes: {by-town: {source: customers, partitoin: town}}\n"
+
+
+@pytest.fixture
+def good(tmp_path: Path) -> Path:
+    path = tmp_path / "good.yaml"
+    path.write_text(GOOD, encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def broken(tmp_path: Path) -> Path:
+    path = tmp_path / "broken.yaml"
+    path.write_text(BROKEN, encoding="utf-8")
+    return path
+
+
+def test_a_good_file_passes_with_its_advice(good: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Advice is data and no problem; the summary goes to stderr."""
+    assert main(["validate", str(good)]) == 0
+    out, err = capsys.readouterr()
+    assert f"{good}:4: advice: indexes.by-vip.partition\n    The partition has very few values" in out
+    assert err == f"{good}: 1 source, 2 indexes, no fault, 1 piece of advice\n"
+
+
+def test_a_broken_file_is_a_problem(broken: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """All faults, each with its place; exit 1."""
+    assert main(["validate", str(broken)]) == 1
+    out, err = capsys.readouterr()
+    assert f'{broken}:3: fault: indexes.by-town.partitoin\n    Unknown key. Did you mean "partition"?\n' in out
+    assert "2 faults; mend and validate again" in err
+
+
+def test_a_missing_file_is_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
+    """Exit 2, and stdout stays empty."""
+    assert main(["validate", "nosuch.yaml"]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err == "index-tables: there is no file nosuch.yaml: name a definitions file, such as indexes.yaml\n"
+
+
+@pytest.mark.parametrize("arguments", [[], ["vallidate"], ["validate", "--format", "xml"], ["plan"]])
+def test_wrong_usage_exits_2(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """And says how to use it, on stderr."""
+    with pytest.raises(SystemExit) as caught:
+        main(arguments)
+    assert caught.value.code == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "usage: index-tables" in err
+
+
+def test_findings_come_in_every_format(broken: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The same rows as JSON, JSON lines and CSV."""
+    assert main(["validate", str(broken), "--format", "json"]) == 1
+    as_json = json.loads(capsys.readouterr().out)
+    assert main(["validate", str(broken), "--format", "jsonl"]) == 1
+    as_lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert main(["validate", str(broken), "--format", "csv"]) == 1
+    as_csv = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert as_json == as_lines
+    assert [row["key"] for row in as_csv] == [row["key"] for row in as_json]
+    assert {row["kind"] for row in as_json} == {"fault"}
+
+
+def test_compile_writes_the_form_that_loads_fast(good: Path) -> None:
+    """Only for a file without faults."""
+    assert main(["validate", str(good), "--compile"]) == 0
+    assert compiled_path(good).exists()
+
+
+def test_compile_writes_nothing_for_a_broken_file(broken: Path) -> None:
+    """A compiled fault would be found at start, too late."""
+    assert main(["validate", str(broken), "--compile"]) == 1
+    assert not compiled_path(broken).exists()
+
+
+def test_the_schema_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    """The very text that the repository keeps."""
+    assert main(["validate", "--schema"]) == 0
+    assert capsys.readouterr().out == (ROOT / "docs" / "indexes.schema.json").read_text(encoding="utf-8")
+
+
+def test_a_plan_shows_what_changes(good: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One row per index, with the keys that make a new generation."""
+    changed = tmp_path / "changed.yaml"
+    changed.write_text(GOOD.replace("partition: town", "partition: town, shards: 4"), encoding="utf-8")
+    assert main(["plan", str(changed), "--against", str(good)]) == 0
+    out, err = capsys.readouterr()
+    header, first, second = out.splitlines()
+    assert header.split() == ["NAME", "EFFECT", "BECAUSE", "GENERATION", "TABLE"]
+    assert first.split()[:4] == ["by-town", "new", "generation", "shards"]
+    assert second.split()[:3] == ["by-vip", "no", "change"]
+    assert err == "1 new generation\n"
+
+
+def test_a_plan_of_nothing_says_so(good: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Comments and order of keys are nothing."""
+    assert main(["plan", str(good), "--against", str(good)]) == 0
+    assert capsys.readouterr().err == "nothing changes\n"
+
+
+def test_a_plan_that_changes_who_facts_are_is_a_problem(
+    good: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A source keeps its id, partition key and version under one name."""
+    changed = tmp_path / "changed.yaml"
+    changed.write_text(GOOD.replace("customerId", "region"), encoding="utf-8")
+    assert main(["plan", str(changed), "--against", str(good)]) == 1
+    assert "not allowed: customers (partitionKey)" in capsys.readouterr().err
+
+
+def test_a_plan_with_a_broken_file_shows_its_faults(
+    good: Path, broken: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """There is nothing to compare then."""
+    assert main(["plan", str(good), "--against", str(broken)]) == 1
+    out, err = capsys.readouterr()
+    assert "fault: indexes.by-town.partitoin" in out
+    assert "mend the faults first" in err
+
+
+def test_every_command_has_help_with_an_example(capsys: pytest.CaptureFixture[str]) -> None:
+    """Of the command itself, so that it can be copied."""
+    commands = [action.choices for action in build_parser()._actions if isinstance(action.choices, dict)]
+    names = [name for choices in commands for name in choices]
+    assert names
+    for name in names:
+        with pytest.raises(SystemExit) as caught:
+            main([name, "--help"])
+        assert caught.value.code == 0
+        assert f"\n  index-tables {name}" in capsys.readouterr().out.replace("&& index-tables", "\n  index-tables")
+
+
+def test_the_module_is_the_command(broken: Path) -> None:
+    """`python -m cli` gives the exit code to the shell, and a reader that stops early is no error."""
+    command = [sys.executable, "-m", "cli", "validate", str(broken)]
+    assert subprocess.run(command, cwd=ROOT, capture_output=True, check=False).returncode == 1
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert b"Traceback" not in process.stderr.read()
+
+
+def test_a_terminal_that_cannot_show_a_character_gets_an_escape(tmp_path: Path) -> None:
+    """Names in a file may be in any script."""
+    path = tmp_path / "names.yaml"
+    path.write_text(GOOD + "größe: 1\n", encoding="utf-8")
+    environment = {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
+    command = [sys.executable, "-m", "cli", "validate", str(path)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, env=environment, check=False)
+    assert done.returncode == 1
+    assert b"gr\\xf6\\xdfe" in done.stdout
