@@ -1,4 +1,4 @@
-"""Files with facts: JSON (one array, or one fact), JSON lines and CSV, read one fact at a time where that is possible."""
+"""Files with facts: JSON (one array, or one fact), JSON lines and CSV, as a stream of facts."""
 
 from __future__ import annotations
 

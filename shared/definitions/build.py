@@ -143,7 +143,7 @@ class _IndexBuilder:
         self._fault(
             path,
             f"{value!r} is not of type {part_type}",
-            f'The partition part "{partition[0].name}" has that type.',
+            "Values of the first partition part have that type.",
         )
         return None
 

@@ -41,7 +41,7 @@ def test_one_fact_is_a_json_file_too(tmp_path: Path) -> None:
     [
         ("facts.xml", "<facts/>", "does not end in one of .json"),
         ("facts.jsonl", '{"id": "1"}\n{oops}\n', r"facts.jsonl, line 2: Expecting property name"),
-        ("facts.json", '[\n{"id": "1"},\n]', "line 3"),
+        ("facts.json", '[\n{"id": oops}\n]', "line 2"),
         ("facts.jsonl", "[1, 2]", "a fact is a JSON object"),
         ("facts.jsonl", '{"id": 7}', "an `id` that is a text"),
         ("facts.jsonl", '{"town": "Redmond"}', "an `id` that is a text"),
