@@ -49,7 +49,8 @@ def build(shape: FileShape, findings: Findings) -> Definitions:
 
 
 def _source(name: str, shape: SourceShape) -> Source:
-    keys = [shape.partition_key] if isinstance(shape.partition_key, str) else shape.partition_key or []
+    given = shape.partition_key or (["id"] if shape.cosmos else [])
+    keys = [given] if isinstance(given, str) else given
     return Source(
         name=name,
         cosmos=CosmosContainer(shape.cosmos.database, shape.cosmos.container) if shape.cosmos else None,

@@ -24,7 +24,7 @@ from yaml.events import (
 if TYPE_CHECKING:
     from shared.definitions.findings import Findings, KeyPath
 
-# libyaml is ten times as fast; PyYAML is sometimes built without it.
+# libyaml is more than ten times as fast; PyYAML is sometimes built without it.
 _LOADER: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _CONSTANTS: Final = {"": None, "~": None, "null": None, "true": True, "false": False}
 _INTEGER: Final = re.compile(r"[-+]?[0-9]{1,4000}")

@@ -42,7 +42,6 @@ COSMOS = "cosmos: {database: d, container: c}, partitionKey: k"
     ("body", "key", "what"),
     [
         ("partitionKey: k", "sources.s", "neither `cosmos` nor `eventHub`"),
-        ("cosmos: {database: d, container: c}", "sources.s", "has no `partitionKey`"),
         ("cosmos: {database: d}, partitionKey: k", "sources.s.cosmos.container", "the key is missing"),
         (f"{COSMOS}, eventHub: h", "sources.s", "has no `version`"),
         (
