@@ -20,6 +20,7 @@ from local import azurite, ports, services
 from local.child import Child
 from local.cosmos.options import EMULATOR_KEY
 from local.errors import ChildEndedError, LocalRunError
+from local.eventhubs.server import connection_string as event_hubs_connection_string
 from local.folder import DataFolder
 from local.follow import follow
 from local.host import keys
@@ -27,6 +28,7 @@ from local.provision import provision_cosmos
 from local.restarts import MOST, RestartBudget
 from local.samples import load_samples
 from shared.definition_files import read_definitions
+from shared.definitions.model import Definitions
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
@@ -98,13 +100,9 @@ class LocalRun:
         _say("stopped")
 
     async def _start_all(self) -> Child:
-        location = None if self._options.in_memory else self._folder.azurite
-        (_, storage_ports), (_, (cosmos_port,)) = await asyncio.gather(
-            self._start(services.storage(location)), self._start(services.cosmos(self._folder.cosmos))
-        )
-        connection_string = azurite.connection_string(azurite.StoragePorts(*storage_ports))
-        self._endpoints["storage"] = {"connectionString": connection_string}
-        await self._provision_cosmos(f"http://127.0.0.1:{cosmos_port}")
+        definitions = self._definitions()
+        await self._start_services(definitions)
+        await self._fill_cosmos(definitions)
         if self._options.auth:
             self._endpoints["keys"] = asdict(keys.read_or_create(self._folder.keys))
         host, (http_port,) = await self._start(self._host(), self._options.http_port)
@@ -112,17 +110,33 @@ class LocalRun:
         self._publish()
         return host
 
-    async def _provision_cosmos(self, endpoint: str) -> None:
-        """Create what the definitions name. Broken ones stop nothing: the app starts and tells their faults, too."""
-        self._endpoints["cosmos"] = {"endpoint": endpoint, "key": EMULATOR_KEY}
+    def _definitions(self) -> Definitions:
+        """What the app will serve. Broken definitions stop nothing: the app starts and tells their faults, too."""
         loaded = read_definitions(self._options.definitions_file)
         for fault in loaded.faults:
             _say(f"fault in the definitions: {fault}")
-        if not loaded.faults:
-            await provision_cosmos(endpoint, EMULATOR_KEY, loaded.definitions)
-            if self._options.wants_samples:
-                count = await load_samples(endpoint, EMULATOR_KEY, loaded.definitions)
-                _say(f"{count} sample facts written")
+        return Definitions() if loaded.faults else loaded.definitions
+
+    async def _start_services(self, definitions: Definitions) -> None:
+        location = None if self._options.in_memory else self._folder.azurite
+        hub_names = [source.event_hub for source in definitions.sources.values() if source.event_hub]
+        (_, storage_ports), (_, (cosmos_port,)), (_, (amqp_port,)) = await asyncio.gather(
+            self._start(services.storage(location)),
+            self._start(services.cosmos(self._folder.cosmos)),
+            self._start(services.event_hubs(self._folder.event_hubs, hub_names)),
+        )
+        storage = azurite.connection_string(azurite.StoragePorts(*storage_ports))
+        self._endpoints["storage"] = {"connectionString": storage}
+        self._endpoints["cosmos"] = {"endpoint": f"http://127.0.0.1:{cosmos_port}", "key": EMULATOR_KEY}
+        self._endpoints["eventHubs"] = {"connectionString": event_hubs_connection_string(amqp_port)}
+
+    async def _fill_cosmos(self, definitions: Definitions) -> None:
+        """Create what the definitions name, as the templates do in Azure, and write the samples."""
+        cosmos = self._endpoints["cosmos"]
+        await provision_cosmos(cosmos["endpoint"], cosmos["key"], definitions)
+        if self._options.wants_samples:
+            count = await load_samples(cosmos["endpoint"], cosmos["key"], definitions)
+            _say(f"{count} sample facts written")
 
     async def _start(self, service: Service, wanted_port: int | None = None) -> tuple[Child, list[int]]:
         """Start a service on the wanted port, or on its usual ones, or on any that are free."""
@@ -171,6 +185,7 @@ class LocalRun:
             "INDEX_STORAGE": storage,
             "INDEX_DEFINITIONS": str(self._options.definitions_file.resolve()),
             "COSMOS": f"AccountEndpoint={cosmos['endpoint']};AccountKey={cosmos['key']};",
+            "EVENTHUB": self._endpoints["eventHubs"]["connectionString"],
         }
 
     async def _watch(self, host: Child, stop: Stop) -> None:

@@ -28,8 +28,12 @@ class Setting:
 INDEX_STORAGE = Setting("INDEX_STORAGE", None, "Connection of the storage account that holds the index tables")
 INDEX_DEFINITIONS = Setting("INDEX_DEFINITIONS", "indexes.yaml", "The file with the definitions, from the app's root")
 COSMOS = Setting("COSMOS", None, "Connection of the Cosmos DB account that holds the facts")
+EVENTHUB = Setting("EVENTHUB", None, "Connection of the Event Hubs namespace that facts arrive through")
 
-ALL = (INDEX_STORAGE, INDEX_DEFINITIONS, COSMOS)
+ALL = (INDEX_STORAGE, INDEX_DEFINITIONS, COSMOS, EVENTHUB)
+
+# Every hub that a source names has this consumer group: the templates and the local run create it.
+EVENT_CONSUMER_GROUP = "index-tables"
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,6 @@ from local.eventhubs.options import HOST, KEY, add_arguments, connection_string
 from local.eventhubs.retention import SWEEP_SECONDS, Retention
 from local.eventhubs.store import Store
 from local.eventhubs.tokens import SharedAccessKey
-from shared.errors import SettingError
 
 if TYPE_CHECKING:
     import argparse
@@ -40,11 +39,9 @@ async def serve(options: argparse.Namespace, stop: Stop) -> None:
     store = Store(options.data, clock_ms)
     try:
         store.create([HubSpec.parse(hub) for hub in options.hub], [GroupSpec.parse(g) for g in options.consumer_group])
-        if not store.hubs:
-            raise SettingError("There is no hub to serve: add --hub NAME:PARTITIONS.")
         namespace = Namespace(store, SharedAccessKey(options.key_name, options.key), options.idle_timeout)
         async with _admin(namespace, options.admin_port), _amqp(namespace, options.port):
-            names = ", ".join(f"{hub.name} ({len(hub.partitions)})" for hub in store.hubs)
+            names = ", ".join(f"{hub.name} ({len(hub.partitions)})" for hub in store.hubs) or "(none)"
             shown_key = KEY if options.key == KEY else "..."  # the published one is no secret
             log.info("Serving hubs %s on %s", names, connection_string(options.port, options.key_name, shown_key))
             await _sweep(store, retention, stop)

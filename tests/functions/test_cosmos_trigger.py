@@ -224,6 +224,14 @@ def test_throttling_and_broken_connections_only_delay(shop: Shop, tmp_path: Path
         wait_until(lambda: seen_ids(tmp_path) == ids(range(20)), "all 20")
 
 
+def test_times_are_rewritten_on_request(shop: Shop, tmp_path: Path) -> None:
+    """The real host may do it to documents on their way; the instant stays."""
+    shop.write(range(1), at="2026-01-01T02:00:00.500+02:00")
+    with serving(write_app(tmp_path / "app", functions()), shop.settings(tmp_path, LOCAL_REWRITE_DATES="true")):
+        wait_until(lambda: bool(seen(tmp_path)), "the document")
+    assert seen(tmp_path)[0]["at"] == "2026-01-01T00:00:00.5+00:00"
+
+
 @contextlib.contextmanager
 def two_hosts(shop: Shop, folders: tuple[Path, Path]) -> Iterator[tuple[RunningApp, RunningApp]]:
     """Two hosts with the same app and the same leases."""

@@ -37,7 +37,6 @@ def ended_by_itself(*arguments: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ([], "There is no hub to serve"),
         (["--hub", "h:0"], "write 1 to 1024 partitions"),
         (["--hub", "h:1", "--consumer-group", "x/y"], "--hub x:PARTITIONS"),
     ],
