@@ -14,7 +14,7 @@ from local.eventhubs.admin import Admin
 from local.eventhubs.connection import Connection
 from local.eventhubs.hubs import GroupSpec, HubSpec
 from local.eventhubs.namespace import Namespace, clock_ms
-from local.eventhubs.options import HOST, KEY, add_arguments, connection_string
+from local.eventhubs.options import HOST, KEY, connection_string
 from local.eventhubs.retention import SWEEP_SECONDS, Retention
 from local.eventhubs.store import Store
 from local.eventhubs.tokens import SharedAccessKey
@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from local.lifeline import Stop
-
-# What a supervisor needs of this package.
-__all__ = ["add_arguments", "connection_string", "serve"]
 
 log = logging.getLogger("eventhubs")
 
