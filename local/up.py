@@ -20,7 +20,7 @@ from local import azurite, ports, services
 from local.child import Child
 from local.cosmos.options import EMULATOR_KEY
 from local.errors import ChildEndedError, LocalRunError
-from local.eventhubs.server import connection_string as event_hubs_connection_string
+from local.eventhubs.options import connection_string as event_hubs_connection_string
 from local.folder import DataFolder
 from local.follow import follow
 from local.host import keys
