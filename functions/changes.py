@@ -1,8 +1,4 @@
-"""Cosmos DB triggers: one function per source with a container, registered from the definitions.
-
-The retry policy is unlimited. After the last retry both the real extension and our host move on and lose the batch, so
-there must be no last one: a batch is applied, or dead-lettered, or comes again.
-"""
+"""Cosmos DB triggers: one function per source with a container, registered from the definitions."""
 
 from __future__ import annotations
 
@@ -10,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import azure.functions as func
 
+from functions.retries import retried_for_ever
 from shared import runtime, settings
 
 if TYPE_CHECKING:
     from shared.definitions.model import Definitions, Source
 
 MAX_ITEMS = 1000
-SHORTEST_RETRY, LONGEST_RETRY = "00:00:01", "00:01:00"
 
 
 def changes(definitions: Definitions) -> func.Blueprint:
@@ -37,13 +33,7 @@ def _register(blueprint: func.Blueprint, source: Source, database: str, containe
         else:
             await worker.apply_latest(source.name, items)
 
-    function = blueprint.function_name(f"changes-{source.name}")(on_changes)
-    retried = blueprint.retry(
-        strategy="exponential_backoff",
-        max_retry_count="-1",
-        minimum_interval=SHORTEST_RETRY,
-        maximum_interval=LONGEST_RETRY,
-    )(function)
+    function = retried_for_ever(blueprint, f"changes-{source.name}", on_changes)
     blueprint.cosmos_db_trigger(
         arg_name="documents",
         connection=settings.COSMOS.name,
@@ -54,7 +44,7 @@ def _register(blueprint: func.Blueprint, source: Source, database: str, containe
         max_items_per_invocation=MAX_ITEMS,
         feed_poll_delay=settings.number(settings.FEED_POLL_DELAY_MS),
         **_feed(source),
-    )(retried)
+    )(function)
 
 
 def _feed(source: Source) -> dict[str, Any]:

@@ -16,11 +16,12 @@ from shared.pipeline.apply import Applier
 from shared.pipeline.cache import LedgerCache
 from shared.pipeline.dead_letters import DeadLetters
 from shared.pipeline.generations import plan_of
-from shared.pipeline.intake import read_all
+from shared.pipeline.intake import ReceivedEvent, read_all
 from shared.pipeline.needed_tables import needed_tables
 from shared.pipeline.sweep import Sweeper
 from shared.pipeline.sweep_messages import unpack
 from shared.projection.cosmos import CosmosReader
+from shared.projection.events import EventReader
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from shared.pipeline.outcome import Outcome
     from shared.pipeline.storage import Accounts
     from shared.pipeline.sweep_messages import SweepQueue
+    from shared.projection.change import Change
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +56,9 @@ class Worker:
         self._services = services
         self._tables = sorted(needed_tables(definitions))
         self._plans = {name: plan_of(definitions, name) for name in definitions.sources}
-        self._readers = {name: CosmosReader(source) for name, source in definitions.sources.items() if source.cosmos}
+        sources = definitions.sources.items()
+        self._readers = {name: CosmosReader(source) for name, source in sources if source.cosmos}
+        self._event_readers = {name: EventReader(source) for name, source in sources if source.event_hub}
         self._dead_letters = DeadLetters(services.accounts.main, services.blobs, services.now_seconds)
         self._applier = Applier(
             services.accounts,
@@ -81,6 +85,15 @@ class Worker:
     async def apply_all_versions(self, source: str, items: Sequence[object]) -> None:
         """Apply items of an all versions and deletes feed."""
         await self._apply(source, read_all(source, items, self._readers[source].all_versions))
+
+    async def apply_events(self, source: str, events: Sequence[ReceivedEvent]) -> None:
+        """Apply events of a hub."""
+        reader = self._event_readers[source]
+
+        def read(event: ReceivedEvent) -> Change:
+            return reader.read(event.body, event.enqueued, event.sequence_number)
+
+        await self._apply(source, read_all(source, events, read, ReceivedEvent.plain))
 
     async def sweep(self, message: str | bytes) -> None:
         """Do what a sweep message asks for."""
