@@ -178,7 +178,7 @@ class Claiming:
         """Decide; a ledger row that would be too large lets the largest parts fail, before anything is claimed."""
         now_seconds = int(self._now_seconds())
         while True:
-            work.decision = decide(work.change, work.projected, work.known, plan.retired, now_seconds)
+            work.decision = decide(work.change, work.projected, work.known, plan, now_seconds)
             if work.decision.claim is None:
                 return
             work.entity = encode(work.decision.claim, *work.key)

@@ -5,21 +5,23 @@ Per part, `v` being the change's version:
 - it is `v`: a redelivery. Nothing to do when its writes are known finished, else write what the part says;
 - it is older, or there is none: claim `v`. An entry whose columns did not change keeps its row (`at`), which is
   written again unless the previous version's writes are known finished. What the fact had and no longer has is
-  `left`. What it had left before is trimmed: unless finished, its tombstones are written again before the claim,
-  at the version that the ledger holds: at the new version they would hide rows of a claim in between.
+  `left`, to be hidden by tombstones. What it had left before is forgotten when the previous version is finished.
+  Otherwise it stays `left` and gets tombstones again; or, when that is too much, it is trimmed: tombstones are
+  written again before the claim, at the version that the ledger holds. At the new version they would hide rows
+  of a claim in between.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from shared.pipeline.ledger_rows import LedgerRow, Left, Live, Part
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from shared.pipeline.generations import Generation
+    from shared.pipeline.generations import Generation, SourcePlan
     from shared.pipeline.projections import Projected
     from shared.projection.change import Change
     from shared.projection.columns import Columns
@@ -37,7 +39,7 @@ class Known:
     is_cached: bool = False
 
 
-ABSENT = Known(LedgerRow(), None)
+ABSENT: Final = Known(LedgerRow(), None)
 
 
 class LiveWrite(NamedTuple):
@@ -47,6 +49,14 @@ class LiveWrite(NamedTuple):
     pair: str
     at: str
     columns: Columns
+    replaces: str | None
+
+
+class Removal(NamedTuple):
+    """A pair to hide with a tombstone, in place of its row at `replaces`; None when that is most likely gone."""
+
+    partition: str
+    pair: str
     replaces: str | None
 
 
@@ -60,7 +70,7 @@ class PartWrites:
     generation: Generation
     version: str
     live: tuple[LiveWrite, ...]
-    left: tuple[Left, ...]
+    left: tuple[Removal, ...]
     must_list: bool = False
 
 
@@ -70,7 +80,7 @@ class Trim:
 
     generation: Generation
     version: str
-    left: tuple[Left, ...]
+    left: tuple[Removal, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,26 +99,31 @@ class Decision:
     needs_read: bool = False
 
 
-READ_FIRST = Decision(None, (), (), (), (), frozenset(), None, needs_read=True)
+READ_FIRST: Final = Decision(None, (), (), (), (), frozenset(), None, needs_read=True)
 
 
 def decide(
-    change: Change, projected: Sequence[Projected], known: Known, retired: frozenset[str], now_seconds: int
+    change: Change,
+    projected: Sequence[Projected],
+    known: Known,
+    plan: SourcePlan,
+    now_seconds: int,
 ) -> Decision:
     """The decision for one change. With `needs_read` a cached row was not enough."""
-    decider = _Decider(change, known)
+    decider = _Decider(change, known, plan.left_max)
     for one in projected:
         decider.add(one)
     if decider.redelivers and known.is_cached and not decider.claimed:
         return READ_FIRST
-    return decider.decision(retired, now_seconds)
+    return decider.decision(plan.retired, now_seconds)
 
 
 class _Decider:
     """Collects the parts of one decision."""
 
-    def __init__(self, change: Change, known: Known) -> None:
+    def __init__(self, change: Change, known: Known, left_max: int) -> None:
         self._change = change
+        self._left_max = left_max
         self._known = known
         self.claimed: dict[str, Part] = {}
         self.redelivers = False
@@ -144,12 +159,25 @@ class _Decider:
             else:
                 live.append(Live(entry.partition_key, entry.pair, self._change.version, entry.digest))
                 writes.append(_live_write(entry, self._change.version, None if old is None else old.at))
-        left = tuple([Left(old.partition, old.pair, old.at) for old in before.values()])
+        left = [Left(old.partition, old.pair, old.at) for old in before.values()]
+        removals = [Removal(*old) for old in left]
         if part is not None and part.left and not is_finished:
-            self._trims.append(Trim(one.generation, part.version, part.left))
+            carried = self._carried(one, part)
+            left += carried
+            removals += _without_rows(carried)
         self._note_failure(one, part)
-        self.claimed[one.generation.id] = Part(self._change.version, tuple(live), left, failed=one.failure is not None)
-        self._writes.append(PartWrites(one.generation, self._change.version, tuple(writes), left))
+        self.claimed[one.generation.id] = Part(
+            self._change.version, tuple(live), tuple(left), failed=one.failure is not None
+        )
+        self._writes.append(PartWrites(one.generation, self._change.version, tuple(writes), tuple(removals)))
+
+    def _carried(self, one: Projected, part: Part) -> list[Left]:
+        """What stays left from an unfinished version; nothing when it is trimmed."""
+        if len(part.left) > self._left_max:
+            self._trims.append(Trim(one.generation, part.version, tuple(_without_rows(part.left))))
+            return []
+        keys = {(entry.partition_key, entry.pair) for entry in one.entries}
+        return [old for old in part.left if (old.partition, old.pair) not in keys]
 
     def _claim_again(self, one: Projected, part: Part) -> None:
         """A part that failed at this very version and does not fail any more: its tombstones are at `v` too."""
@@ -160,7 +188,8 @@ class _Decider:
         self._note_failure(one, part)
         self.claimed[one.generation.id] = Part(version, live, left)
         writes = tuple([_live_write(entry, version, None) for entry in one.entries])
-        self._writes.append(PartWrites(one.generation, version, writes, left, must_list=True))
+        removals = tuple(_without_rows(left))
+        self._writes.append(PartWrites(one.generation, version, writes, removals, must_list=True))
 
     def _redeliver(self, one: Projected, part: Part) -> None:
         """Write what the part says. The same version of a fact has the same entries, so their columns are here."""
@@ -174,7 +203,8 @@ class _Decider:
             ]
         )
         self._note_failure(one, None)
-        self._writes.append(PartWrites(one.generation, part.version, writes, part.left, must_list=True))
+        removals = tuple(_without_rows(part.left))
+        self._writes.append(PartWrites(one.generation, part.version, writes, removals, must_list=True))
 
     def _note_failure(self, one: Projected, part: Part | None) -> None:
         if one.failure is not None:
@@ -206,6 +236,11 @@ class _Decider:
 
     def _is_newest(self, parts: Mapping[str, Part]) -> bool:
         return all(part.version <= self._change.version for part in parts.values())
+
+
+def _without_rows(left: Iterable[Left]) -> list[Removal]:
+    """To be hidden; the rows were deleted by whoever claimed that they are left, or the sweep finds them."""
+    return [Removal(old.partition, old.pair, None) for old in left]
 
 
 def _live_write(entry: Entry, at: str, replaces: str | None) -> LiveWrite:

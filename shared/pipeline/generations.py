@@ -54,6 +54,9 @@ class SourcePlan:
     generations: tuple[Generation, ...]
     retired: frozenset[str] = frozenset()
     buckets: int = BUCKETS
+    # More left keys of an unfinished version than this are trimmed, not carried from version to version: those of a
+    # fact whose key changes with every update, in workers that never see it twice, would grow without end.
+    left_max: int = 4
     # Versions that carry Cosmos DB's `_lsn`, not a declared version.
     has_lsn: bool = False
 

@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from shared.pipeline.concurrency import RunAll
-    from shared.pipeline.decide import LiveWrite, PartWrites, Trim
-    from shared.pipeline.ledger_rows import Left
+    from shared.pipeline.decide import LiveWrite, PartWrites, Removal, Trim
     from shared.pipeline.pairs import PairRow
     from shared.pipeline.storage import Accounts, Place
     from shared.tables.port import Operation
@@ -60,13 +59,13 @@ class Waves:
         known: list[Wanted] = []
         unknown: list[Wanted] = []
         for fact, part in parts:
-            wanted = [_tombstone(fact, part, left, left.at) for left in part.left]
+            wanted = [_tombstone(fact, part, left) for left in part.left]
             (unknown if part.must_list else known).extend(wanted)
         return await self._write(known, unknown)
 
     async def write_trims(self, trims: Iterable[tuple[str, Trim]]) -> dict[str, Exception]:
         """Tombstones of previous versions. The rows they hide are most likely gone; if not, the sweep finds them."""
-        wanted = [_tombstone(fact, trim, left, None) for fact, trim in trims for left in trim.left]
+        wanted = [_tombstone(fact, trim, left) for fact, trim in trims for left in trim.left]
         return await self._write(wanted, [])
 
     async def _write(self, known: Sequence[Wanted], unknown: Sequence[Wanted]) -> dict[str, Exception]:
@@ -93,10 +92,10 @@ def _live(fact: str, part: PartWrites, write: LiveWrite) -> Wanted:
     return Wanted(fact, place, write.pair, write.at, row, is_tombstone=False, replaces=write.replaces)
 
 
-def _tombstone(fact: str, part: PartWrites | Trim, left: Left, replaces: str | None) -> Wanted:
+def _tombstone(fact: str, part: PartWrites | Trim, left: Removal) -> Wanted:
     row = Upsert(tombstone_row(left.partition, left.pair, part.version))
     place = place_of(part.generation, left.partition)
-    return Wanted(fact, place, left.pair, part.version, row, is_tombstone=True, replaces=replaces)
+    return Wanted(fact, place, left.pair, part.version, row, is_tombstone=True, replaces=left.replaces)
 
 
 def _operations(wanted: Wanted) -> tuple[Operation, ...]:
