@@ -27,8 +27,28 @@ class Setting:
 
 INDEX_STORAGE = Setting("INDEX_STORAGE", None, "Connection of the storage account that holds the index tables")
 INDEX_DEFINITIONS = Setting("INDEX_DEFINITIONS", "indexes.yaml", "The file with the definitions, from the app's root")
+COSMOS = Setting("COSMOS", None, "Connection of the Cosmos DB account that holds the facts")
+PAGE_TOKEN_KEY = Setting(
+    "PAGE_TOKEN_KEY",
+    "",
+    "Secret that seals page tokens, the same on all instances; empty: made from the storage account",
+)
+SEES_SECONDS = Setting("SEES_SECONDS", "5", "How long a lookup with `sees` waits for the change, in seconds")
+READ_SECONDARY = Setting(
+    "READ_SECONDARY", "false", "true: lookups read from the storage account's secondary endpoint when the primary fails"
+)
+MCP_TOOLS = Setting("MCP_TOOLS", "false", "true: each index is also a tool for assistants (Model Context Protocol)")
 
-ALL = (INDEX_STORAGE, INDEX_DEFINITIONS)
+ALL = (INDEX_STORAGE, INDEX_DEFINITIONS, COSMOS, PAGE_TOKEN_KEY, SEES_SECONDS, READ_SECONDARY, MCP_TOOLS)
+
+
+@dataclass(frozen=True, slots=True)
+class CosmosConnection:
+    """How to reach a Cosmos DB account: by connection string, or by address with a managed identity."""
+
+    connection_string: str | None = None
+    endpoint: str | None = None
+    client_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +66,38 @@ def value(setting: Setting, environment: Mapping[str, str] = os.environ) -> str:
     if text is None:
         raise SettingError(f"The app setting {setting.name} is not set. It is: {setting.meaning}.")
     return text
+
+
+def switch(setting: Setting, environment: Mapping[str, str] = os.environ) -> bool:
+    """The value of a setting that is true or false."""
+    text = value(setting, environment).lower()
+    if text not in ("true", "false"):
+        raise SettingError(f"The app setting {setting.name} is neither true nor false. It is: {setting.meaning}.")
+    return text == "true"
+
+
+def seconds(setting: Setting, environment: Mapping[str, str] = os.environ) -> float:
+    """The value of a setting that is a number of seconds, from 0 up to a minute."""
+    text = value(setting, environment)
+    try:
+        found = float(text)
+    except ValueError:
+        found = -1.0
+    if not 0 <= found <= 60:
+        raise SettingError(f"The app setting {setting.name} is no number from 0 to 60. It is: {setting.meaning}.")
+    return found
+
+
+def cosmos_connection(name: str, environment: Mapping[str, str] = os.environ) -> CosmosConnection:
+    """The Cosmos DB connection called `name`: a connection string, or an address for a managed identity."""
+    if connection_string := environment.get(name):
+        return CosmosConnection(connection_string=connection_string)
+    if endpoint := environment.get(f"{name}__accountEndpoint"):
+        return CosmosConnection(endpoint=endpoint, client_id=environment.get(f"{name}__clientId"))
+    raise SettingError(
+        f"There is no Cosmos DB connection {name}: set {name} to a connection string, "
+        f"or {name}__accountEndpoint for a managed identity."
+    )
 
 
 def storage_connection(name: str, environment: Mapping[str, str] = os.environ) -> StorageConnection:

@@ -192,9 +192,10 @@ def key_parts(draw: st.DrawFn, name: str) -> KeyPart:
 def indexes(draw: st.DrawFn) -> Index:
     """An index of one or two partition parts and up to three sort parts, perhaps sharded, perhaps multi-valued."""
     partition = [draw(key_parts(f"p{number}")) for number in range(draw(st.integers(1, 2)))]
-    sort = [draw(key_parts(f"s{number}")) for number in range(draw(st.integers(0, 3)))]
+    sort: list[KeyPart] = [draw(key_parts(f"s{number}")) for number in range(draw(st.integers(0, 3)))]
     each = None
-    if sort and draw(st.booleans()):
+    is_multi_valued: bool = draw(st.booleans())
+    if sort and is_multi_valued:
         each = Each("el", "tags")
         first = sort[0]
         sort[0] = KeyPart("el", first.name, first.type, first.order, first.fold, first.keeps_nulls)
@@ -252,9 +253,7 @@ def lookups(draw: st.DrawFn, index: Index, values: dict[str, list[PartValue | No
 
 
 @st.composite
-def _ranges(
-    draw: st.DrawFn, part: KeyPart, pool: list[PartValue]
-) -> list[tuple[str, PartValue | None]]:
+def _ranges(draw: st.DrawFn, part: KeyPart, pool: list[PartValue]) -> list[tuple[str, PartValue | None]]:
     if part.type == "string" and draw(st.booleans()):
         text = str(draw(st.sampled_from(pool)))
         return [("prefix", text[: draw(st.integers(0, len(text)))])]

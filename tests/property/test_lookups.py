@@ -6,13 +6,12 @@ import asyncio
 import uuid
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shared.lookup.generations import Generation
 from shared.lookup.lookups import Lookups
 from shared.lookup.replicas import Replicas
 from shared.lookup.tokens import Tokens
@@ -25,6 +24,7 @@ from tests.property.lookup_worlds import PAGES_MAX, World
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
 
+    from shared.lookup.generations import Generation
     from shared.lookup.lookups import LookupPage
     from shared.tables.calls import Call
     from shared.tables.port import Tables
@@ -61,14 +61,15 @@ class ShortPages:
 
     async def carry(self, call: Call[T], store: Store) -> T:
         """Every query gets the next of the limits."""
-        if isinstance(call, Query) and self._limits:
-            self._asked += 1
-            limit = self._limits[self._asked % len(self._limits)]
-            # Not two empty pages in a row: the range must go on.
-            if call.continuation is not None:
-                limit = max(1, limit)
-            return replace(call, limit=min(limit, call.limit or limit)).perform(store)  # type: ignore[return-value]  # a query answers with a page
-        return call.perform(store)
+        query: object = call
+        if not isinstance(query, Query) or not self._limits:
+            return call.perform(store)
+        self._asked += 1
+        limit = self._limits[self._asked % len(self._limits)]
+        # Not two empty pages in a row: the range must go on.
+        least = 0 if query.continuation is None else 1
+        short = replace(query, limit=min(max(least, limit), query.limit or limit))
+        return cast("T", short.perform(store))
 
 
 async def all_pages(lookups: Lookups, parameters: dict[str, str], pause: Pause) -> list[dict[str, Any]]:
