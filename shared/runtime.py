@@ -105,7 +105,10 @@ async def check_storage() -> None:
             "check that the storage account is up and reachable from here."
         ) from None
     except (AzureError, ValueError) as error:
-        raise StorageUnreachableError(f"The connection {settings.INDEX_STORAGE.name} does not work: {error}") from error
+        raise StorageUnreachableError(
+            f"The connection {settings.INDEX_STORAGE.name} does not work ({error}); check the account, the network "
+            "and the identity's roles."
+        ) from error
 
 
 async def _read_one_table_name(connection: settings.StorageConnection) -> None:
