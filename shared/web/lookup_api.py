@@ -46,7 +46,7 @@ class LookupApi:
     async def entries(self, name: str, url: str, if_none_match: str | None) -> Answer:
         """One page of a lookup; 304 when the caller has it already."""
         page = await self._lookups.find(name, parse(query_of(url)))
-        _log.info(
+        _log.debug(
             "A lookup was answered",
             extra={"index": name, "entries": len(page.entries), "has_more": page.next_parameters is not None},
         )

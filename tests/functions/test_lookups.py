@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, quote, urlsplit
@@ -10,9 +9,7 @@ from urllib.parse import parse_qsl, quote, urlsplit
 import pytest
 import requests
 
-from tests.contract.table_services import key_client
 from tests.functions.apps import RunningApp, serving
-from tests.lookup_facts import YAML, facts, put_facts
 from tests.support import ROOT
 
 if TYPE_CHECKING:
@@ -26,24 +23,10 @@ ORDERS = "/api/indexes/orders-newest-first/entries"
 SECRETS = ("555-0001", "ann1@example.com", "Ann 01", "Redmond")
 
 
-def settings_for(connection: str, definitions: Path) -> dict[str, str]:
-    """The app's settings with one storage account."""
-    return {"AzureWebJobsStorage": connection, "INDEX_STORAGE": connection, "INDEX_DEFINITIONS": str(definitions)}
-
-
 @pytest.fixture(scope="module")
-def app(azurite: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningApp]:
+def app(lookup_settings: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningApp]:
     """This project's app with the facts of `lookup_facts` in its tables."""
-    folder = tmp_path_factory.mktemp("lookups")
-    definitions = folder / "indexes.yaml"
-    definitions.write_text(YAML)
-
-    async def fill() -> None:
-        async with key_client(azurite) as tables:
-            await put_facts(tables, facts())
-
-    asyncio.run(fill())
-    with serving(ROOT, settings_for(azurite, definitions), log_folder=folder) as running:
+    with serving(ROOT, lookup_settings, log_folder=tmp_path_factory.mktemp("app")) as running:
         yield running
 
 
@@ -297,12 +280,19 @@ def test_logs_hold_no_values(app: RunningApp) -> None:
     assert [secret for secret in SECRETS if secret in app.program.output] == []
 
 
-def test_lookups_need_a_key_and_health_does_not(azurite: str, tmp_path: Path) -> None:
+def test_facts_are_fetched_and_checked(app: RunningApp) -> None:
+    """Entries whose fact is gone, has moved or is deleted are left out; the others show the fact as it is now."""
+    answer = get(app, f"{BY_TOWN}?town=Redmond&lastName=Smith&expand=fact")
+    assert ids(answer) == ["1", "5", "6", "7"]
+    fifth = answer.json()["value"][1]
+    assert (fifth["data"]["phone"], fifth["fact"]["phone"], fifth["fact"]["id"]) == ("555-0005", "new", "5")
+    assert "ETag" not in answer.headers
+
+
+def test_lookups_need_a_key_and_health_does_not(lookup_settings: dict[str, str], tmp_path: Path) -> None:
     """The docs page is open, what it shows is not."""
     keys_file = tmp_path / "keys.json"
-    with serving(
-        ROOT, settings_for(azurite, ROOT / "indexes.yaml"), "--keys", str(keys_file), log_folder=tmp_path
-    ) as running:
+    with serving(ROOT, lookup_settings, "--keys", str(keys_file), log_folder=tmp_path) as running:
         keys = json.loads(keys_file.read_text())
         closed = ["indexes", "indexes/customers-by-town", "openapi.json"]
         closed += [f"indexes/customers-by-town/{call}?town=x" for call in ("entries", "explain")]
@@ -314,11 +304,13 @@ def test_lookups_need_a_key_and_health_does_not(azurite: str, tmp_path: Path) ->
             assert get(running, f"/api/{path}").status_code == 200
 
 
-def test_broken_definitions_are_told_with_all_faults_and_health_stays(azurite: str, tmp_path: Path) -> None:
+def test_broken_definitions_are_told_with_all_faults_and_health_stays(
+    lookup_settings: dict[str, str], tmp_path: Path
+) -> None:
     """The app starts, so that it can say why it cannot work."""
     broken = tmp_path / "broken.yaml"
     broken.write_text("version: 1\nsources: {}\nindexes: {by-town: {source: customers, partitoin: town}}\n")
-    settings = {**settings_for(azurite, broken), "MCP_TOOLS": "true"}
+    settings = {**lookup_settings, "INDEX_DEFINITIONS": str(broken), "MCP_TOOLS": "true"}
     with serving(ROOT, settings, log_folder=tmp_path) as running:
         assert get(running, "/api/health/live").status_code == 200
         for path in ("health/ready", "indexes", "indexes/by-town/entries?town=x", "openapi.json"):
@@ -330,7 +322,7 @@ def test_broken_definitions_are_told_with_all_faults_and_health_stays(azurite: s
 def test_storage_that_does_not_answer_is_a_problem_with_retry_after(tmp_path: Path) -> None:
     """Nothing listens on port 1."""
     dead = "DefaultEndpointsProtocol=http;AccountName=a;AccountKey=a2V5;TableEndpoint=http://127.0.0.1:1/a;"
-    with serving(ROOT, settings_for(dead, ROOT / "indexes.yaml"), log_folder=tmp_path) as running:
+    with serving(ROOT, {"AzureWebJobsStorage": dead, "INDEX_STORAGE": dead}, log_folder=tmp_path) as running:
         for path in ("health/ready", "indexes/customers-by-town/entries?town=x"):
             answer = get(running, f"/api/{path}")
             check_problem(answer, 503, "StorageUnreachable")
