@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from shared.definitions.values import to_string
 from shared.errors import BadLookupError
+from shared.lookup.application import as_parameters
 from shared.lookup.conditions import parameter_names
 from shared.lookup.faults import fault
 from shared.web.answers import answer_of, json_answer
@@ -63,12 +63,13 @@ async def call(lookups: Callable[[], Lookups], index: str, context: str) -> str:
 def _arguments(context: str) -> dict[str, str]:
     """The arguments of a call as parameters of a lookup. Assistants send null for what they leave out."""
     called = json.loads(context)
-    arguments = called.get("arguments", {}) if isinstance(called, dict) else {}
-    found: dict[str, str] = {}
-    for name, value in arguments.items():
-        text = to_string(value)
-        if isinstance(text, str):
-            found[name] = text
-        elif value is not None:
+    arguments = called.get("arguments") if isinstance(called, dict) else None
+    if not isinstance(arguments, dict):
+        raise BadLookupError(
+            fault("InvalidParameterValue", "arguments", "The call has no `arguments`; send an object.")
+        )
+    given = {name: value for name, value in arguments.items() if value is not None}
+    for name, value in given.items():
+        if not isinstance(value, (str, int, float)):
             raise BadLookupError(fault("InvalidParameterValue", name, f"{name} is no single value; send one."))
-    return found
+    return as_parameters(given)
