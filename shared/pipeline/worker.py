@@ -17,6 +17,7 @@ from shared.pipeline.cache import LedgerCache
 from shared.pipeline.dead_letters import DeadLetters
 from shared.pipeline.generations import plan_of
 from shared.pipeline.intake import ReceivedEvent, read_all
+from shared.pipeline.ledger_view import has_applied
 from shared.pipeline.needed_tables import needed_tables
 from shared.pipeline.sweep import Sweeper
 from shared.pipeline.sweep_messages import unpack
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from shared.pipeline.concurrency import RunAll
     from shared.pipeline.dead_letters import Blobs
     from shared.pipeline.intake import Intake
+    from shared.pipeline.ledger_view import Seen
     from shared.pipeline.outcome import Outcome
     from shared.pipeline.storage import Accounts
     from shared.pipeline.sweep_messages import SweepQueue
@@ -60,6 +62,7 @@ class Worker:
         self._readers = {name: CosmosReader(source) for name, source in sources if source.cosmos}
         self._event_readers = {name: EventReader(source) for name, source in sources if source.event_hub}
         self._dead_letters = DeadLetters(services.accounts.main, services.blobs, services.now_seconds)
+        self._generations = {one.index.name: one for plan in self._plans.values() for one in plan.generations}
         self._applier = Applier(
             services.accounts,
             self._dead_letters,
@@ -94,6 +97,10 @@ class Worker:
             return reader.read(event.body, event.enqueued, event.sequence_number)
 
         await self._apply(source, read_all(source, events, read, ReceivedEvent.plain))
+
+    async def has_applied(self, index: str, seen: Seen) -> bool:
+        """Whether an index has a change that a caller knows of, or a newer one, with its rows written."""
+        return await has_applied(self._services.accounts, self._generations[index], seen)
 
     async def sweep(self, message: str | bytes) -> None:
         """Do what a sweep message asks for."""
