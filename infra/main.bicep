@@ -148,7 +148,7 @@ var eventHubsName = empty(existingEventHubsNamespace) ? 'evhns-${token}' : exist
 var eventHubsAddress = '${eventHubsName}.servicebus.windows.net'
 
 var packageContainer = 'packages'
-var sweepQueue = 'sweep'
+var sweepQueue = 'index-sweep'
 var deadLetterContainer = 'dead-letters'
 var consumerGroup = 'index-tables'
 

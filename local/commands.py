@@ -37,6 +37,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_demo(commands)
     _add_host(commands)
     _add_cosmos(commands)
+    _add_eventhubs(commands)
     return parser
 
 
@@ -122,10 +123,7 @@ async def _run_host(options: argparse.Namespace) -> int:
     from local.host import host, keys
 
     _log_to_stdout()
-    stop = Stop()
-    stop.on_signals()
-    if options.watch_stdin:
-        stop.on_end_of_input()
+    stop = _stop_of_child(options)
     checked = keys.read_or_create(options.keys) if options.keys else None
     ended_well = await host.run(options.app.resolve(), options.port, checked, stop)
     return 0 if ended_well else 1
@@ -147,12 +145,37 @@ async def _run_cosmos(options: argparse.Namespace) -> int:
     from local.cosmos.server import serve
 
     logging.basicConfig(level=logging.INFO)
+    await serve(options, _stop_of_child(options))
+    return 0
+
+
+def _add_eventhubs(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    from local.eventhubs.options import add_arguments
+
+    eventhubs = commands.add_parser(
+        "eventhubs",
+        help="run the local Event Hubs alone",
+        epilog="Example: python -m local eventhubs --data .eventhubs --hub orders:4",
+    )
+    add_arguments(eventhubs)
+    eventhubs.set_defaults(run=_run_eventhubs)
+
+
+async def _run_eventhubs(options: argparse.Namespace) -> int:
+    from local.eventhubs.server import serve
+
+    _log_to_stdout()
+    await serve(options, _stop_of_child(options))
+    return 0
+
+
+def _stop_of_child(options: argparse.Namespace) -> Stop:
+    """Stops on signals, and with the supervisor if there is one."""
     stop = Stop()
     stop.on_signals()
     if options.watch_stdin:
         stop.on_end_of_input()
-    await serve(options, stop)
-    return 0
+    return stop
 
 
 def _log_to_stdout() -> None:

@@ -1,6 +1,6 @@
-"""What the definitions need to find: in Azure the templates create it, here this does.
+"""What the definitions need to find: in Azure the templates and the app create it, here this does.
 
-Databases, containers with the partition keys that the sources declare, and a lease container per database.
+Databases, containers with the partition keys that the sources declare, a lease container per database, tables.
 """
 
 from __future__ import annotations
@@ -10,14 +10,16 @@ from typing import TYPE_CHECKING
 from azure.cosmos import PartitionKey
 from azure.cosmos.aio import CosmosClient
 
+from shared.connections import table_client
 from shared.definitions.dotted import segments
+from shared.pipeline.generations import DEFAULT_ACCOUNT
+from shared.pipeline.needed_tables import needed_tables
+from shared.settings import LEASE_CONTAINER, StorageConnection
 
 if TYPE_CHECKING:
     from azure.cosmos.aio import DatabaseProxy
 
     from shared.definitions.model import Definitions, Source
-
-LEASE_CONTAINER = "leases"
 
 
 async def provision_cosmos(endpoint: str, key: str, definitions: Definitions) -> None:
@@ -29,6 +31,14 @@ async def provision_cosmos(endpoint: str, key: str, definitions: Definitions) ->
             database = await client.create_database_if_not_exists(source.cosmos.database)
             await _create(database, LEASE_CONTAINER, ["/id"])
             await _create(database, source.cosmos.container, partition_key_paths(source))
+
+
+async def provision_tables(connection_string: str, definitions: Definitions) -> None:
+    """Create the tables of the default account, so that whoever looks finds them from the first moment on."""
+    async with table_client(StorageConnection("local", connection_string=connection_string)) as client:
+        for account, table in sorted(needed_tables(definitions)):
+            if account == DEFAULT_ACCOUNT:
+                await client.create_table(table)
 
 
 def partition_key_paths(source: Source) -> list[str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from local import azurite
 from local.cosmos.options import DEFAULT_PORT as COSMOS_PORT
-from local.eventhubs.server import DEFAULT_PORT as EVENT_HUBS_PORT
+from local.eventhubs.options import DEFAULT_PORT as EVENT_HUBS_PORT
 from local.host.host import READY_LINE
 from shared.settings import EVENT_CONSUMER_GROUP
 

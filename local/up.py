@@ -20,11 +20,11 @@ from local import azurite, ports, services
 from local.child import Child
 from local.cosmos.options import EMULATOR_KEY
 from local.errors import ChildEndedError, LocalRunError
-from local.eventhubs.server import connection_string as event_hubs_connection_string
+from local.eventhubs.options import connection_string as event_hubs_connection_string
 from local.folder import DataFolder
 from local.follow import follow
 from local.host import keys
-from local.provision import provision_cosmos
+from local.provision import provision_cosmos, provision_tables
 from local.restarts import MOST, RestartBudget
 from local.samples import load_samples
 from shared.definition_files import read_definitions
@@ -52,6 +52,7 @@ class UpOptions:
     auth: bool = False
     use_core_tools: bool = False
     samples: bool | None = None
+    shows_log: bool = True
 
     @property
     def definitions_file(self) -> Path:
@@ -91,7 +92,7 @@ class LocalRun:
         try:
             host = await self._start_all()
             self._say_where_things_are()
-            async with _following(host.log_file):
+            async with _following(host.log_file) if self._options.shows_log else contextlib.nullcontext():
                 await self._watch(host, stop)
             _say("stopping")
         finally:
@@ -102,6 +103,7 @@ class LocalRun:
     async def _start_all(self) -> Child:
         definitions = self._definitions()
         await self._start_services(definitions)
+        await provision_tables(self._endpoints["storage"]["connectionString"], definitions)
         await self._fill_cosmos(definitions)
         if self._options.auth:
             self._endpoints["keys"] = asdict(keys.read_or_create(self._folder.keys))
@@ -184,6 +186,7 @@ class LocalRun:
             "AzureWebJobsStorage": storage,
             "INDEX_STORAGE": storage,
             "INDEX_DEFINITIONS": str(self._options.definitions_file.resolve()),
+            "FEED_POLL_DELAY_MS": "500",
             "COSMOS": f"AccountEndpoint={cosmos['endpoint']};AccountKey={cosmos['key']};",
             "EVENTHUB": self._endpoints["eventHubs"]["connectionString"],
         }

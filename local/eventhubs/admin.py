@@ -55,7 +55,8 @@ class Admin:
         self._namespace.faults.delay_seconds = delay_seconds
         return await self._read(request)
 
-    async def _drop(self, _: web.Request) -> web.Response:
+    async def _drop(self, request: web.Request) -> web.Response:
+        await _body(request, set())
         connections = list(self._namespace.connections)
         for connection in connections:
             connection.drop()
@@ -82,12 +83,15 @@ async def _bad_requests(request: web.Request, handler: Handler) -> web.StreamRes
 
 
 async def _body(request: web.Request, known: set[str]) -> dict[str, object]:
+    # A web page that someone has open can send other types to loopback without being asked, this one not.
+    if request.content_type != "application/json":
+        raise SettingError("The body's content type is not application/json: send JSON under its own type.")
     try:
         body = json.loads(await request.text() or "{}")
     except ValueError:
         raise SettingError("The body is not JSON: send an object.") from None
     if not isinstance(body, dict) or not body.keys() <= known:
-        raise SettingError(f"The body is not an object with some of {', '.join(sorted(known))}.")
+        raise SettingError(f"The body is not an object that has no more than {', '.join(sorted(known)) or 'nothing'}.")
     return body
 
 

@@ -77,6 +77,9 @@ class EventHubTrigger:
         self._group = resolve(str(binding.get("consumerGroup") or "$Default"), services.settings)
         self._connection_string = services.connection_string(str(binding["connection"]))
         self._storage = services.connection_string("AzureWebJobsStorage")
+        self._batches_running = 0
+        self._idle = asyncio.Event()
+        self._idle.set()
 
     async def prepare(self) -> None:
         """Make the container of the checkpoints; events from before `listen` are kept in the hub."""
@@ -98,6 +101,7 @@ class EventHubTrigger:
                 )
             )
             await self._services.stop.wait()
+            await self._idle.wait()
             receiving.cancel()
             await asyncio.gather(receiving, return_exceptions=True)
 
@@ -116,6 +120,16 @@ class EventHubTrigger:
     async def _handle(self, partition: PartitionContext, events: list[EventData]) -> None:
         if not events or self._services.stop.requested:
             return
+        self._batches_running += 1
+        self._idle.clear()
+        try:
+            await self._call_and_checkpoint(partition, events)
+        finally:
+            self._batches_running -= 1
+            if not self._batches_running:
+                self._idle.set()
+
+    async def _call_and_checkpoint(self, partition: PartitionContext, events: list[EventData]) -> None:
         try:
             outcome = await self._services.invoker.call_with_retries(self._function, event_batch(partition, events))
         except (HostStoppingError, FunctionTimedOutError):

@@ -1,28 +1,24 @@
-"""Readiness: can this instance do its work, and if not, why."""
+"""Liveness and readiness: can this instance do its work, and if not, why."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shared.errors import IndexTablesError
-from shared.web.problems import Problem
+from shared.web.answers import Answer, json_answer
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-RETRY_AFTER_SECONDS = 5
+    from shared.definitions.load import Loaded
 
 
-async def not_ready(check_storage: Callable[[], Awaitable[None]]) -> Problem | None:
-    """Why the instance is not ready, or none when it is; `check_storage` raises when storage cannot be reached."""
-    try:
-        await check_storage()
-    except IndexTablesError as error:
-        return Problem(
-            status=503,
-            code="StorageUnreachable",
-            title="The index storage cannot be reached",
-            detail=str(error),
-            headers={"Retry-After": str(RETRY_AFTER_SECONDS)},
-        )
-    return None
+async def live() -> Answer:
+    """The process answers."""
+    return json_answer({"status": "live"})
+
+
+async def ready(definitions: Callable[[], Loaded], check_storage: Callable[[], Awaitable[None]]) -> Answer:
+    """Ready when the definitions have no fault and `check_storage` raises nothing."""
+    definitions().require()
+    await check_storage()
+    return json_answer({"status": "ready"})

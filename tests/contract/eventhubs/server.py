@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
-import sys
 import urllib.request
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from local import ports
-from local.eventhubs.server import connection_string
-from tests.support import listens, wait_until
+from local.eventhubs.options import connection_string
+from tests.support import listens, local_command, wait_until
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,12 +36,11 @@ class LocalEventHubs:
 
     def start(self) -> LocalEventHubs:
         """Start it and wait until it listens."""
-        command = [sys.executable, "-m", "local.eventhubs", "--port", str(self.port), "--data", str(self.folder)]
+        command = local_command("eventhubs", "--port", str(self.port), "--data", str(self.folder))
         command += ["--admin-port", str(self.admin_port), "--watch-stdin", *self.arguments]
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
-        process = self.process
-        wait_until(lambda: listens(self.port) or process.poll() is not None, "the local Event Hubs listens")
-        assert process.poll() is None, "it did not start: see its error output"
+        self.process = process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
+        wait_until(lambda: listens(self.port) or process.poll() is not None, f"a server on port {self.port}")
+        assert process.poll() is None
         return self
 
     def stop(self) -> int:
@@ -59,10 +57,11 @@ class LocalEventHubs:
         self.process.communicate(timeout=STOP_SECONDS)
         return self.process.returncode
 
-    def admin(self, method: str, path: str, body: object = None) -> Any:
+    def admin(self, method: str, path: str, body: object = None, content_type: str = "application/json") -> Any:
         """Call the fault switches; gives the answer's JSON, whatever its status."""
         url = f"http://127.0.0.1:{self.admin_port}{path}"
-        request = urllib.request.Request(url, json.dumps(body or {}).encode(), method=method)
+        headers = {"Content-Type": content_type}
+        request = urllib.request.Request(url, json.dumps(body or {}).encode(), headers, method=method)
         try:
             with urllib.request.urlopen(request, timeout=5) as answer:
                 return json.load(answer)

@@ -24,7 +24,7 @@ def test_the_javascript_sdk_keeps_the_contract(hub: HubUnderTest) -> None:
         missing_service("@azure/event-hubs is not installed: run `npm ci` in tests/contract/js")
     place = {"EVENTHUBS_CONTRACT_CONNECTION_STRING": hub.connection_string, "EVENTHUBS_CONTRACT_HUB": hub.name}
     ended = subprocess.run(
-        [str(node), "--test-timeout=30000", "eventhubs.test.mjs"],
+        [str(node), "--test-timeout=30000", "eventhubs.test.js"],
         cwd=FOLDER,
         env={**os.environ, **place},
         capture_output=True,

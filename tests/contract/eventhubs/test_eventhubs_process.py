@@ -28,6 +28,12 @@ def server(tmp_path: Path) -> Iterator[LocalEventHubs]:
     assert server.stop() in (0, -9)
 
 
+def ended_by_itself(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """A server that ends at once, with what it said; started as a package of its own, which is the same."""
+    command = [sys.executable, "-m", "local.eventhubs", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=STOP_SECONDS, check=False)
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
@@ -38,8 +44,7 @@ def server(tmp_path: Path) -> Iterator[LocalEventHubs]:
 def test_wrong_arguments_are_one_sentence_and_exit_code_1(tmp_path: Path, arguments: list[str], sentence: str) -> None:
     """Nothing is served, and the sentence says what to do."""
     port = str(ports.any_free(1)[0])
-    command = [sys.executable, "-m", "local.eventhubs", "--data", str(tmp_path), "--port", port, *arguments]
-    ended = subprocess.run(command, capture_output=True, text=True, timeout=STOP_SECONDS, check=False)
+    ended = ended_by_itself("--data", str(tmp_path), "--port", port, *arguments)
     assert ended.returncode == 1
     assert ended.stderr.startswith("error: ")
     assert sentence in ended.stderr
@@ -51,16 +56,13 @@ def test_wrong_arguments_are_one_sentence_and_exit_code_1(tmp_path: Path, argume
 )
 def test_wrong_usage_is_exit_code_2(tmp_path: Path, arguments: list[str]) -> None:
     """An argument that is no number of its kind is named."""
-    command = [sys.executable, "-m", "local.eventhubs", "--data", str(tmp_path), "--hub", "h:1", *arguments]
-    ended = subprocess.run(command, capture_output=True, text=True, timeout=STOP_SECONDS, check=False)
+    ended = ended_by_itself("--data", str(tmp_path), "--hub", "h:1", *arguments)
     assert (ended.returncode, arguments[0] in ended.stderr) == (2, True)
 
 
 def test_a_taken_port_is_named(server: LocalEventHubs, tmp_path: Path) -> None:
     """The sentence says which port, and how to choose another."""
-    command = [sys.executable, "-m", "local.eventhubs", "--data", str(tmp_path / "b"), "--hub", "h:1"]
-    command += ["--port", str(server.port)]
-    ended = subprocess.run(command, capture_output=True, text=True, timeout=STOP_SECONDS, check=False)
+    ended = ended_by_itself("--data", str(tmp_path / "b"), "--hub", "h:1", "--port", str(server.port))
     assert (ended.returncode, f"Port {server.port} is taken" in ended.stderr) == (1, True)
 
 
@@ -149,3 +151,9 @@ def test_a_wrong_switch_is_refused(local_hubs: LocalEventHubs, method: str, path
     """The answer says what is wrong, and no switch is turned."""
     assert local_hubs.admin(method, path, body)["error"]["code"] == "BadRequest"
     assert local_hubs.admin("GET", "/faults") == {"serverBusySends": 0, "delaySeconds": 0.0}
+
+
+def test_a_web_page_cannot_turn_switches(local_hubs: LocalEventHubs) -> None:
+    """Only JSON under its own content type is taken, which no foreign page may send unasked."""
+    answer = local_hubs.admin("POST", "/connections/drop", content_type="text/plain")
+    assert answer["error"]["code"] == "BadRequest"

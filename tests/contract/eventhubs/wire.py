@@ -37,7 +37,7 @@ from local.eventhubs.amqp.performatives import (
     Transfer,
 )
 from local.eventhubs.amqp.types import Described, Symbol, ULong
-from local.eventhubs.server import KEY, KEY_NAME
+from local.eventhubs.options import KEY, KEY_NAME
 
 if TYPE_CHECKING:
     from types import TracebackType
