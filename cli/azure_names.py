@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from shared.definitions.findings import Findings, KeyPath
     from shared.definitions.model import Definitions, Index, Source
 
-LEASE_CONTAINER: Final = "leases"
 _COSMOS_CHARACTERS_MAX: Final = 255
 _COSMOS_FORBIDDEN: Final = re.compile(r"[/\\#?\x00-\x1f]")
 _HUB: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,254}[A-Za-z0-9])?")
@@ -57,9 +56,9 @@ def _check_cosmos(source: Source, at: KeyPath, findings: Findings) -> None:
         if len(name) > _COSMOS_CHARACTERS_MAX or _COSMOS_FORBIDDEN.search(name) or name != name.strip():
             mend = f"Use at most {_COSMOS_CHARACTERS_MAX} characters, no `/ \\ # ?`, no space at an end."
             findings.fault((*at, key), f'"{name}" is no name of a Cosmos DB {key}', mend)
-    if source.cosmos.container == LEASE_CONTAINER:
+    if source.cosmos.container == settings.LEASE_CONTAINER:
         mend = "Keep facts in a container of another name."
-        findings.fault((*at, "container"), f'"{LEASE_CONTAINER}" is the container of the feed\'s leases', mend)
+        findings.fault((*at, "container"), f'"{settings.LEASE_CONTAINER}" is the container of the feed\'s leases', mend)
     _check_partition_key(source, findings)
 
 

@@ -29,6 +29,14 @@ param alwaysReady array = []
 @description('Spreads the instances of the function app over availability zones; where the region has them.')
 param isZoneRedundant bool = false
 
+@secure()
+@description('Seals page tokens of lookups. Empty: a new one with each deployment, which ends the pages that callers have open.')
+param pageTokenKey string = ''
+
+@secure()
+@description('Leave it: a random value, for when pageTokenKey is empty.')
+param freshPageTokenKey string = newGuid()
+
 @description('App settings beyond those that the templates set, by name; for what has a default in shared/settings.py.')
 param appSettings object = {}
 
@@ -235,7 +243,7 @@ module indexAccess 'app/index-storage-access.bicep' = [for account in indexStora
   params: {
     accountName: account.name
     principalId: identity.outputs.principalId
-    deadLetterContainer: deadLetterContainer
+    deadLetterContainer: account.connection == 'INDEX_STORAGE' ? deadLetterContainer : ''
   }
   dependsOn: [indexAccounts]
 }]
@@ -390,6 +398,7 @@ module functions 'app/functions.bicep' = {
     clientId: identity.outputs.clientId
     connections: connections
     insightsConnectionString: monitoring.outputs.connectionString
+    pageTokenKey: empty(pageTokenKey) ? freshPageTokenKey : pageTokenKey
     settings: appSettings
   }
   dependsOn: [hostStorageAccess, indexAccess, cosmosAccess, eventHubsAccess, endpoints]

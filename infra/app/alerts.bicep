@@ -12,29 +12,29 @@ var rules = [
   {
     name: 'lag'
     severity: 2
-    description: 'A source is behind by more than ${lagSeconds} s. See "it is behind" in docs/operations.md.'
+    description: 'A source is behind by more than ${lagSeconds} s. See Alerts in docs/deploy.md.'
     query: '${lines} | extend lag = todouble(coalesce(line.lag_seconds, Properties.lag_seconds)) | where lag > ${lagSeconds} | summarize lag = max(lag) by source = tostring(coalesce(line.source, Properties.source))'
     windowSize: 'PT15M'
   }
   {
     name: 'dead-letters'
     severity: 3
-    description: 'Changes became dead letters. List them with: index-tables dead-letters.'
+    description: 'Changes became dead letters. See Alerts in docs/deploy.md.'
     query: '${lines} | extend letters = toint(coalesce(line.dead_letters, Properties.dead_letters)) | where letters > 0 | summarize letters = sum(letters) by source = tostring(coalesce(line.source, Properties.source))'
     windowSize: 'PT15M'
   }
   {
     name: 'failures'
     severity: 2
-    description: 'Functions fail: changes wait, or lookups are not answered. See "it is down" in docs/operations.md.'
+    description: 'Functions fail: changes wait, or lookups are not answered. See Alerts in docs/deploy.md.'
     query: 'AppRequests | where Success == false and toint(ResultCode) !between (400 .. 499) | summarize failures = count() by OperationName | where failures > 5'
     windowSize: 'PT15M'
   }
   {
     name: 'throttling'
     severity: 3
-    description: 'The Table service asks to be called less. Spread the load: shards, placement, or fewer instances.'
-    query: '${lines} | where Message startswith "A call to the Table service failed" and coalesce(line.error, Properties.error) == "ThrottledError" | summarize throttled = count() | where throttled > 100'
+    description: 'Calls to the Table service fail and are repeated: it throttles, or is down. Spread the load by shards or placement.'
+    query: 'AppTraces | where Message startswith "A call to the Table service failed" | summarize repeated = count() | where repeated > 100'
     windowSize: 'PT15M'
   }
 ]

@@ -15,6 +15,9 @@ param workspaceId string
 param clientId string
 param insightsConnectionString string
 
+@secure()
+param pageTokenKey string
+
 @description('What the app connects to with its identity: a list of {name, property, address}.')
 param connections array
 
@@ -38,7 +41,11 @@ var clientIds = [for connection in connections: {
   name: '${connection.name}__clientId'
   value: clientId
 }]
-var telemetrySettings = [
+var ownSettings = [
+  {
+    name: 'PAGE_TOKEN_KEY'
+    value: pageTokenKey
+  }
   {
     name: 'APPLICATIONINSIGHTS_CONNECTION_STRING'
     value: insightsConnectionString
@@ -111,7 +118,7 @@ resource app 'Microsoft.Web/sites@2024-11-01' = {
       scmMinTlsVersion: '1.2'
       ftpsState: 'Disabled'
       http20Enabled: true
-      appSettings: concat(furtherSettings, addresses, credentials, clientIds, telemetrySettings)
+      appSettings: concat(furtherSettings, addresses, credentials, clientIds, ownSettings)
     }
   }
 }

@@ -2,7 +2,11 @@
 // names belong to generations.
 param accountName string
 param principalId string
+
+@description('The container of dead letters, in the one account that keeps them; empty in the others.')
 param deadLetterContainer string
+
+var keepsDeadLetters = !empty(deadLetterContainer)
 
 var storageTableDataContributor = '0a9a7e1f-b9d0-4cc4-a60d-0319b160aaa3'
 var storageBlobDataContributor = 'ba92f5b4-2d11-453d-a403-e96b0029c9fe'
@@ -16,7 +20,7 @@ resource blobs 'Microsoft.Storage/storageAccounts/blobServices@2025-01-01' exist
   name: 'default'
 }
 
-resource deadLetters 'Microsoft.Storage/storageAccounts/blobServices/containers@2025-01-01' = {
+resource deadLetters 'Microsoft.Storage/storageAccounts/blobServices/containers@2025-01-01' = if (keepsDeadLetters) {
   parent: blobs
   name: deadLetterContainer
 }
@@ -31,7 +35,7 @@ resource writesTables 'Microsoft.Authorization/roleAssignments@2022-04-01' = {
   }
 }
 
-resource writesDeadLetters 'Microsoft.Authorization/roleAssignments@2022-04-01' = {
+resource writesDeadLetters 'Microsoft.Authorization/roleAssignments@2022-04-01' = if (keepsDeadLetters) {
   name: guid(deadLetters.id, principalId, storageBlobDataContributor)
   scope: deadLetters
   properties: {

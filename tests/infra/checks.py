@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import azure.functions as func
 import yaml
 
+from functions.changes import changes
+from functions.events import events
+from functions.maintenance import maintenance
+from shared.definitions.load import load
 from tests.infra.bicep.deployment import deploy
 from tests.infra.bicep.references import Deployed, TemplateError
 from tests.infra.bicep.schemas import schema_faults
@@ -88,13 +93,11 @@ def project_definitions() -> dict[str, Any]:
 
 
 def triggers_of(definitions: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The triggers that an app for these definitions has, as the runtime describes them to the host."""
+    """The triggers of the app for these definitions, as the runtime describes them to the host."""
+    served = load(json.dumps(definitions)).require()
     app = func.FunctionApp()
-    for name, source in definitions["sources"].items():
-        if "cosmos" in source:
-            _listen_to_cosmos(app, name, source["cosmos"])
-        if "eventHub" in source:
-            _listen_to_hub(app, name, source["eventHub"])
+    for blueprint in (changes(served), events(served), maintenance):
+        app.register_functions(blueprint)
     return bindings_of(app)
 
 
@@ -102,23 +105,3 @@ def bindings_of(app: func.FunctionApp) -> list[dict[str, Any]]:
     """The trigger of every function of an app."""
     triggers = [function.get_trigger() for function in app.get_functions()]
     return [trigger.get_dict_repr() for trigger in triggers if trigger]
-
-
-def _listen_to_cosmos(app: func.FunctionApp, name: str, container: Mapping[str, str]) -> None:
-    @app.function_name(f"changes_{name}")
-    @app.cosmos_db_trigger(
-        arg_name="documents",
-        connection="COSMOS",
-        database_name=container["database"],
-        container_name=container["container"],
-        lease_container_name="leases",
-    )
-    def changes(documents: str) -> None: ...
-
-
-def _listen_to_hub(app: func.FunctionApp, name: str, hub: str) -> None:
-    @app.function_name(f"events_{name}")
-    @app.event_hub_message_trigger(
-        arg_name="events", connection="EVENTHUB", event_hub_name=hub, consumer_group="index-tables"
-    )
-    def events(events: str) -> None: ...

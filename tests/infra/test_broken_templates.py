@@ -53,14 +53,14 @@ BREAKS = {
     "a setting that nothing sets": ("main.bicep", "name: 'EVENTHUB'", "name: 'EVENTHUBS'", "no template sets EVENTHUB"),
     "a setting that nothing reads": (
         "app/functions.bicep",
-        "telemetrySettings = [\n",
-        "telemetrySettings = [\n  {\n    name: 'INDEX_STORAG'\n    value: 'x'\n  }\n",
+        "ownSettings = [\n",
+        "ownSettings = [\n  {\n    name: 'INDEX_STORAG'\n    value: 'x'\n  }\n",
         "nothing reads the app setting INDEX_STORAG",
     ),
     "a setting that the plan refuses": (
         "app/functions.bicep",
-        "telemetrySettings = [\n",
-        "telemetrySettings = [\n  {\n    name: 'FUNCTIONS_WORKER_RUNTIME'\n    value: 'python'\n  }\n",
+        "ownSettings = [\n",
+        "ownSettings = [\n  {\n    name: 'FUNCTIONS_WORKER_RUNTIME'\n    value: 'python'\n  }\n",
         "refuses the app setting FUNCTIONS_WORKER_RUNTIME",
     ),
     "another lease container": (

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from function_app import app
-from local.provision import LEASE_CONTAINER, partition_key_paths
+from local.provision import partition_key_paths
 from shared import settings
 from shared.definitions.load import load
 from tests.infra.bicep.deployment import deploy
@@ -20,7 +20,7 @@ from tests.infra.checks import bindings_of, project_definitions, project_deploym
 from tests.infra.roles import documented_roles
 from tests.infra.settings import app_settings, setting_faults
 from tests.infra.templates import BASE, EVERYTHING, INFRA, SCENARIOS, all_templates
-from tests.infra.triggers import CONSUMER_GROUP, CONTAINER, named, trigger_faults
+from tests.infra.triggers import CONSUMER_GROUP, CONTAINER, QUEUE, named, trigger_faults
 from tests.infra.triggers import partition_key_paths as deployed_paths
 from tests.support import ROOT
 
@@ -66,12 +66,20 @@ def test_the_templates_make_what_the_local_run_makes(tmp_path: Path) -> None:
     sources = load(path.read_text(), str(path)).require().sources.values()
     resources = deploy(INFRA / "main.bicep", BASE, EVERYTHING)
     expected = {
-        **{f"{one.cosmos.database}/{LEASE_CONTAINER}": ["/id"] for one in sources if one.cosmos},
+        **{f"{one.cosmos.database}/{settings.LEASE_CONTAINER}": ["/id"] for one in sources if one.cosmos},
         **{f"{one.cosmos.database}/{one.cosmos.container}": partition_key_paths(one) for one in sources if one.cosmos},
     }
     assert {name: deployed_paths(one) for name, one in named(resources, CONTAINER).items()} == expected
     hubs = {f"{one.event_hub}/{settings.EVENT_CONSUMER_GROUP}" for one in sources if one.event_hub}
     assert set(named(resources, CONSUMER_GROUP)) == hubs
+
+
+def test_queues_and_containers_have_the_names_that_the_code_uses() -> None:
+    """The app's identity may use these and no others."""
+    resources = project_deployment()
+    assert f"default/{settings.SWEEP_QUEUE}" in named(resources, QUEUE)
+    containers = [one for one in resources if one.id.endswith(f"/containers/{settings.DEAD_LETTER_CONTAINER}")]
+    assert [one.name.partition("/")[0] for one in containers] == [app_settings(resources)["INDEX_STORAGE__accountName"]]
 
 
 def test_an_index_account_keeps_its_name_when_another_is_added() -> None:
@@ -81,6 +89,13 @@ def test_an_index_account_keeps_its_name_when_another_is_added() -> None:
     assert alone["INDEX_STORAGE__accountName"] == together["INDEX_STORAGE__accountName"]
     accounts = [value for name, value in together.items() if name.endswith("__accountName")]
     assert len(set(accounts)) == len(accounts) == 6
+
+
+def test_page_tokens_have_a_key_of_their_own() -> None:
+    """Without a key of the storage account there is nothing else to seal them with."""
+    assert app_settings(project_deployment())["PAGE_TOKEN_KEY"]
+    given = deploy(INFRA / "main.bicep", {**BASE, "pageTokenKey": "mine"})
+    assert app_settings(given)["PAGE_TOKEN_KEY"] == "mine"
 
 
 def test_a_hard_deleting_source_turns_continuous_backup_on() -> None:
@@ -140,4 +155,3 @@ def test_the_throttling_alert_reads_a_line_that_the_code_writes() -> None:
     code = "".join(path.read_text() for path in (ROOT / "shared").rglob("*.py"))
     assert started
     assert [text for text in started if text not in code] == []
-    assert "class ThrottledError" in code

@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cli.azure_names import LEASE_CONTAINER
 from cli.infra import Templates, infra_faults
 from cli.main import main
-from local import provision
 from shared.definitions.load import load
 from tests.support import ROOT
 
@@ -133,8 +131,3 @@ def test_a_folder_without_templates_is_wrong_usage(tmp_path: Path, capsys: pytes
     """The message names what is missing."""
     assert main(["validate", str(ROOT / "indexes.yaml"), "--infra", str(tmp_path)]) == 2
     assert "has no templates" in capsys.readouterr().err
-
-
-def test_the_lease_container_is_the_one_of_the_local_run() -> None:
-    """One name everywhere."""
-    assert provision.LEASE_CONTAINER == LEASE_CONTAINER

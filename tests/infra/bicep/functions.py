@@ -91,6 +91,7 @@ PURE: Final[dict[str, Callable[..., Any]]] = {
     "indexOf": lambda values, item: values.index(item),
     "items": _items,
     "length": len,
+    "newGuid": lambda: _guid("new"),
     "map": lambda values, change: [change(value) for value in values],
     "reduce": _reduce,
     "replace": str.replace,
