@@ -306,35 +306,27 @@ module eventHubsAccess 'app/eventhubs-access.bicep' = if (usesEventHubs) {
 }
 
 // Private endpoints: of what is created here. What you bring has a network of its own.
-var storageServices = ['blob', 'queue', 'table']
-var hostEndpoints = map(storageServices, service => {
+var storageId = '${group.id}/providers/Microsoft.Storage/storageAccounts'
+var cosmosId = '${group.id}/providers/Microsoft.DocumentDB/databaseAccounts/${cosmosName}'
+var eventHubsId = '${group.id}/providers/Microsoft.EventHub/namespaces/${eventHubsName}'
+var hostEndpoints = map(['blob', 'queue', 'table'], service => {
   name: 'host-${service}'
-  targetId: '${group.id}/providers/Microsoft.Storage/storageAccounts/${hostStorageName}'
+  targetId: '${storageId}/${hostStorageName}'
   service: service
 })
 var indexEndpoints = flatten(map(filter(indexStorage, account => account.isCreated), account =>
-  map(['blob', 'table'], service => {
+  map(account.connection == 'INDEX_STORAGE' ? ['blob', 'table'] : ['table'], service => {
     name: '${toLower(replace(account.connection, '_', '-'))}-${service}'
-    targetId: '${group.id}/providers/Microsoft.Storage/storageAccounts/${account.name}'
+    targetId: '${storageId}/${account.name}'
     service: service
   })
 ))
-var cosmosEndpoints = createsCosmos ? [
-  {
-    name: 'cosmos'
-    targetId: '${group.id}/providers/Microsoft.DocumentDB/databaseAccounts/${cosmosName}'
-    service: 'Sql'
-  }
-] : []
-var eventHubsEndpoints = createsEventHubs ? [
-  {
-    name: 'event-hubs'
-    targetId: '${group.id}/providers/Microsoft.EventHub/namespaces/${eventHubsName}'
-    service: 'namespace'
-  }
-] : []
-
-var allEndpoints = concat(hostEndpoints, indexEndpoints, cosmosEndpoints, eventHubsEndpoints)
+var allEndpoints = concat(
+  hostEndpoints,
+  indexEndpoints,
+  createsCosmos ? [{ name: 'cosmos', targetId: cosmosId, service: 'Sql' }] : [],
+  createsEventHubs ? [{ name: 'event-hubs', targetId: eventHubsId, service: 'namespace' }] : []
+)
 
 module endpoints 'app/endpoints.bicep' = if (usePrivateNetwork) {
   name: 'endpoints'
@@ -351,32 +343,10 @@ module endpoints 'app/endpoints.bicep' = if (usePrivateNetwork) {
 
 // What the app connects to, and by which of the properties that Azure Functions knows for identities.
 var connections = concat(
-  [
-    {
-      name: 'AzureWebJobsStorage'
-      property: 'accountName'
-      address: hostStorageName
-    }
-  ],
-  map(indexStorage, account => {
-    name: account.connection
-    property: 'accountName'
-    address: account.name
-  }),
-  usesCosmos ? [
-    {
-      name: 'COSMOS'
-      property: 'accountEndpoint'
-      address: cosmosEndpoint
-    }
-  ] : [],
-  usesEventHubs ? [
-    {
-      name: 'EVENTHUB'
-      property: 'fullyQualifiedNamespace'
-      address: eventHubsAddress
-    }
-  ] : []
+  [{ name: 'AzureWebJobsStorage', property: 'accountName', address: hostStorageName }],
+  map(indexStorage, account => { name: account.connection, property: 'accountName', address: account.name }),
+  usesCosmos ? [{ name: 'COSMOS', property: 'accountEndpoint', address: cosmosEndpoint }] : [],
+  usesEventHubs ? [{ name: 'EVENTHUB', property: 'fullyQualifiedNamespace', address: eventHubsAddress }] : []
 )
 
 module functions 'app/functions.bicep' = {
