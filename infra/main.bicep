@@ -119,19 +119,14 @@ var readsAllVersions = !empty(filter(cosmosSources, source => (source.?deletes.?
 var hubs = union(map(filter(sources, source => contains(source, 'eventHub')), source => source.eventHub), [])
 
 // Index storage: the app's own connection, and those that a placement names in any of its three forms.
-var placements = map(
-  filter(items(definitions.indexes), index => contains(index.value, 'placement')),
-  index => index.value.placement
-)
-var hashAccounts = map(filter(placements, placement => placement.by == 'hash'), placement => placement.accounts)
-var rangeAccounts = map(
-  filter(placements, placement => placement.by == 'range'),
-  placement => map(placement.map, slice => slice.account)
-)
-var listAccounts = map(
-  filter(placements, placement => placement.by == 'list'),
-  placement => concat(map(items(placement.map), entry => entry.value), [placement.default])
-)
+var indexes = map(items(definitions.indexes), index => index.value)
+var placements = map(filter(indexes, index => contains(index, 'placement')), index => index.placement)
+var hashed = filter(placements, placement => placement.by == 'hash')
+var ranged = filter(placements, placement => placement.by == 'range')
+var listed = filter(placements, placement => placement.by == 'list')
+var hashAccounts = map(hashed, placement => placement.accounts)
+var rangeAccounts = map(ranged, placement => map(placement.map, slice => slice.account))
+var listAccounts = map(listed, placement => concat(map(items(placement.map), entry => entry.value), [placement.default]))
 var indexConnections = union(['INDEX_STORAGE'], flatten(concat(hashAccounts, rangeAccounts, listAccounts)))
 
 var token = uniqueString(subscription().id, environmentName, location)
@@ -314,8 +309,10 @@ var hostEndpoints = map(['blob', 'queue', 'table'], service => {
   targetId: '${storageId}/${hostStorageName}'
   service: service
 })
-var indexEndpoints = flatten(map(filter(indexStorage, account => account.isCreated), account =>
-  map(account.connection == 'INDEX_STORAGE' ? ['blob', 'table'] : ['table'], service => {
+var createdStorage = filter(indexStorage, account => account.isCreated)
+var indexEndpoints = flatten(map(
+  createdStorage,
+  account => map(account.connection == 'INDEX_STORAGE' ? ['blob', 'table'] : ['table'], service => {
     name: '${toLower(replace(account.connection, '_', '-'))}-${service}'
     targetId: '${storageId}/${account.name}'
     service: service
@@ -396,7 +393,6 @@ module workbook 'app/workbook.bicep' = {
   }
 }
 
-output AZURE_LOCATION string = location
 output AZURE_RESOURCE_GROUP string = groupName
 output FUNCTION_APP_NAME string = functions.outputs.name
 output FUNCTION_APP_URL string = functions.outputs.url
