@@ -149,7 +149,6 @@ var usesEventHubs = !empty(hubs)
 var createsEventHubs = usesEventHubs && empty(existingEventHubsNamespace)
 var eventHubsName = empty(existingEventHubsNamespace) ? 'evhns-${token}' : existingEventHubsNamespace
 var eventHubsAddress = '${eventHubsName}.servicebus.windows.net'
-
 var packageContainer = 'packages'
 var sweepQueue = 'index-sweep'
 var deadLetterContainer = 'dead-letters'

@@ -11,7 +11,6 @@ param alwaysReady array
 param isZoneRedundant bool
 param subnetId string
 param workspaceId string
-
 param clientId string
 param insightsConnectionString string
 
