@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from shared import settings
 from shared.definition_files import read_for_start
-from shared.errors import IndexTablesError, StorageUnreachableError
+from shared.errors import IndexTablesError, StorageUnreachableError, TableMissingError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -50,6 +50,8 @@ async def check_storage() -> None:
             table_client(connection, policy=RetryPolicy(attempts=1)) as client,
         ):
             await client.get(_PROBED_TABLE, "probe", "probe")
+    except TableMissingError:
+        return  # it answers; the first batch makes the table
     except TimeoutError:
         raise StorageUnreachableError(
             f"The connection {name} did not answer within {STORAGE_PROBE_SECONDS:g} s; "

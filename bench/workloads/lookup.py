@@ -133,7 +133,7 @@ async def measure(meter: Meter) -> list[Measurement]:
             async with (
                 TableClient(account, timing) as client,
                 ClientSession() as http,
-                module_serving(port, "local", "host", "--port", str(port), settings=settings) as base,
+                module_serving(port, "local", "host", "--http-only", "--port", str(port), settings=settings) as base,
             ):
                 table = await _fill(client)
                 lookups = Lookups(DefinedGenerations(load(YAML).require()), Replicas(client), Tokens(b"key"))
