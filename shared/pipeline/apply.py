@@ -2,8 +2,8 @@
 
     0. coalesce    only the newest version of each fact counts
     1. look        cached row, or none assumed (insert first), or read
-    2. claim       trim what is left of the previous version; then write the ledger rows, each on the condition that
-                   it is as it was; whoever loses looks again
+    2. claim       trim what is left of the previous version; close dead letters; then write the ledger rows, each on
+                   the condition that it is as it was; whoever loses looks again
     3. write       live rows; when acknowledged, removals: blind, idempotent
     4. announce    dead letters; sweep messages for the tombstones
     5. finish      remember which (fact, ETag) is finished; raise if any fact is not

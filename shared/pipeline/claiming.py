@@ -188,7 +188,8 @@ class Claiming:
 
     async def _claim_all(self, works: Sequence[Work], claims: Claims) -> list[Work]:
         """Trim and claim; the works that lost."""
-        await self._prepare(works, claims)
+        await self._trim(works, claims)
+        await self._close_letters(works, claims)
         works = [work for work in works if work.fact not in claims.failures]
         wanted = [Claim(work.fact, work.entity, work.known.etag) for work in works if work.entity is not None]
         result = await claim_all(self._ledger, wanted, self._run_all)
@@ -214,23 +215,22 @@ class Claiming:
         if self.first_move.is_insert:
             self.first_move.observe(existing=existing, absent=inserted - existing)
 
-    async def _prepare(self, works: Sequence[Work], claims: Claims) -> None:
-        """Before the claim: tombstones that it lets go of, and dead letters that it forgets."""
+    async def _trim(self, works: Sequence[Work], claims: Claims) -> None:
+        """Before the claim: the tombstones that it lets go of."""
         trims = [(work.fact, trim) for work in works for trim in work.decision.trims]
         if trims:
             claims.failures |= await self._waves.write_trims(trims)
             claims.trims += [(fact, trim) for fact, trim in trims if fact not in claims.failures]
-        mended = [(work, generation) for work in works for generation in work.decision.mended]
-        if mended:
-            results = await self._run_all(
-                [partial(self._close, work.change, generation.index.name) for work, generation in mended]
-            )
-            for (work, _), result in zip(mended, results, strict=True):
-                if isinstance(result, Exception):
-                    claims.failures[work.fact] = result
 
-    async def _close(self, change: Change, index: str) -> None:
-        await self._dead_letters.close(change.source, change.fact_key, index, change.version)
+    async def _close_letters(self, works: Sequence[Work], claims: Claims) -> None:
+        """Before the claim: dead letters of facts that fit now. There are hardly ever any."""
+        mended = [(work, generation) for work in works for generation in work.decision.mended]
+        results = await self._run_all(
+            [partial(self._dead_letters.close, work.change, generation.index.name) for work, generation in mended]
+        )
+        for (work, _), result in zip(mended, results, strict=True):
+            if isinstance(result, Exception):
+                claims.failures[work.fact] = result
 
     def _won(self, work: Work, etag: str) -> None:
         assert work.decision.claim is not None

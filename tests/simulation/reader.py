@@ -1,7 +1,7 @@
 """A small reader of index tables, as lookups read them: page by page, with the rules that keep it right beside updates.
 
-A row that is updated in place gets a smaller RowKey: a continuation of the service may skip it. So after a page with rows
-the reader goes on with a new range after the last pair it read. After an empty page it has to follow the
+A row that is updated in place gets a smaller RowKey: a continuation of the service may skip it. So after a page with
+rows the reader goes on with a new range after the last pair it read. After an empty page it has to follow the
 continuation, and then looks again at the range that the continuation passed over.
 """
 
