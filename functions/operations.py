@@ -20,5 +20,5 @@ async def health_live(req: func.HttpRequest) -> func.HttpResponse:
 @operations.route(route="health/ready", methods=["GET"], auth_level=func.AuthLevel.ANONYMOUS)
 async def health_ready(req: func.HttpRequest) -> func.HttpResponse:
     """The instance can do its work, or a problem that says why not."""
-    problem = await health.not_ready(runtime.check_storage)
+    problem = await health.not_ready(runtime.loaded().faults, runtime.check_storage)
     return problem_answer(problem) if problem else json_answer({"status": "ready"})

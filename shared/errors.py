@@ -5,6 +5,7 @@
     ├── DefinitionsError               indexes.yaml has faults; carries all of them
     ├── UnreadableChangeError          a change that cannot be read: a dead letter for its whole source
     ├── UnprojectableError             a fact that cannot be projected: a dead letter for one index
+    ├── FactsNotWrittenError           facts could not all be written into their container
     ├── StorageError                   a call to the Table service did not do what was asked
     │   ├── LimitError                     the call breaks a limit of the service and was not sent
     │   ├── RequestRefusedError            the service refuses the call, now and later
@@ -49,6 +50,10 @@ class UnreadableChangeError(IndexTablesError):
 
 class UnprojectableError(IndexTablesError):
     """A fact does not fit an index. Correct the fact or the definition, then replay the dead letter."""
+
+
+class FactsNotWrittenError(IndexTablesError):
+    """Facts could not all be written into their container. Writing them again is safe: it replaces them."""
 
 
 class TransientError(IndexTablesError):

@@ -36,6 +36,12 @@ class Generation:
         placement = self.index.placement
         return DEFAULT_ACCOUNT if placement is None else placement.accounts[0]
 
+    def tables(self) -> set[tuple[str, str]]:
+        """Every table of this generation, by account."""
+        placement = self.index.placement
+        accounts = (DEFAULT_ACCOUNT,) if placement is None else placement.accounts
+        return {(account, self.table) for account in accounts}
+
 
 @dataclass(frozen=True, slots=True)
 class SourcePlan:
