@@ -90,6 +90,7 @@ def _services(definitions: Definitions) -> Services:
         blobs=BlobContainer(container_client(index_storage, settings.DEAD_LETTER_CONTAINER)),
         sweep_queue=DelayedQueue(sweep_queue, settings.number(settings.SWEEP_DELAY_SECONDS)),
         run_all=Bounded(),
+        run_buckets=Bounded(),
         now_seconds=TIMING.wall_seconds,
         take_transactions=counts.take,
     )

@@ -52,6 +52,7 @@ class Applier:
         sweep_queue: SweepQueue,
         cache: LedgerCache,
         run_all: RunAll,
+        run_buckets: RunAll,
         now_seconds: Callable[[], float],
     ) -> None:
         self._cache = cache
@@ -59,7 +60,7 @@ class Applier:
         self._dead_letters = dead_letters
         self._sweep_queue = sweep_queue
         self._waves = Waves(accounts, run_all)
-        self._claiming = Claiming(accounts.main, self._waves, dead_letters, cache, run_all, now_seconds)
+        self._claiming = Claiming(accounts.main, self._waves, dead_letters, cache, run_all, run_buckets, now_seconds)
 
     async def apply(self, plan: SourcePlan, changes: Sequence[Change]) -> Outcome:
         """Apply every change or raise `IncompleteBatchError`; then the whole batch is to be applied again."""

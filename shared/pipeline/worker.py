@@ -44,6 +44,7 @@ class Services:
     blobs: Blobs
     sweep_queue: SweepQueue
     run_all: RunAll
+    run_buckets: RunAll
     now_seconds: Callable[[], float]
     # Requests to the Table service since the last call.
     take_transactions: Callable[[], int]
@@ -66,6 +67,7 @@ class Worker:
             services.sweep_queue,
             LedgerCache(),
             services.run_all,
+            services.run_buckets,
             services.now_seconds,
         )
         self._sweeper = Sweeper(services.accounts, services.run_all)
