@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 # A probe answers before the platform that asks gives up on it.
 STORAGE_PROBE_SECONDS = 3.0
 _PROBED_TABLE = "Ledger"
+SECONDS_PER_DAY = 86_400
 
 
 @cache
@@ -60,7 +61,7 @@ async def worker() -> Worker:
     async with _making:
         if _worker is None:
             made = new_worker(loaded().require())
-            await made.create_tables()
+            await made.prepare()
             _worker = made
     return _worker
 
@@ -92,6 +93,7 @@ def _services(definitions: Definitions) -> Services:
         run_all=Bounded(),
         run_buckets=Bounded(),
         now_seconds=TIMING.wall_seconds,
+        retention_seconds=settings.number(settings.LEDGER_RETENTION_DAYS) * SECONDS_PER_DAY,
         take_transactions=counts.take,
     )
 

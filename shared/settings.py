@@ -37,7 +37,21 @@ SWEEP_DELAY_SECONDS = Setting(
     "How long tombstones stay: more than functionTimeout, lease expiry and retries",
 )
 
-ALL = (INDEX_STORAGE, INDEX_DEFINITIONS, COSMOS, EVENTHUB, FEED_POLL_DELAY_MS, SWEEP_DELAY_SECONDS)
+LEDGER_RETENTION_DAYS = Setting(
+    "LEDGER_RETENTION_DAYS",
+    "30",
+    "How long deleted facts are remembered: longer than hubs and dead letters keep changes, and than any build runs",
+)
+
+ALL = (
+    INDEX_STORAGE,
+    INDEX_DEFINITIONS,
+    COSMOS,
+    EVENTHUB,
+    FEED_POLL_DELAY_MS,
+    SWEEP_DELAY_SECONDS,
+    LEDGER_RETENTION_DAYS,
+)
 
 # Of the platform: the host's own storage, where our queue is, too.
 HOST_STORAGE = "AzureWebJobsStorage"

@@ -122,11 +122,11 @@ class Rivals:
         self._source = f"customers{next(self._rounds)}"
         self._definitions = load(DEFINITIONS.replace("customers", self._source), "bench").require()
         self._worker = self._worker_on(self._client)
-        await self._worker.create_tables()
+        await self._worker.prepare()
 
     def _worker_on(self, tables: Tables) -> Worker:
         accounts = Accounts({DEFAULT_ACCOUNT: tables})
-        services = Services(accounts, NoBlobs(), NoQueue(), Bounded(), Bounded(), time.time, lambda: 0)
+        services = Services(accounts, NoBlobs(), NoQueue(), Bounded(), Bounded(), time.time, 0, lambda: 0)
         return Worker(self._definitions, services)
 
     async def apply(self, count: int) -> dict[str, int]:
@@ -145,7 +145,7 @@ class Rivals:
         await self.new_round()
         recorder = Recorder()
         worker = self._worker_on(MemoryTables(carrier=recorder))
-        await worker.create_tables()
+        await worker.prepare()
         await self._apply_with(worker, count)
         self._transactions = recorder.transactions()
 

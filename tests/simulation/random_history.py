@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from shared.projection.change import Change
 
-DEFINITIONS = definitions_of("""
+TEXT = """
 version: 1
 sources:
   people: {cosmos: {database: d, container: people}, partitionKey: id, deletes: {when: gone}}
@@ -20,7 +20,8 @@ indexes:
   by-town: {source: people, partition: town, sort: name, project: [phone]}
   by-home: {source: people, each: {home: homes}, partition: home, sort: rank, project: [phone], where: "!hidden"}
   by-rank: {source: people, partition: group, sort: [{path: rank, type: integer, order: desc}], project: all}
-""")
+"""
+DEFINITIONS = definitions_of(TEXT)
 PLAN = plan_of(DEFINITIONS, "people")
 FACTS_MAX = 6
 CHANGES_MAX = 20
