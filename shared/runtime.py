@@ -17,6 +17,7 @@ from shared.facts.cosmos import CosmosFacts
 from shared.lookup.generations import DefinedGenerations
 from shared.lookup.lookups import Lookups
 from shared.lookup.replicas import Replicas
+from shared.lookup.sees import OwnWrites
 from shared.lookup.tokens import Tokens
 from shared.tables.account import Account
 from shared.tables.client import TableClient
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from azure.cosmos.aio import CosmosClient
 
     from shared.definitions.load import Loaded
+    from shared.lookup.generations import Generations
+    from shared.lookup.sees import LedgerView
 
 # A probe answers before the platform that asks gives up on it.
 STORAGE_PROBE_SECONDS = 3.0
@@ -42,6 +45,17 @@ def definitions() -> Loaded:
 
 
 @lru_cache(maxsize=1)
+def generations() -> Generations:
+    """Which generation serves each index; raises `DefinitionsError`."""
+    return DefinedGenerations(definitions().require())
+
+
+def own_writes(ledger: LedgerView) -> OwnWrites:
+    """Waits on this ledger for changes that callers have seen, as long as the settings say."""
+    return OwnWrites(ledger, settings.seconds(settings.SEES_SECONDS), time.monotonic, asyncio.sleep)
+
+
+@lru_cache(maxsize=1)
 def lookups() -> Lookups:
     """Lookups in the index storage; raises `DefinitionsError` or `SettingError`."""
     account = _index_account()
@@ -50,7 +64,7 @@ def lookups() -> Lookups:
     if settings.switch(settings.READ_SECONDARY):
         secondary = TableClient(account.secondary(), timing, policy=_LOOKUP_RETRIES)
     return Lookups(
-        DefinedGenerations(definitions().require()),
+        generations(),
         Replicas(TableClient(account, timing, policy=_LOOKUP_RETRIES), secondary),
         Tokens(_page_token_key(account)),
         facts=CosmosFacts(_cosmos_client),
@@ -60,8 +74,7 @@ def lookups() -> Lookups:
 @lru_cache(maxsize=1)
 def lookup_api() -> LookupApi:
     """The HTTP API of lookups; raises as `lookups` does."""
-    found = definitions().require()
-    return LookupApi(found, DefinedGenerations(found), lookups())
+    return LookupApi(definitions().require(), generations(), lookups())
 
 
 def _index_account() -> Account:

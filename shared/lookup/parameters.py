@@ -50,7 +50,7 @@ def parse(query: str) -> Parameters:
             continue
         if len(name.encode()) + len(value.encode()) > VALUE_BYTES_MAX:
             detail = f"Parameter {shown(name)} has over {VALUE_BYTES_MAX} bytes; send a shorter one."
-            faults.append(fault("ParameterTooLong", name[:VALUE_BYTES_MAX], detail))
+            faults.append(fault("ParameterTooLong", name, detail))
         elif name in parameters:
             detail = f"Parameter {shown(name)} is given more than once; send it once."
             faults.append(fault("RepeatedParameter", name, detail))

@@ -179,9 +179,9 @@ def _options(index: Index, source: Source) -> list[Schema]:
         _option("maxpagesize", "At most how many entries a page has.", size),
         _option("token", "Where to go on; comes with nextLink.", {"type": "string"}),
     ]
-    if fields := _fields(index):
-        schema = {"type": "array", "items": {"type": "string", "enum": fields}, "minItems": 1}
-        options.append({**_option("select", "Which fields `data` holds.", schema), "style": "form", "explode": False})
+    if index.project != "keys":
+        option = _option("select", "Which fields `data` holds, separated by commas.", _select_schema(index))
+        options.append({**option, "style": "form", "explode": False})
     if source.cosmos is not None:
         options.append(_option("expand", "Fetch each fact, too.", {"enum": ["fact"]}))
     if source.cosmos is not None or source.version is not None:
@@ -189,9 +189,12 @@ def _options(index: Index, source: Source) -> list[Schema]:
     return options
 
 
-def _fields(index: Index) -> list[str]:
-    """The fields that `select` can name; of an index with all fields any, so none are listed."""
-    return list(index.project) if isinstance(index.project, tuple) else []
+def _select_schema(index: Index) -> Schema:
+    """The fields that `select` can name; of an index with all fields that may be any."""
+    field: Schema = {"type": "string"}
+    if isinstance(index.project, tuple):
+        field["enum"] = list(index.project)
+    return {"type": "array", "items": field, "minItems": 1}
 
 
 def _option(name: str, description: str, schema: Schema) -> Schema:
