@@ -1,35 +1,25 @@
-"""HTTP answers of functions: JSON, and problems."""
+"""HTTP answers of functions, as the binding wants them."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 import azure.functions as func
-import orjson
 
-from shared.web import problems
+from shared.web.answers import answer_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
+    from collections.abc import Awaitable
 
-    from shared.web.problems import Problem
+    from shared.web.answers import Answer
 
 
-def json_answer(content: Mapping[str, Any], headers: Mapping[str, str] | None = None) -> func.HttpResponse:
-    """A good answer; not to be kept by anyone unless `headers` say otherwise."""
+async def respond(work: Awaitable[Answer]) -> func.HttpResponse:
+    """The answer that some work gives; an error becomes a problem."""
+    answer = await answer_of(work)
     return func.HttpResponse(
-        orjson.dumps(content),
-        mimetype="application/json",
-        headers={"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff", **(headers or {})},
-    )
-
-
-def problem_answer(problem: Problem) -> func.HttpResponse:
-    """A problem as RFC 9457 says."""
-    return func.HttpResponse(
-        problems.body(problem),
-        status_code=problem.status,
-        mimetype=problems.MEDIA_TYPE,
-        headers=problems.headers(problem),
+        answer.body,
+        status_code=answer.status,
+        mimetype=answer.media_type,
+        headers=answer.all_headers,
     )

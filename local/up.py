@@ -52,6 +52,7 @@ class UpOptions:
     auth: bool = False
     use_core_tools: bool = False
     samples: bool | None = None
+    shows_log: bool = True
 
     @property
     def definitions_file(self) -> Path:
@@ -91,7 +92,7 @@ class LocalRun:
         try:
             host = await self._start_all()
             self._say_where_things_are()
-            async with _following(host.log_file):
+            async with _following(host.log_file) if self._options.shows_log else contextlib.nullcontext():
                 await self._watch(host, stop)
             _say("stopping")
         finally:

@@ -13,10 +13,11 @@ from shared.tables.entra import EntraCredential
 from shared.tables.retry import Timing
 
 if TYPE_CHECKING:
+    from azure.cosmos.aio import CosmosClient
     from azure.storage.blob.aio import ContainerClient
     from azure.storage.queue.aio import QueueClient
 
-    from shared.settings import StorageConnection
+    from shared.settings import CosmosConnection, StorageConnection
     from shared.tables.counts import Counts
     from shared.tables.retry import RetryPolicy
 
@@ -24,16 +25,28 @@ if TYPE_CHECKING:
 TIMING = Timing(time.time, time.monotonic, asyncio.sleep, random.random)
 
 
+def account_of(connection: StorageConnection) -> Account:
+    """The Table service of an account, and what proves that we may call it."""
+    if connection.connection_string:
+        return Account.from_connection_string(connection.connection_string)
+    credential = EntraCredential.managed_identity(connection.client_id)
+    return Account.with_credential(connection.endpoint("table"), credential)
+
+
 def table_client(
     connection: StorageConnection, counts: Counts | None = None, policy: RetryPolicy | None = None
 ) -> TableClient:
     """The tables of an account."""
+    return TableClient(account_of(connection), TIMING, counts=counts, policy=policy)
+
+
+def cosmos_client(connection: CosmosConnection) -> CosmosClient:
+    """A Cosmos DB account."""
+    from azure.cosmos.aio import CosmosClient
+
     if connection.connection_string:
-        account = Account.from_connection_string(connection.connection_string)
-    else:
-        credential = EntraCredential.managed_identity(connection.client_id)
-        account = Account.with_credential(connection.endpoint("table"), credential)
-    return TableClient(account, TIMING, counts=counts, policy=policy)
+        return CosmosClient.from_connection_string(connection.connection_string)
+    return CosmosClient(str(connection.endpoint), credential=_identity(connection.client_id))
 
 
 def queue_client(connection: StorageConnection, queue: str) -> QueueClient:
@@ -47,7 +60,7 @@ def queue_client(connection: StorageConnection, queue: str) -> QueueClient:
     }
     if connection.connection_string:
         return QueueClient.from_connection_string(connection.connection_string, queue, **policies)
-    return QueueClient(connection.endpoint("queue"), queue, credential=_identity(connection), **policies)
+    return QueueClient(connection.endpoint("queue"), queue, credential=_identity(connection.client_id), **policies)
 
 
 def container_client(connection: StorageConnection, container: str) -> ContainerClient:
@@ -56,10 +69,10 @@ def container_client(connection: StorageConnection, container: str) -> Container
 
     if connection.connection_string:
         return ContainerClient.from_connection_string(connection.connection_string, container)
-    return ContainerClient(connection.endpoint("blob"), container, credential=_identity(connection))
+    return ContainerClient(connection.endpoint("blob"), container, credential=_identity(connection.client_id))
 
 
-def _identity(connection: StorageConnection) -> Any:
+def _identity(client_id: str | None) -> Any:
     from azure.identity.aio import ManagedIdentityCredential
 
-    return ManagedIdentityCredential(client_id=connection.client_id)
+    return ManagedIdentityCredential(client_id=client_id)

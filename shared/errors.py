@@ -6,6 +6,9 @@
     ├── UnreadableChangeError          a change that cannot be read: a dead letter for its whole source
     ├── UnprojectableError             a fact that cannot be projected: a dead letter for one index
     ├── FactsNotWrittenError           facts could not all be written into their container
+    ├── BadLookupError                 a lookup cannot be answered as it was asked; carries all faults
+    ├── UnknownIndexError              there is no index of that name
+    ├── ContinuationExpiredError       a page token whose generation is retired
     ├── StorageError                   a call to the Table service did not do what was asked
     │   ├── LimitError                     the call breaks a limit of the service and was not sent
     │   ├── RequestRefusedError            the service refuses the call, now and later
@@ -14,8 +17,11 @@
     │   └── StorageUnavailableError        (transient) no usable answer: down, out of time, connection lost
     │       └── ThrottledError                 (transient) the service asks to be called less
     └── TransientError                 the same call may succeed later
+        ├── StorageUnreachableError        storage does not answer, or not to us
         ├── IncompleteBatchError           changes of a batch are neither applied nor dead letters
-        └── StorageUnreachableError        storage does not answer, or not to us
+        ├── FactsUnavailableError          the facts of a source cannot be fetched now
+        ├── IndexBuildingError             the first generation of an index is still being built
+        └── NotSeenYetError                a change has not reached the index in time
 
 `local/errors.py` and `bench/errors.py` grow their own branches. A message says what is wrong, with which thing, and
 what to do about it. Retrying is decided by type, never by text.
@@ -23,6 +29,7 @@ what to do about it. Retrying is decided by type, never by text.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Literal
 
 FailureReason = Literal["exists", "missing", "precondition"]
@@ -66,6 +73,46 @@ class IncompleteBatchError(TransientError):
 
 class StorageUnreachableError(TransientError):
     """Storage does not answer, or not to us. Check the account, the network and the identity's roles."""
+
+
+class FactsUnavailableError(TransientError):
+    """The facts of a source cannot be fetched now. Wait, or look up without `expand=fact`."""
+
+
+class IndexBuildingError(TransientError):
+    """The first generation of an index is still being built. Wait until its progress is complete."""
+
+    def __init__(self, index: str, progress: str) -> None:
+        super().__init__(f'Index "{index}" is still being built ({progress}); look it up when it is active.')
+
+
+class NotSeenYetError(TransientError):
+    """A change has not reached the index in time. Ask again, or look up without `sees`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One thing that is wrong with a lookup: a documented code, the parameter, what is wrong and what to do."""
+
+    code: str
+    parameter: str
+    detail: str
+
+
+class BadLookupError(IndexTablesError):
+    """A lookup cannot be answered as it was asked. Mend every fault, then ask again."""
+
+    def __init__(self, *faults: Fault) -> None:
+        super().__init__(" ".join(fault.detail for fault in faults))
+        self.faults = faults
+
+
+class UnknownIndexError(IndexTablesError):
+    """There is no index of that name. Use one of those that `/api/indexes` lists."""
+
+
+class ContinuationExpiredError(IndexTablesError):
+    """The generation that a page token continues on is retired. Start again at the first page."""
 
 
 class StorageError(IndexTablesError):

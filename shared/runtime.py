@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from functools import cache
+from functools import lru_cache
+from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from shared import settings
 from shared.definition_files import read_for_start
@@ -16,18 +17,25 @@ if TYPE_CHECKING:
 
     from shared.definitions.load import Loaded
     from shared.definitions.model import Definitions
+    from shared.lookup.generations import Generation as LookupGeneration
+    from shared.lookup.generations import Generations
+    from shared.lookup.lookups import Lookups
+    from shared.lookup.sees import Sighting
     from shared.pipeline.worker import Services, Worker
+    from shared.tables.account import Account
+    from shared.web.lookup_api import LookupApi
 
 # A probe answers before the platform that asks gives up on it.
-STORAGE_PROBE_SECONDS = 3.0
-_PROBED_TABLE = "Ledger"
-SECONDS_PER_DAY = 86_400
+STORAGE_PROBE_SECONDS: Final = 3.0
+SECONDS_PER_DAY: Final = 86_400
+_PROBED_TABLE: Final = "Ledger"
+_ROOT: Final = Path(__file__).parent.parent
 
 
-@cache
-def loaded() -> Loaded:
-    """The definitions that the app serves, with their faults: read once, at the start."""
-    return read_for_start(Path(settings.value(settings.INDEX_DEFINITIONS)))
+@lru_cache(maxsize=1)
+def definitions() -> Loaded:
+    """The definitions that this app serves, with the faults that keep it from doing so."""
+    return read_for_start(_ROOT / settings.value(settings.INDEX_DEFINITIONS))
 
 
 async def check_storage() -> None:
@@ -35,8 +43,9 @@ async def check_storage() -> None:
     from shared.connections import table_client
     from shared.tables.retry import RetryPolicy
 
-    connection = settings.storage_connection(settings.INDEX_STORAGE.name)
+    name = settings.INDEX_STORAGE.name
     try:
+        connection = settings.storage_connection(name)
         async with (
             asyncio.timeout(STORAGE_PROBE_SECONDS),
             table_client(connection, policy=RetryPolicy(attempts=1)) as client,
@@ -44,12 +53,76 @@ async def check_storage() -> None:
             await client.get(_PROBED_TABLE, "probe", "probe")
     except TimeoutError:
         raise StorageUnreachableError(
-            f"The connection {settings.INDEX_STORAGE.name} did not answer within {STORAGE_PROBE_SECONDS:g} s; "
+            f"The connection {name} did not answer within {STORAGE_PROBE_SECONDS:g} s; "
             "check that the storage account is up and reachable from here."
         ) from None
     except IndexTablesError as error:
-        raise StorageUnreachableError(f"The connection {settings.INDEX_STORAGE.name} does not work: {error}") from error
+        raise StorageUnreachableError(f"The connection {name} does not work: {error}") from error
 
+
+# ---------------------------------------------------------------------------------------------------- lookups
+
+
+@lru_cache(maxsize=1)
+def generations() -> Generations:
+    """Which generation serves each index; raises `DefinitionsError`."""
+    from shared.lookup.generations import DefinedGenerations
+
+    return DefinedGenerations(definitions().require())
+
+
+@lru_cache(maxsize=1)
+def lookups() -> Lookups:
+    """Lookups in the index storage; raises `DefinitionsError` or `SettingError`."""
+    from shared.connections import TIMING, account_of, cosmos_client
+    from shared.facts.cosmos import CosmosFacts
+    from shared.lookup.lookups import Lookups
+    from shared.lookup.replicas import Replicas
+    from shared.lookup.sees import OwnWrites
+    from shared.lookup.tokens import Tokens
+    from shared.tables.client import TableClient
+    from shared.tables.retry import RetryPolicy
+
+    # A caller is waiting: better a 503 soon than an answer that nobody waits for any more.
+    retries = RetryPolicy(attempts=3, budget_seconds=8, first_wait_seconds=0.1, longest_wait_seconds=1)
+    account = account_of(settings.storage_connection(settings.INDEX_STORAGE.name))
+    secondary = None
+    if settings.switch(settings.READ_SECONDARY):
+        secondary = TableClient(account.secondary(), TIMING, policy=retries)
+    return Lookups(
+        generations(),
+        Replicas(TableClient(account, TIMING, policy=retries), secondary),
+        Tokens(_page_token_key(account)),
+        facts=CosmosFacts(lambda: cosmos_client(settings.cosmos_connection(settings.COSMOS.name))),
+        own_writes=OwnWrites(_Ledger(), settings.seconds(settings.SEES_SECONDS), TIMING.steady_seconds, TIMING.sleep),
+    )
+
+
+class _Ledger:
+    """The pipeline's ledger, as lookups ask it."""
+
+    async def has_applied(self, sighting: Sighting, generation: LookupGeneration) -> bool:
+        """Whether this generation's part has that change or a newer one, and its rows are written."""
+        return await (await worker()).has_applied(generation.index.name, sighting)
+
+
+@lru_cache(maxsize=1)
+def lookup_api() -> LookupApi:
+    """The HTTP API of lookups; raises as `lookups` does."""
+    from shared.web.lookup_api import LookupApi
+
+    return LookupApi(definitions().require(), generations(), lookups())
+
+
+def _page_token_key(account: Account) -> bytes:
+    """The setting, else the account's key: both are secret, and all instances of the app agree on them."""
+    secret = settings.value(settings.PAGE_TOKEN_KEY) or account.key
+    if not secret:
+        raise settings.missing(settings.PAGE_TOKEN_KEY)
+    return sha256(f"page tokens\0{secret}".encode()).digest()
+
+
+# ---------------------------------------------------------------------------------------------------- the worker
 
 _worker: Worker | None = None
 _making = asyncio.Lock()
@@ -60,20 +133,20 @@ async def worker() -> Worker:
     global _worker  # noqa: PLW0603 - one per process: its cache serves every batch
     async with _making:
         if _worker is None:
-            made = new_worker(loaded().require())
+            made = new_worker(definitions().require())
             await made.prepare()
             _worker = made
     return _worker
 
 
-def new_worker(definitions: Definitions) -> Worker:
+def new_worker(served: Definitions) -> Worker:
     """A worker with clients of its own."""
     from shared.pipeline.worker import Worker
 
-    return Worker(definitions, _services(definitions))
+    return Worker(served, _services(served))
 
 
-def _services(definitions: Definitions) -> Services:
+def _services(served: Definitions) -> Services:
     from shared.connections import TIMING, container_client, queue_client, table_client
     from shared.pipeline.azure_storage import BlobContainer, DelayedQueue
     from shared.pipeline.concurrency import Bounded
@@ -86,7 +159,7 @@ def _services(definitions: Definitions) -> Services:
     sweep_queue = queue_client(settings.storage_connection(settings.HOST_STORAGE), settings.SWEEP_QUEUE)
     return Services(
         accounts=Accounts(
-            {name: table_client(settings.storage_connection(name), counts) for name in _account_names(definitions)}
+            {name: table_client(settings.storage_connection(name), counts) for name in _account_names(served)}
         ),
         blobs=BlobContainer(container_client(index_storage, settings.DEAD_LETTER_CONTAINER)),
         sweep_queue=DelayedQueue(sweep_queue, settings.number(settings.SWEEP_DELAY_SECONDS)),
@@ -98,7 +171,7 @@ def _services(definitions: Definitions) -> Services:
     )
 
 
-def _account_names(definitions: Definitions) -> Iterable[str]:
+def _account_names(served: Definitions) -> Iterable[str]:
     """The connections that hold tables: the default one, and those that indexes are placed on."""
-    placed = [index.placement.accounts for index in definitions.indexes.values() if index.placement]
+    placed = [index.placement.accounts for index in served.indexes.values() if index.placement]
     return {settings.INDEX_STORAGE.name, *(name for names in placed for name in names)}

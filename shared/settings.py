@@ -29,14 +29,22 @@ INDEX_STORAGE = Setting("INDEX_STORAGE", None, "Connection of the storage accoun
 INDEX_DEFINITIONS = Setting("INDEX_DEFINITIONS", "indexes.yaml", "The file with the definitions, from the app's root")
 COSMOS = Setting("COSMOS", None, "Connection of the Cosmos DB account that holds the facts")
 EVENTHUB = Setting("EVENTHUB", None, "Connection of the Event Hubs namespace that facts arrive through")
-
 FEED_POLL_DELAY_MS = Setting("FEED_POLL_DELAY_MS", "5000", "Milliseconds between two looks at a drained change feed")
 SWEEP_DELAY_SECONDS = Setting(
     "SWEEP_DELAY_SECONDS",
     "3600",
     "How long tombstones stay: more than functionTimeout, lease expiry and retries",
 )
-
+PAGE_TOKEN_KEY = Setting(
+    "PAGE_TOKEN_KEY",
+    "",
+    "Secret that seals page tokens, the same on all instances; empty: made from the storage account's key",
+)
+SEES_SECONDS = Setting("SEES_SECONDS", "5", "How long a lookup with `sees` waits for the change, in seconds")
+READ_SECONDARY = Setting(
+    "READ_SECONDARY", "false", "true: lookups read from the storage account's secondary endpoint when the primary fails"
+)
+MCP_TOOLS = Setting("MCP_TOOLS", "false", "true: each index is also a tool for assistants (Model Context Protocol)")
 LEDGER_RETENTION_DAYS = Setting(
     "LEDGER_RETENTION_DAYS",
     "30",
@@ -51,6 +59,10 @@ ALL = (
     FEED_POLL_DELAY_MS,
     SWEEP_DELAY_SECONDS,
     LEDGER_RETENTION_DAYS,
+    PAGE_TOKEN_KEY,
+    SEES_SECONDS,
+    READ_SECONDARY,
+    MCP_TOOLS,
 )
 
 # Of the platform: the host's own storage, where our queue is, too.
@@ -62,6 +74,15 @@ LEASE_CONTAINER = "leases"
 
 # Every hub that a source names has this consumer group: the templates and the local run create it.
 EVENT_CONSUMER_GROUP = "index-tables"
+
+
+@dataclass(frozen=True, slots=True)
+class CosmosConnection:
+    """How to reach a Cosmos DB account: by connection string, or by address with a managed identity."""
+
+    connection_string: str | None = None
+    endpoint: str | None = None
+    client_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +108,13 @@ def value(setting: Setting, environment: Mapping[str, str] = os.environ) -> str:
     """The setting's value or its default; an empty value counts as not set."""
     text = environment.get(setting.name) or setting.default
     if text is None:
-        raise SettingError(f"The app setting {setting.name} is not set. It is: {setting.meaning}.")
+        raise missing(setting)
     return text
+
+
+def missing(setting: Setting) -> SettingError:
+    """The error for a setting that must be set and is not."""
+    return SettingError(f"The app setting {setting.name} is not set. It is: {setting.meaning}.")
 
 
 def number(setting: Setting, environment: Mapping[str, str] = os.environ) -> int:
@@ -97,6 +123,38 @@ def number(setting: Setting, environment: Mapping[str, str] = os.environ) -> int
     if not (text.isascii() and text.isdecimal()):
         raise SettingError(f"The app setting {setting.name} is {text!r}: make it a whole number from 0 up.")
     return int(text)
+
+
+def switch(setting: Setting, environment: Mapping[str, str] = os.environ) -> bool:
+    """The value of a setting that is true or false."""
+    text = value(setting, environment).lower()
+    if text not in ("true", "false"):
+        raise SettingError(f"The app setting {setting.name} is neither true nor false. It is: {setting.meaning}.")
+    return text == "true"
+
+
+def seconds(setting: Setting, environment: Mapping[str, str] = os.environ) -> float:
+    """The value of a setting that is a number of seconds, from 0 up to a minute."""
+    text = value(setting, environment)
+    try:
+        found = float(text)
+    except ValueError:
+        found = -1.0
+    if not 0 <= found <= 60:
+        raise SettingError(f"The app setting {setting.name} is no number from 0 to 60. It is: {setting.meaning}.")
+    return found
+
+
+def cosmos_connection(name: str, environment: Mapping[str, str] = os.environ) -> CosmosConnection:
+    """The Cosmos DB connection called `name`: a connection string, or an address for a managed identity."""
+    if connection_string := environment.get(name):
+        return CosmosConnection(connection_string=connection_string)
+    if endpoint := environment.get(f"{name}__accountEndpoint"):
+        return CosmosConnection(endpoint=endpoint, client_id=environment.get(f"{name}__clientId"))
+    raise SettingError(
+        f"There is no Cosmos DB connection {name}: set {name} to a connection string, "
+        f"or {name}__accountEndpoint for a managed identity."
+    )
 
 
 def storage_connection(name: str, environment: Mapping[str, str] = os.environ) -> StorageConnection:

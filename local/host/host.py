@@ -32,6 +32,9 @@ log = logging.getLogger("host")
 # How long running functions may take to end when the host stops; what is left is cut off and delivered again.
 GRACE_SECONDS = 20.0
 READY_LINE = "The host is ready"
+TOOL_TRIGGER = "mcpToolTrigger"
+# aiohttp's own limit is shorter, and its answer is not the app's: a function must see what it is to refuse.
+REQUEST_LINE_BYTES_MAX = 64 * 1024
 
 
 async def run(app_folder: Path, port: int, keys: Keys | None, stop: Stop) -> bool:
@@ -62,12 +65,18 @@ def _by_kind(functions: Sequence[Function]) -> tuple[list[Function], list[Functi
                 "not write; use the SDK of that service in the function."
             )
     http = [function for function in functions if function.trigger_type == "httpTrigger"]
-    return http, [function for function in functions if function.trigger_type != "httpTrigger"]
+    tools = [function.name for function in functions if function.trigger_type == TOOL_TRIGGER]
+    if tools:
+        log.warning("The local host serves no tools for assistants; passed over: %s", ", ".join(tools))
+    others = [function for function in functions if function.trigger_type not in {"httpTrigger", TOOL_TRIGGER}]
+    return http, others
 
 
 @contextlib.asynccontextmanager
 async def _serving(trigger: HttpTrigger, port: int) -> AsyncIterator[None]:
-    runner = web.AppRunner(trigger.application(), access_log=None, shutdown_timeout=GRACE_SECONDS)
+    runner = web.AppRunner(
+        trigger.application(), access_log=None, shutdown_timeout=GRACE_SECONDS, max_line_size=REQUEST_LINE_BYTES_MAX
+    )
     await runner.setup()
     try:
         await _bind(runner, port)

@@ -37,7 +37,8 @@ class HttpTrigger:
     def application(self) -> web.Application:
         """The server with its one handler."""
         application = web.Application(client_max_size=MAX_BODY_BYTES)
-        application.router.add_route("*", "/{path:.*}", self._answer)
+        # Not `.*`: a path may hold an encoded line feed, which a dot does not match.
+        application.router.add_route("*", r"/{path:[\s\S]*}", self._answer)
         return application
 
     async def _answer(self, request: web.Request) -> web.Response:

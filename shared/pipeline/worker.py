@@ -17,7 +17,8 @@ from shared.pipeline.cache import LedgerCache
 from shared.pipeline.catalog import Catalog
 from shared.pipeline.dead_letters import DeadLetters
 from shared.pipeline.intake import ReceivedEvent, read_all
-from shared.pipeline.needed_tables import needed_tables
+from shared.pipeline.ledger_view import has_applied
+from shared.pipeline.needed_tables import PIPELINE_TABLES
 from shared.pipeline.retention import Retention
 from shared.pipeline.sweep import Sweeper
 from shared.pipeline.sweep_messages import unpack
@@ -26,12 +27,14 @@ from shared.projection.events import EventReader
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from collections.abc import Set as AbstractSet
 
     from shared.definitions.model import Definitions
     from shared.pipeline.concurrency import RunAll
     from shared.pipeline.dead_letters import Blobs
-    from shared.pipeline.generations import SourcePlan
+    from shared.pipeline.generations import Generation, SourcePlan
     from shared.pipeline.intake import Intake
+    from shared.pipeline.ledger_view import Seen
     from shared.pipeline.outcome import Outcome
     from shared.pipeline.storage import Accounts
     from shared.pipeline.sweep_messages import SweepQueue
@@ -66,6 +69,8 @@ class Worker:
         self._readers = {name: CosmosReader(source) for name, source in sources if source.cosmos}
         self._event_readers = {name: EventReader(source) for name, source in sources if source.event_hub}
         self._dead_letters = DeadLetters(services.accounts.main, services.blobs, services.now_seconds)
+        # What lookups ask about: the generations of the definitions as they are now.
+        self._generations: dict[str, Generation] = {}
         self._applier = Applier(
             services.accounts,
             self._dead_letters,
@@ -80,13 +85,15 @@ class Worker:
 
     async def prepare(self) -> None:
         """Create the tables that are missing, and learn from the catalog what to write to."""
-        await self._create(needed_tables(self._definitions))
+        await self._create(PIPELINE_TABLES)
         catalog = Catalog(self._services.accounts.main, self._services.run_all)
         self._plans = await catalog.plans(self._definitions)
         generations = [generation for plan in self._plans.values() for generation in plan.generations]
         await self._create({place for generation in generations for place in generation.tables()})
+        defined = self._definitions.indexes
+        self._generations = {one.index.name: one for one in generations if one.index == defined[one.index.name]}
 
-    async def _create(self, places: set[tuple[str, str]]) -> None:
+    async def _create(self, places: AbstractSet[tuple[str, str]]) -> None:
         """Create tables, by account and name, unless this worker has seen to them before."""
         accounts = self._services.accounts
         missing = sorted(places - self._created)
@@ -116,6 +123,10 @@ class Worker:
     async def retain(self) -> None:
         """Forget some of the facts that were deleted long ago; called every hour."""
         await self._retention.clean(self._plans.values())
+
+    async def has_applied(self, index: str, seen: Seen) -> bool:
+        """Whether an index has a change that a caller knows of, or a newer one, with its rows written."""
+        return await has_applied(self._services.accounts, self._generations[index], seen)
 
     async def sweep(self, message: str | bytes) -> None:
         """Do what a sweep message asks for."""

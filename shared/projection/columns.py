@@ -103,8 +103,10 @@ def put_text(columns: Columns, name: str, text: str) -> None:
 
 def take_text(columns: Mapping[str, ColumnValue], name: str) -> str | None:
     """The text that `put_text` put, or None when there is none."""
-    pieces = []
     piece = columns.get(name)
+    if isinstance(piece, str) and f"{name}_1" not in columns:
+        return piece
+    pieces = []
     while isinstance(piece, str):
         pieces.append(piece)
         piece = columns.get(f"{name}_{len(pieces)}")

@@ -23,7 +23,12 @@ def compile_selection(index: Index) -> Selection:
         return own_properties
     if index.project == "keys":
         return lambda _: {}
-    tree = _tree(index.project)
+    return compile_paths(index.project)
+
+
+def compile_paths(paths: tuple[str, ...]) -> Selection:
+    """Takes the values at these dotted paths from a document, in its own shape."""
+    tree = _tree(paths)
     if all(below is None for below in tree.values()):
         names = tuple(tree)
         return lambda document: {name: document[name] for name in names if name in document}

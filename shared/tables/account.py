@@ -5,7 +5,7 @@ Read from a connection string with an account key, or made from an endpoint and 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
@@ -20,6 +20,7 @@ _EMULATOR: Final = {
     "AccountKey": "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==",
     "TableEndpoint": "http://127.0.0.1:10002/devstoreaccount1",
 }
+_SECONDARY: Final = "-secondary"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,7 @@ class Account:
     endpoint: str
     key: str | None = field(default=None, repr=False)
     credential: Credential | None = None
+    secondary_endpoint: str | None = None
 
     @classmethod
     def from_connection_string(cls, text: str) -> Account:
@@ -41,7 +43,8 @@ class Account:
         scheme = parts.get("DefaultEndpointsProtocol", "https")
         suffix = parts.get("EndpointSuffix", "core.windows.net")
         endpoint = parts.get("TableEndpoint") or f"{scheme}://{name}.table.{suffix}"
-        return cls(name, _checked(endpoint), key=key)
+        secondary = parts.get("TableSecondaryEndpoint")
+        return cls(name, _checked(endpoint), key=key, secondary_endpoint=_checked(secondary) if secondary else None)
 
     @classmethod
     def with_credential(cls, endpoint: str, credential: Credential) -> Account:
@@ -50,6 +53,19 @@ class Account:
         if urlsplit(endpoint).scheme != "https":
             raise SettingError(f"The Table endpoint {endpoint} is not https: tokens need https.")
         return cls(str(urlsplit(endpoint).hostname), endpoint, credential=credential)
+
+    def secondary(self) -> Account:
+        """The same account at its secondary endpoint, which serves reads when it is geo-redundant (RA-GRS)."""
+        return replace(self, endpoint=self.secondary_endpoint or _secondary(self.endpoint))
+
+
+def _secondary(endpoint: str) -> str:
+    """The account's name, which is the host's first label or an emulator's path, followed by `-secondary`."""
+    address = urlsplit(endpoint)
+    if address.path:
+        return endpoint + _SECONDARY
+    account, dot, domain = address.netloc.partition(".")
+    return address._replace(netloc=account + _SECONDARY + dot + domain).geturl()
 
 
 def _parts(text: str) -> dict[str, str]:

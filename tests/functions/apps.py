@@ -51,10 +51,12 @@ def started(
 
 
 @contextlib.contextmanager
-def serving(app: Path, settings: Mapping[str, str] | None = None, *arguments: str) -> Iterator[RunningApp]:
+def serving(
+    app: Path, settings: Mapping[str, str] | None = None, *arguments: str, log_folder: Path | None = None
+) -> Iterator[RunningApp]:
     """The host on `app`, once it answers."""
     (port,) = ports.any_free(1)
-    with started(app, app.parent / "host.log", settings, "--port", str(port), *arguments) as program:
+    with started(app, (log_folder or app.parent) / "host.log", settings, "--port", str(port), *arguments) as program:
         support.wait_until(lambda: support.listens(port) or program.process.poll() is not None, "the host listens")
         assert program.process.poll() is None, program.output
         yield RunningApp(f"http://127.0.0.1:{port}", program)

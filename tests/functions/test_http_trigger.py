@@ -194,3 +194,8 @@ def test_a_key_opens_its_level_and_those_below(
     by_header = get(app, f"/api/{path}", headers={"x-functions-key": value} if value else {})
     by_parameter = get(app, f"/api/{path}" + (f"?code={value}" if value else ""))
     assert (by_header.status_code, by_parameter.status_code) == (status, status)
+
+
+def test_a_path_with_a_line_feed_reaches_its_function(app: RunningApp) -> None:
+    """Encoded, it is a character like any other."""
+    assert get(app, "/api/things/a%0Ab").json()["route"] == {"name": "a\nb"}

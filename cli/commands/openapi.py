@@ -1,0 +1,46 @@
+"""`index-tables openapi`: write the OpenAPI document of a definitions file."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Final
+
+from cli.arguments import add_command
+from cli.definitions import add_file_argument, read, write_findings
+from shared.web.openapi import openapi
+
+if TYPE_CHECKING:
+    import argparse
+
+    from cli.arguments import Commands
+
+_EXAMPLES: Final = """\
+  index-tables openapi > openapi.json
+  index-tables openapi docs/examples/movies.yaml
+"""
+
+
+def add(commands: Commands) -> None:
+    """Declare the command."""
+    parser = add_command(
+        commands,
+        "openapi",
+        run,
+        summary="write the OpenAPI document",
+        description="Print the OpenAPI 3.1 document of the app that serves these definitions, as JSON. "
+        "--format is for faults, if there are any.",
+        examples=_EXAMPLES,
+    )
+    add_file_argument(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the document; exit 1 for a file with faults."""
+    loaded = read(args.file)
+    if loaded.faults:
+        write_findings(loaded.faults, (), args.format)
+        print("no document: mend the faults first", file=sys.stderr)
+        return 1
+    print(json.dumps(openapi(loaded.definitions), indent=2, ensure_ascii=False))
+    return 0

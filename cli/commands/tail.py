@@ -1,0 +1,90 @@
+"""`index-tables tail`: follow a lookup, printing entries as they appear, change and vanish."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from cli.arguments import add_command
+from cli.errors import UsageError
+from cli.service import add_lookup_arguments, read_parameters, service_of
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator, Mapping
+
+    from cli.arguments import Commands
+
+_EXAMPLES: Final = """\
+  index-tables tail customers-by-town town=Redmond
+  index-tables tail customers-by-town town=Redmond --every 5 --format jsonl
+"""
+_SIGNS: Final = {"appeared": "+", "changed": "~", "vanished": "-"}
+_PAGE_SIZE: Final = "1000"
+
+_Entries: TypeAlias = "dict[str, dict[str, Any]]"
+
+
+def add(commands: Commands) -> None:
+    """Declare the command."""
+    parser = add_command(
+        commands,
+        "tail",
+        run,
+        summary="follow a lookup",
+        description="Print the entries of a lookup, then those that appear (+), change (~) and vanish (-). "
+        "Ctrl-C ends it. Formats: table and jsonl.",
+        examples=_EXAMPLES,
+    )
+    add_lookup_arguments(parser)
+    parser.add_argument("--every", metavar="SECONDS", type=float, default=1.0, help="how often (default: %(default)g)")
+    parser.add_argument("--times", metavar="N", type=int, help="look so many times, then end (default: endless)")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Look, print what is new, wait, and so on."""
+    if args.format not in ("table", "jsonl"):
+        raise UsageError(f"--format {args.format} has an end, tail has none: use table or jsonl")
+    if args.every <= 0 or (args.times is not None and args.times < 1):
+        raise UsageError("--every and --times are numbers above 0")
+    service = service_of(args)
+    parameters = {"maxpagesize": _PAGE_SIZE, **read_parameters(args.parameters)}
+    before: _Entries = {}
+    looks = 0
+    try:
+        while args.times is None or looks < args.times:
+            if looks:
+                time.sleep(args.every)
+            looks += 1
+            now = {_name(entry): entry for page in service.pages(args.index, parameters) for entry in page["value"]}
+            for event, entry in differences(before, now):
+                print(_line(event, entry, args.format), flush=True)
+            before = now
+    except KeyboardInterrupt:
+        pass
+    return 0
+
+
+def differences(before: _Entries, now: _Entries) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """What happened between two looks: entries by name, each with its event."""
+    for name, entry in before.items():
+        if name not in now:
+            yield "vanished", entry
+    for name, entry in now.items():
+        if name not in before:
+            yield "appeared", entry
+        elif entry["version"] != before[name]["version"]:
+            yield "changed", entry
+
+
+def _name(entry: Mapping[str, Any]) -> str:
+    """Tells entries apart: a fact may have several in one index."""
+    return json.dumps([entry["id"], entry.get("partitionKey"), entry["key"]])
+
+
+def _line(event: str, entry: Mapping[str, Any], output_format: str) -> str:
+    if output_format == "jsonl":
+        return json.dumps({"event": event, **entry}, ensure_ascii=False)
+    key = " ".join(f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in entry["key"].items())
+    return f"{_SIGNS[event]} {entry['id']}  {key}  {json.dumps(entry['data'], ensure_ascii=False)}"

@@ -1,0 +1,121 @@
+"""A running app, as commands call it: a local run's by its data folder, or any by address and key."""
+
+from __future__ import annotations
+
+import json
+import os
+import urllib.error
+import urllib.request
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote, urlsplit
+
+from cli.errors import ServiceError, UsageError
+from shared.lookup.parameters import to_query
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator, Mapping, Sequence
+
+_DATA_FOLDER: Final = ".local"
+_KEY_VARIABLE: Final = "INDEX_TABLES_KEY"
+_ANSWER_SECONDS: Final = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """Where an app answers, and the key to it."""
+
+    base: str
+    key: str | None = field(default=None, repr=False)
+
+    def get(self, path: str, parameters: Mapping[str, str]) -> dict[str, Any]:
+        """The JSON that a call answers with; raises `ServiceError` with what a problem says."""
+        query = f"?{to_query(parameters)}" if parameters else ""
+        return self.get_link(f"{self.base}{path}{query}")
+
+    def get_link(self, link: str) -> dict[str, Any]:
+        """The same for a whole address, such as a nextLink."""
+        headers = {"x-functions-key": self.key} if self.key else {}
+        try:
+            with urllib.request.urlopen(
+                urllib.request.Request(link, headers=headers), timeout=_ANSWER_SECONDS
+            ) as answer:
+                found: dict[str, Any] = json.load(answer)
+                return found
+        except urllib.error.HTTPError as error:
+            raise ServiceError(_said(error)) from None
+        except (OSError, ValueError) as error:
+            raise ServiceError(f"{self.base} does not answer ({error}): is the app running?") from None
+
+    def pages(self, index: str, parameters: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+        """The pages of a lookup, one after the other."""
+        page = self.get(lookup_path(index, "entries"), parameters)
+        yield page
+        while "nextLink" in page:
+            page = self.get_link(page["nextLink"])
+            yield page
+
+
+def lookup_path(index: str, call: str) -> str:
+    """The path of a call on an index."""
+    return f"/api/indexes/{quote(index, safe='')}/{call}"
+
+
+def add_service_arguments(parser: argparse.ArgumentParser) -> None:
+    """`--data`, or `--url` with `--key`."""
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument("--data", metavar="DIR", help=f"the data folder of a local run (default: {_DATA_FOLDER})")
+    where.add_argument("--url", help="the app's address, such as https://NAME.azurewebsites.net")
+    parser.add_argument("--key", help=f"the function key (default: the environment variable {_KEY_VARIABLE})")
+
+
+def add_lookup_arguments(parser: argparse.ArgumentParser) -> None:
+    """INDEX, its parameters, and where to ask."""
+    parser.add_argument("index", metavar="INDEX", help="the index to look up")
+    parser.add_argument(
+        "parameters", metavar="NAME=VALUE", nargs="*", help="conditions and options, as in docs/http-api.md"
+    )
+    add_service_arguments(parser)
+
+
+def service_of(args: argparse.Namespace) -> Service:
+    """The app that the arguments name."""
+    key = args.key or os.environ.get(_KEY_VARIABLE)
+    if args.url:
+        if urlsplit(args.url).scheme not in ("http", "https"):
+            raise UsageError(f"{args.url} is no address: it begins with http:// or https://")
+        return Service(args.url.rstrip("/").removesuffix("/api"), key)
+    file = Path(args.data or _DATA_FOLDER) / "endpoints.json"
+    try:
+        endpoints = json.loads(file.read_text(encoding="utf-8"))
+        return Service(endpoints["http"], key or endpoints.get("keys", {}).get("function"))
+    except (OSError, ValueError, KeyError, TypeError):
+        raise UsageError(
+            f"no local run has written {file}: start one with `make run`, or name an app with --url"
+        ) from None
+
+
+def read_parameters(pairs: Sequence[str]) -> dict[str, str]:
+    """NAME=VALUE arguments as parameters."""
+    parameters: dict[str, str] = {}
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        if not equals or not name:
+            raise UsageError(f"{pair} is no NAME=VALUE: write for example town=Redmond")
+        if name in parameters:
+            raise UsageError(f"{name} is given twice: give it once")
+        parameters[name] = value
+    return parameters
+
+
+def _said(error: urllib.error.HTTPError) -> str:
+    """What a problem says; the platform's own errors have no body."""
+    if error.code == 401:
+        return f"the app wants a function key: give it with --key or in {_KEY_VARIABLE}"
+    try:
+        problem = json.load(error)
+        return f"{problem['detail']} ({problem['code']})"
+    except (ValueError, KeyError, TypeError):
+        return f"the app answered {error.code} {error.reason}"

@@ -1,0 +1,38 @@
+"""Each index as a tool for assistants (Model Context Protocol), when the setting MCP_TOOLS is true."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import azure.functions as func
+
+from shared import runtime, settings
+from shared.web import tools
+
+if TYPE_CHECKING:
+    from shared.definitions.model import Index
+
+
+def lookup_tools() -> func.Blueprint:
+    """The tools of the app; none when they are off, or when the definitions have faults."""
+    blueprint = func.Blueprint()  # type: ignore[no-untyped-call]  # the SDK leaves it unannotated
+    if settings.switch(settings.MCP_TOOLS):
+        loaded = runtime.definitions()
+        for index in () if loaded.faults else loaded.definitions.indexes.values():
+            _add_tool(blueprint, index)
+    return blueprint
+
+
+def _add_tool(blueprint: func.Blueprint, index: Index) -> None:
+    async def look_up(context: str) -> str:
+        return await tools.call(runtime.lookups, index.name, context)
+
+    named = blueprint.function_name(f"tool_{index.name.replace('-', '_')}")
+    trigger = blueprint.mcp_tool_trigger(
+        arg_name="context",
+        tool_name=index.name,
+        description=tools.description(index),
+        tool_properties=json.dumps(tools.properties(index)),
+    )
+    named(trigger(look_up))

@@ -1,0 +1,69 @@
+"""Facts of Cosmos DB containers, by point reads with azure-cosmos. One client for all sources of an account."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any, Final
+
+from shared.errors import FactsUnavailableError
+from shared.keys.fact import MISSING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from azure.cosmos.aio import CosmosClient
+
+    from shared.definitions.model import Source
+    from shared.keys.fact import FactKeyValue
+
+# More in flight from one instance would only queue up at the account.
+READS_AT_ONCE: Final = 16
+
+
+class CosmosFacts:
+    """Reads facts from the containers of one account. `close` it when done."""
+
+    def __init__(self, connect: Callable[[], CosmosClient], reads_at_once: int = READS_AT_ONCE) -> None:
+        # Connected when the first fact is asked for: the SDK costs 230 ms of imports that most lookups never need.
+        self._connect = connect
+        self._client: CosmosClient | None = None
+        self._reads = asyncio.Semaphore(reads_at_once)
+
+    async def read(
+        self, source: Source, fact_id: str, partition_key: tuple[FactKeyValue, ...]
+    ) -> dict[str, Any] | None:
+        """The fact as it is now, or None when it is gone."""
+        from azure.core.exceptions import AzureError
+        from azure.cosmos.exceptions import CosmosResourceNotFoundError
+
+        assert source.cosmos is not None
+        if self._client is None:
+            self._client = self._connect()
+        container = self._client.get_database_client(source.cosmos.database).get_container_client(
+            source.cosmos.container
+        )
+        async with self._reads:
+            try:
+                item = await container.read_item(fact_id, partition_key=_as_cosmos_says(partition_key))
+            except CosmosResourceNotFoundError:
+                return None
+            except (AzureError, TimeoutError, OSError) as error:
+                raise FactsUnavailableError(
+                    f'Facts of source "{source.name}" cannot be fetched ({type(error).__name__}): try again, '
+                    "or look up without expand=fact."
+                ) from error
+        return dict(item)
+
+    async def close(self) -> None:
+        """Close the connections."""
+        client, self._client = self._client, None
+        if client is not None:
+            await client.close()
+
+
+def _as_cosmos_says(partition_key: tuple[FactKeyValue, ...]) -> Any:
+    """The partition key as the SDK takes it: one value as itself, several as a list."""
+    from azure.cosmos.partition_key import NonePartitionKeyValue
+
+    values = [NonePartitionKeyValue if value is MISSING else value for value in partition_key]
+    return values[0] if len(values) == 1 else values

@@ -1,0 +1,94 @@
+"""Lookups for an application's own process: the same planner and reader, with Python values and without HTTP.
+
+    async with LookupClient.connect("indexes.yaml", connection_string, timing) as client:
+        page = await client.find("customers-by-town", {"town": "Redmond", "lastName.ge": "S"})
+        async for entry in client.entries("movies-by-actor", {"actor": "Tom Hanks"}):
+            ...
+
+It needs read access to the index tables only. `expand=fact` works when it is given facts; `sees` is for the HTTP API,
+for which `seen` makes the value.
+"""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from datetime import datetime
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from shared.definition_files import read_definitions
+from shared.lookup.generations import DefinedGenerations
+from shared.lookup.lookups import Lookups
+from shared.lookup.replicas import Replicas
+from shared.lookup.sees import seen
+from shared.lookup.tokens import Tokens
+from shared.tables.account import Account
+from shared.tables.client import TableClient
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Mapping
+
+    from shared.facts.port import Facts
+    from shared.lookup.entries import Entry
+    from shared.lookup.lookups import LookupPage
+    from shared.tables.retry import Timing
+
+Value: TypeAlias = "str | int | float | bool | datetime | None"
+
+__all__ = ["LookupClient", "seen"]
+
+
+class LookupClient:
+    """Looks up entries with Python values: None asks for nulls, a datetime without zone is UTC."""
+
+    def __init__(self, lookups: Lookups) -> None:
+        self._lookups = lookups
+
+    @classmethod
+    @asynccontextmanager
+    async def connect(
+        cls, definitions: str | Path, connection_string: str, timing: Timing, facts: Facts | None = None
+    ) -> AsyncIterator[LookupClient]:
+        """A client for the indexes of a definitions file, in a storage account; raises `DefinitionsError`."""
+        found = read_definitions(Path(definitions)).require()
+        # Tokens of one process are opened by the same process, or by another with the same account.
+        key = sha256(connection_string.encode()).digest()
+        async with TableClient(Account.from_connection_string(connection_string), timing) as tables:
+            yield cls(Lookups(DefinedGenerations(found), Replicas(tables), Tokens(key), facts=facts))
+
+    async def find(self, index: str, conditions: Mapping[str, Value]) -> LookupPage:
+        """One page; look up its `next_parameters` for the page after it."""
+        return await self._lookups.find(index, as_parameters(conditions))
+
+    async def entries(self, index: str, conditions: Mapping[str, Value]) -> AsyncIterator[Entry]:
+        """Every entry, page by page."""
+        parameters: dict[str, str] | None = as_parameters(conditions)
+        while parameters is not None:
+            page = await self._lookups.find(index, parameters)
+            for entry in page.entries:
+                yield entry
+            parameters = page.next_parameters
+
+    async def explain(self, index: str, conditions: Mapping[str, Value]) -> dict[str, Any]:
+        """How that lookup would run."""
+        return await self._lookups.explain(index, as_parameters(conditions))
+
+
+def as_parameters(conditions: Mapping[str, Value]) -> dict[str, str]:
+    """Conditions with Python values as the parameters of a lookup."""
+    return {
+        name if value is not None else f"{name}.null": "true" if value is None else _as_text(value)
+        for name, value in conditions.items()
+    }
+
+
+def _as_text(value: str | float | datetime) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    # The shortest text that means this very number.
+    return repr(value)

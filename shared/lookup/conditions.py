@@ -1,0 +1,116 @@
+"""What a lookup asks of each key part: equality, null, or comparisons, with values of the part's type."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, cast, get_args
+
+from shared.definitions.values import REFUSED, coerce
+from shared.keys.bounds import Comparison, Operator
+from shared.lookup.faults import fault, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from shared.definitions.model import Index, KeyPart, PartValue
+    from shared.errors import Fault
+
+COMPARISONS: Final[tuple[Operator, ...]] = get_args(Operator)
+NULL: Final = "null"
+_EXAMPLES: Final = {
+    "string": "text",
+    "integer": "a whole number such as 12",
+    "number": "a number such as 12.5",
+    "boolean": "true or false",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """What is asked of one part. `is_equality` with the value None is null."""
+
+    is_equality: bool
+    value: PartValue | None = None
+    comparisons: tuple[Comparison, ...] = ()
+
+
+@dataclass(slots=True)
+class Conditions:
+    """The conditions on an index, by part name, and the faults that were found on the way."""
+
+    by_part: dict[str, Condition] = field(default_factory=dict)
+    faults: list[Fault] = field(default_factory=list)
+
+
+def parameter_names(part: KeyPart) -> tuple[str, ...]:
+    """Every parameter that a part can have, whatever the others are."""
+    operators: list[str] = [each for each in COMPARISONS if each != "prefix" or part.type == "string"]
+    if part.keeps_nulls:
+        operators.append(NULL)
+    return (part.name, *(f"{part.name}.{operator}" for operator in operators))
+
+
+def read_conditions(index: Index, parameters: Mapping[str, str]) -> Conditions:
+    """The conditions in these parameters; parameters of nothing in this index are passed over."""
+    conditions = Conditions()
+    for part in index.parts:
+        mine = {name: parameters[name] for name in _candidates(part) if name in parameters}
+        if mine:
+            _read_part(part, mine, conditions)
+    return conditions
+
+
+def _candidates(part: KeyPart) -> tuple[str, ...]:
+    return (part.name, f"{part.name}.{NULL}", *(f"{part.name}.{operator}" for operator in COMPARISONS))
+
+
+def _read_part(part: KeyPart, given: Mapping[str, str], conditions: Conditions) -> None:
+    """One part's parameters. Its condition is kept also when a value is wrong: the other faults depend on it."""
+    faults = conditions.faults
+    comparisons: list[Comparison] = []
+    equality: Condition | None = None
+    for name, text in given.items():
+        operator = name[len(part.name) + 1 :]
+        if operator == NULL:
+            faults.extend(_null_faults(part, name, text))
+            equality = Condition(is_equality=True)
+            continue
+        if operator == "prefix" and part.type != "string":
+            detail = f"{name}: only text has prefixes, and {part.name} is of type {part.type}; use a range."
+            faults.append(fault("InvalidOperator", name, detail))
+            continue
+        value = coerce(part.type, text)
+        if value is REFUSED:
+            faults.append(_wrong_type(part, name, text))
+        elif operator:
+            comparisons.append(Comparison(cast(Operator, operator), value))
+        else:
+            equality = Condition(is_equality=True, value=value)
+    is_equal = part.name in given or f"{part.name}.{NULL}" in given
+    if is_equal and len(given) > 1:
+        names = " and ".join(given)
+        faults.append(fault("ConflictingConditions", part.name, f"{names} are given together; keep one of them."))
+    conditions.by_part[part.name] = (
+        equality or Condition(is_equality=True)
+        if is_equal
+        else Condition(is_equality=False, comparisons=tuple(comparisons))
+    )
+
+
+def _null_faults(part: KeyPart, name: str, text: str) -> list[Fault]:
+    if text != "true":
+        return [fault("InvalidParameterValue", name, f"{name} is {shown(text)}; it can only be true.")]
+    if not part.keeps_nulls:
+        detail = f"{name}: facts without {part.name} are not in this index; its definition would say `nulls: index`."
+        return [fault("NullsNotKept", name, detail)]
+    return []
+
+
+def _wrong_type(part: KeyPart, name: str, text: str) -> Fault:
+    if part.type == "datetime":
+        detail = (
+            f"{name} is {shown(text)}, which is no ISO 8601 time such as 2024-05-01T12:00:00Z. "
+            "Write the + of an offset as %2B."
+        )
+        return fault("InvalidDate", name, detail)
+    return fault("InvalidValue", name, f"{name} is {shown(text)}; {part.name} takes {_EXAMPLES[part.type]}.")

@@ -1,0 +1,61 @@
+"""`expand=fact`: each entry with its fact as it is now. A fact that is gone or has other keys by now is left out.
+
+That makes lookups of references read-fresh: the index says where to look, the fact says whether it is true.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from shared.errors import UnreadableChangeError
+from shared.keys.fact import encode_fact_key, fact_hash
+from shared.projection.change import FactReader
+from shared.projection.fact_keys import FactKeys, RefusedValueError
+from shared.projection.paths import EvaluationError
+from shared.tables.port import PARTITION_KEY
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from shared.facts.port import Facts
+    from shared.lookup.generations import Generation
+    from shared.lookup.read import Newest
+    from shared.projection.columns import StoredEntry
+
+
+class Expander:
+    """Fetches and checks the facts of one generation's entries."""
+
+    def __init__(self, generation: Generation, facts: Facts) -> None:
+        self._source = generation.source
+        self._facts = facts
+        self._keys = FactKeys(generation.index)
+        self._reader = FactReader(generation.source)
+
+    async def facts_of(self, entries: Sequence[tuple[Newest, StoredEntry]]) -> list[dict[str, Any] | None]:
+        """The fact of each entry, None where it is left out. A fact with several entries is read once."""
+        fact_keys = [encode_fact_key(stored.partition_key, stored.id) for _, stored in entries]
+        wanted = {fact_key: stored for fact_key, (_, stored) in zip(fact_keys, entries, strict=True)}
+        found = await asyncio.gather(
+            *(self._facts.read(self._source, stored.id, stored.partition_key) for stored in wanted.values())
+        )
+        facts = dict(zip(wanted, found, strict=True))
+        return [
+            self._checked(facts[fact_key], fact_key, row) for fact_key, (row, _) in zip(fact_keys, entries, strict=True)
+        ]
+
+    def _checked(self, fact: dict[str, Any] | None, fact_key: str, row: Newest) -> dict[str, Any] | None:
+        """The fact, if it still has the key that its entry stands under."""
+        if fact is None:
+            return None
+        try:
+            if self._reader.is_deleted(fact):
+                return None
+            keys = self._keys.keys(fact)
+        except (EvaluationError, RefusedValueError, UnreadableChangeError):
+            # It no longer fits the index; the pipeline makes a dead letter of that change.
+            return None
+        shard = fact_hash(fact_key)
+        places = {(self._keys.shards.partition_key(key.partition, shard), key.sort + fact_key) for key in keys}
+        return fact if (row.entity[PARTITION_KEY], row.pair) in places else None

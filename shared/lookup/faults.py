@@ -1,0 +1,64 @@
+"""What can be wrong with a lookup: every code of a 400, with its title. docs/http-api.md documents each of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from shared.errors import Fault
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+TITLES: Final = {
+    "ConflictingConditions": "Conditions on one part contradict each other",
+    "ExpandNotPossible": "The source of this index has no container to fetch facts from",
+    "InvalidDate": "A value is no ISO 8601 time",
+    "InvalidEncoding": "A parameter is not percent-encoded UTF-8",
+    "InvalidOperator": "A part cannot be compared in this way",
+    "InvalidPageSize": "The page size is out of range",
+    "InvalidParameterValue": "A parameter has a value that it cannot have",
+    "InvalidSees": "The value of `sees` cannot be read",
+    "InvalidToken": "The page token does not belong to this lookup",
+    "InvalidValue": "A value is not of its part's type",
+    "MissingPartitionPart": "A part of the partition is missing",
+    "NullsNotKept": "The index keeps no nulls of this part",
+    "ParameterTooLong": "A parameter is too long",
+    "RangeBeforeEquality": "A range stands before another condition",
+    "RangeOnPartition": "A part of the partition has a range",
+    "RepeatedParameter": "A parameter is given more than once",
+    "SeesNotPossible": "This app cannot tell which changes it has seen",
+    "SortPartSkipped": "A sort part is left out before another one",
+    "TooManyFields": "`select` names too many fields",
+    "TooManyParameters": "There are too many parameters",
+    "TwoRanges": "Two parts have a range",
+    "UnknownField": "`select` names a field that the index does not carry",
+    "UnknownParameter": "A parameter is unknown",
+}
+# Faults of how conditions fit the key, not of how they are written: `explain` answers them, as "refused".
+REFUSALS: Final = frozenset(
+    {"MissingPartitionPart", "RangeBeforeEquality", "RangeOnPartition", "SortPartSkipped", "TwoRanges"}
+)
+
+
+def fault(code: str, parameter: str, detail: str) -> Fault:
+    """A fault; its code must be one of the documented ones."""
+    assert code in TITLES, code
+    return Fault(code, parameter, detail)
+
+
+def near(name: str, known: Iterable[str]) -> str:
+    """A sentence that names the three nearest of the known names, or all of them."""
+    # Only faults need it.
+    from difflib import get_close_matches
+
+    names = sorted(known)
+    lowered = {each.lower(): each for each in names}
+    if found := [lowered[each] for each in get_close_matches(name.lower(), lowered, n=3, cutoff=0.6)]:
+        return f"Did you mean {' or '.join(found)}?"
+    return f"Known are: {', '.join(names)}." if names else "There are none."
+
+
+def shown(text: str) -> str:
+    """A value that a caller sent, as a message shows it: short, on one line, and quoted."""
+    quoted = ascii(text)
+    return quoted if len(quoted) <= 80 else f"{quoted[:60]}... ({len(text)} characters)"

@@ -1,0 +1,179 @@
+"""Lookups: plan, wait, read, expand. What the HTTP functions use, and what an application may import.
+
+The steps of a lookup: find the generation that answers; read options and conditions, and report all their faults at
+once; go on where a token says, on that token's generation; wait for a change that must be seen; read one page; fetch
+facts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
+
+from shared.errors import BadLookupError, ContinuationExpiredError
+from shared.lookup.entries import Entry, is_asked_for, shown_entry, stored_entry
+from shared.lookup.expand import Expander
+from shared.lookup.explain import explain_plan, explain_refusal
+from shared.lookup.faults import REFUSALS, fault
+from shared.lookup.options import Options, read_options
+from shared.lookup.plan import Plan, plan
+from shared.lookup.read import read_page
+from shared.lookup.tokens import Position, continued
+from shared.projection.selection import compile_paths
+from shared.tables.port import PARTITION_KEY, ROW_KEY
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from shared.errors import Fault
+    from shared.facts.port import Facts
+    from shared.lookup.generations import Generation, Generations
+    from shared.lookup.read import Newest, RowPage
+    from shared.lookup.replicas import Replicas
+    from shared.lookup.sees import OwnWrites
+    from shared.lookup.tokens import Tokens
+    from shared.projection.columns import StoredEntry
+
+
+@dataclass(frozen=True, slots=True)
+class LookupPage:
+    """One page of entries. `next_parameters` ask for the page after it; `etag` is None when facts were fetched."""
+
+    entries: list[Entry]
+    next_parameters: dict[str, str] | None
+    etag: str | None
+    is_secondary: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A lookup that has been understood."""
+
+    generation: Generation
+    options: Options
+    plan: Plan
+    after_pair: str | None
+
+
+class Lookups:
+    """Looks up entries of the indexes. `facts` and `own_writes` are needed only for `expand=fact` and `sees`."""
+
+    def __init__(
+        self,
+        generations: Generations,
+        replicas: Replicas,
+        tokens: Tokens,
+        *,
+        facts: Facts | None = None,
+        own_writes: OwnWrites | None = None,
+    ) -> None:
+        self._generations = generations
+        self._replicas = replicas
+        self._tokens = tokens
+        self._facts = facts
+        self._own_writes = own_writes
+
+    async def find(self, index: str, parameters: Mapping[str, str]) -> LookupPage:
+        """The page of entries that these parameters ask for."""
+        asked = await self._understand(index, parameters)
+        await self._wait(asked)
+        generation, options = asked.generation, asked.options
+        page = await read_page(self._replicas, generation.table, asked.plan, asked.after_pair, options.page_size)
+        found = _entries_asked_for(page, asked)
+        facts = await self._expanded(asked, found) if options.expands_fact else None
+        select = None if options.select is None else compile_paths(options.select)
+        entries = [shown_entry(row, stored, generation.source, select) for row, stored in found]
+        if facts is not None:
+            entries = [{**entry, "fact": fact} for entry, fact in zip(entries, facts, strict=True) if fact is not None]
+        token = self._token(asked, parameters, page)
+        return LookupPage(
+            entries,
+            None if token is None else continued(parameters, token),
+            None if options.expands_fact else _etag(generation, parameters, page),
+            page.is_secondary,
+        )
+
+    async def explain(self, index: str, parameters: Mapping[str, str]) -> dict[str, Any]:
+        """How that lookup would run; a lookup that would need a scan is explained as refused."""
+        generation = await self._generations.serving(index)
+        try:
+            asked = await self._understand(index, parameters)
+        except BadLookupError as error:
+            if any(each.code not in REFUSALS for each in error.faults):
+                raise
+            return explain_refusal(generation, error.faults)
+        return explain_plan(asked.generation, asked.plan, asked.options)
+
+    async def _understand(self, index: str, parameters: Mapping[str, str]) -> _Asked:
+        generation = await self._generations.serving(index)
+        position = None
+        if "token" in parameters:
+            position = self._tokens.open(index, parameters, parameters["token"])
+            generation = await self._generation_of(index, position)
+        faults: list[Fault] = []
+        options, planned = Options(), None
+        try:
+            options = read_options(generation.index, generation.source, parameters)
+        except BadLookupError as error:
+            faults.extend(error.faults)
+        try:
+            planned = plan(generation.index, generation.keys, parameters)
+        except BadLookupError as error:
+            faults.extend(error.faults)
+        faults.extend(self._impossible(options))
+        if faults or planned is None:
+            raise BadLookupError(*faults)
+        return _Asked(generation, options, planned, None if position is None else position.pair)
+
+    def _impossible(self, options: Options) -> list[Fault]:
+        """What these lookups were not given the means for."""
+        faults = []
+        if options.sighting is not None and self._own_writes is None:
+            detail = "This app cannot tell which changes it has seen; leave `sees` out."
+            faults.append(fault("SeesNotPossible", "sees", detail))
+        if options.expands_fact and self._facts is None:
+            faults.append(fault("ExpandNotPossible", "expand", "This app reads no facts; leave expand out."))
+        return faults
+
+    async def _generation_of(self, index: str, position: Position) -> Generation:
+        generation = await self._generations.still_there(index, position.generation)
+        if generation is None:
+            raise ContinuationExpiredError(
+                f'The generation of index "{index}" that this token continues on is retired: '
+                "start again at the first page."
+            )
+        return generation
+
+    async def _wait(self, asked: _Asked) -> None:
+        sighting = asked.options.sighting
+        # A page that goes on need not wait: the first one did.
+        if sighting is not None and self._own_writes is not None and asked.after_pair is None:
+            await self._own_writes.wait(sighting, asked.generation)
+
+    async def _expanded(self, asked: _Asked, found: list[tuple[Newest, StoredEntry]]) -> list[dict[str, Any] | None]:
+        assert self._facts is not None
+        return await Expander(asked.generation, self._facts).facts_of(found)
+
+    def _token(self, asked: _Asked, parameters: Mapping[str, str], page: RowPage) -> str | None:
+        if page.last_pair is None:
+            return None
+        position = Position(asked.generation.id, page.last_pair)
+        return self._tokens.seal(asked.generation.index.name, parameters, position)
+
+
+def _entries_asked_for(page: RowPage, asked: _Asked) -> list[tuple[Newest, StoredEntry]]:
+    """The page's rows with what they store; rows whose cut keys only look right are left out."""
+    table, keys = asked.generation.table, asked.generation.keys
+    found = [(row, stored) for row in page.live if (stored := stored_entry(row, table)) is not None]
+    if not asked.plan.compares_stored_values:
+        return found
+    return [(row, stored) for row, stored in found if is_asked_for(stored, asked.plan, keys)]
+
+
+def _etag(generation: Generation, parameters: Mapping[str, str], page: RowPage) -> str:
+    """A digest of the page: its row keys hold the versions, so it changes when any entry does."""
+    digest = sha256(repr((generation.id, sorted(parameters.items()), page.last_pair)).encode())
+    for row in page.live:
+        digest.update(f"\0{row.entity[PARTITION_KEY]!r}\0{row.entity[ROW_KEY]!r}".encode())
+    return f'"{digest.hexdigest()[:32]}"'

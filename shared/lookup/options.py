@@ -1,0 +1,131 @@
+"""What a lookup asks for beside its conditions: page size, fields, facts, a change to wait for, where to go on."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from shared.definitions.dotted import segments
+from shared.errors import BadLookupError
+from shared.lookup.conditions import COMPARISONS, NULL, parameter_names
+from shared.lookup.faults import fault, near, shown
+from shared.lookup.sees import read_sighting
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from shared.definitions.model import Index, Source
+    from shared.errors import Fault
+    from shared.lookup.sees import Sighting
+
+PAGE_SIZE_DEFAULT: Final = 100
+PAGE_SIZE_MAX: Final = 1000
+FIELDS_MAX: Final = 50
+NAMES: Final = ("maxpagesize", "select", "expand", "sees", "token")
+_DIGITS: Final = re.compile(r"[0-9]{1,4}", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The options of one lookup. `select` holds dotted paths; None takes everything."""
+
+    page_size: int = PAGE_SIZE_DEFAULT
+    select: tuple[str, ...] | None = None
+    expands_fact: bool = False
+    sighting: Sighting | None = None
+    token: str | None = None
+
+
+def read_options(index: Index, source: Source, parameters: Mapping[str, str]) -> Options:
+    """The options in these parameters; raises `BadLookupError` with all faults, unknown parameters among them."""
+    faults = _unknown_parameters(index, parameters)
+    page_size = _page_size(parameters.get("maxpagesize"), faults)
+    select = _select(index, parameters.get("select"), faults)
+    expands = _expand(source, parameters.get("expand"), faults)
+    sighting = _sees(source, parameters.get("sees"), faults)
+    if faults:
+        raise BadLookupError(*faults)
+    return Options(page_size, select, expands, sighting, parameters.get("token"))
+
+
+def _unknown_parameters(index: Index, parameters: Mapping[str, str]) -> list[Fault]:
+    readable = {f"{part.name}.{operator}" for part in index.parts for operator in (*COMPARISONS, NULL)}
+    readable.update(part.name for part in index.parts)
+    offered = [name for part in index.parts for name in parameter_names(part)]
+    return [
+        fault(
+            "UnknownParameter",
+            name,
+            f'Index "{index.name}" has no parameter {shown(name)}. {near(name, [*offered, *NAMES])}',
+        )
+        for name in parameters
+        if name not in readable and name not in NAMES
+    ]
+
+
+def _page_size(text: str | None, faults: list[Fault]) -> int:
+    if text is None:
+        return PAGE_SIZE_DEFAULT
+    if _DIGITS.fullmatch(text) and 1 <= int(text) <= PAGE_SIZE_MAX:
+        return int(text)
+    detail = f"maxpagesize is {shown(text)}; send a whole number from 1 to {PAGE_SIZE_MAX}."
+    faults.append(fault("InvalidPageSize", "maxpagesize", detail))
+    return PAGE_SIZE_DEFAULT
+
+
+def _select(index: Index, text: str | None, faults: list[Fault]) -> tuple[str, ...] | None:
+    if text is None:
+        return None
+    paths = tuple(path.strip() for path in text.split(","))
+    if len(paths) > FIELDS_MAX:
+        detail = f"select names {len(paths)} fields; name at most {FIELDS_MAX}, or leave it out for all."
+        faults.append(fault("TooManyFields", "select", detail))
+        return None
+    for path in paths:
+        names = segments(path)
+        if names is None:
+            detail = f"select: {shown(path)} is no field; write names with dots between, such as address.city."
+            faults.append(fault("InvalidParameterValue", "select", detail))
+        elif not _carries(index, names):
+            detail = f'select: index "{index.name}" does not carry {shown(path)}. {near(path, _projected(index))}'
+            faults.append(fault("UnknownField", "select", detail))
+    return paths
+
+
+def _projected(index: Index) -> tuple[str, ...]:
+    return index.project if isinstance(index.project, tuple) else ()
+
+
+def _carries(index: Index, names: tuple[str, ...]) -> bool:
+    """Whether a field is projected, lies in one that is, or holds one."""
+    if index.project == "all":
+        return True
+    for path in _projected(index):
+        projected = segments(path) or (path,)
+        shared = min(len(projected), len(names))
+        if projected[:shared] == names[:shared]:
+            return True
+    return False
+
+
+def _expand(source: Source, text: str | None, faults: list[Fault]) -> bool:
+    if text is None:
+        return False
+    if text != "fact":
+        faults.append(fault("InvalidParameterValue", "expand", f"expand is {shown(text)}; it can only be fact."))
+        return False
+    if source.cosmos is None:
+        detail = f'Source "{source.name}" has no Cosmos DB container, so there are no facts to fetch; leave expand out.'
+        faults.append(fault("ExpandNotPossible", "expand", detail))
+    return True
+
+
+def _sees(source: Source, text: str | None, faults: list[Fault]) -> Sighting | None:
+    if text is None:
+        return None
+    found = read_sighting(source, text)
+    if isinstance(found, str):
+        faults.append(fault("InvalidSees", "sees", f"sees {found}."))
+        return None
+    return found

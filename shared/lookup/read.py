@@ -1,0 +1,136 @@
+"""Reads one page of a plan: one request per shard, all at once, merged in key order.
+
+The rows of a pair come newest first: the first counts, the others are masked, and a tombstone hides its pair. The
+filter is on keys only, because one on "live" would unmask older rows. A page with rows is continued by a new range
+query after the last pair read, never by the service's token: a row updated in place gets a smaller RowKey and would be
+skipped.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, NamedTuple, cast
+
+from shared.errors import StorageUnavailableError, TableMissingError
+from shared.keys.limits import VERSION_UNITS
+from shared.keys.text import CEILING
+from shared.projection.rows import is_tombstone
+from shared.tables.port import ROW_KEY, RowRange
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from shared.lookup.plan import Plan
+    from shared.lookup.replicas import Replicas
+    from shared.tables.port import Entity, Row
+
+# Azure may answer with an empty page and a continuation; inside one partition this many in a row mean trouble.
+_EMPTY_PAGES_MAX: Final = 30
+
+
+class Newest(NamedTuple):
+    """The newest row of a pair: an entry, or the tombstone of one."""
+
+    pair: str
+    entity: Entity
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """What one shard gave: the newest row of each pair in key order, and whether there is more behind them."""
+
+    newest: Sequence[Newest]
+    has_more: bool
+    is_secondary: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RowPage:
+    """The live rows of a page in key order; `last_pair` is where the next page begins, None on the last one."""
+
+    live: list[Newest]
+    last_pair: str | None
+    is_secondary: bool
+
+
+async def read_page(replicas: Replicas, table: str, plan: Plan, after_pair: str | None, limit: int) -> RowPage:
+    """The page of at most `limit` entries after a pair (or from the beginning)."""
+    if plan.bounds.is_empty:
+        return RowPage([], None, is_secondary=False)
+    ranges = [_range(plan, partition_key, after_pair) for partition_key in plan.partition_keys]
+    if len(ranges) == 1:
+        stretches = [await _read_stretch(replicas, table, ranges[0], limit)]
+    else:
+        stretches = list(await asyncio.gather(*(_read_stretch(replicas, table, rows, limit) for rows in ranges)))
+    live, last_pair = merged(stretches, limit)
+    return RowPage(live, last_pair, any(stretch.is_secondary for stretch in stretches))
+
+
+def _range(plan: Plan, partition_key: str, after_pair: str | None) -> RowRange:
+    lower = plan.bounds.lower
+    if after_pair is not None:
+        # Above every row of the pair; no other pair begins with it. Never below what the query itself asks for.
+        lower = max(lower, after_pair + CEILING, key=_unit_order)
+    return RowRange(partition_key, lower, plan.bounds.upper)
+
+
+async def _read_stretch(replicas: Replicas, table: str, rows: RowRange, limit: int) -> Stretch:
+    continuation = None
+    for _ in range(_EMPTY_PAGES_MAX):
+        try:
+            page, is_secondary = await replicas.query(table, rows, limit, continuation)
+        except TableMissingError:
+            # The first fact of this index has not arrived yet.
+            return Stretch((), has_more=False)
+        if page.rows or page.continuation is None:
+            return Stretch(newest_of_each_pair(page.rows), page.continuation is not None, is_secondary)
+        continuation = page.continuation
+    raise StorageUnavailableError(
+        f"Table {table} gave {_EMPTY_PAGES_MAX} empty pages in a row: try again later.", outcome_unknown=False
+    )
+
+
+def newest_of_each_pair(rows: Sequence[Row]) -> list[Newest]:
+    """The first row of each run of rows that share a pair."""
+    newest = []
+    last = None
+    for row in rows:
+        entity = row.entity
+        pair = cast(str, entity[ROW_KEY])[:-VERSION_UNITS]
+        if pair != last:
+            newest.append(Newest(pair, entity))
+            last = pair
+    return newest
+
+
+def merged(stretches: Sequence[Stretch], limit: int) -> tuple[list[Newest], str | None]:
+    """At most `limit` live rows of all shards in order, and the last pair passed, None when nothing is left.
+
+    Behind the last row of a shard that has more, only that shard's next request knows what comes: the page ends there.
+    """
+    if len(stretches) == 1:
+        rows: Sequence[Newest] = stretches[0].newest
+        horizon = None
+    else:
+        rows = sorted((row for stretch in stretches for row in stretch.newest), key=_pair_order)
+        ends = [stretch.newest[-1] for stretch in stretches if stretch.has_more]
+        horizon = min(map(_pair_order, ends)) if ends else None
+    live: list[Newest] = []
+    last_pair = None
+    for row in rows:
+        if len(live) == limit or (horizon is not None and _pair_order(row) > horizon):
+            return live, last_pair
+        last_pair = row.pair
+        if not is_tombstone(row.entity):
+            live.append(row)
+    return live, last_pair if any(stretch.has_more for stretch in stretches) else None
+
+
+def _pair_order(row: Newest) -> bytes:
+    return _unit_order(row.pair)
+
+
+def _unit_order(text: str) -> bytes:
+    """Python compares code points; the Table service compares UTF-16 units."""
+    return text.encode("utf-16-be")

@@ -1,0 +1,61 @@
+"""Answers on HTTP before a binding gives them to its host: status, headers, body."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+import orjson
+
+from shared.web import problems
+from shared.web.failures import problem_of
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Mapping
+
+    from shared.web.problems import Problem
+
+JSON: Final = "application/json"
+_COMMON_HEADERS: Final = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One answer. Unless its headers say otherwise nobody may keep it."""
+
+    body: bytes
+    status: int = 200
+    media_type: str = JSON
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def all_headers(self) -> dict[str, str]:
+        """With those that every answer has."""
+        return {**_COMMON_HEADERS, **self.headers}
+
+
+def json_answer(content: Mapping[str, Any], headers: Mapping[str, str] | None = None) -> Answer:
+    """A good answer."""
+    return Answer(_encoded(content), headers=headers or {})
+
+
+def problem_answer(problem: Problem) -> Answer:
+    """A problem as RFC 9457 says."""
+    return Answer(problems.body(problem), problem.status, problems.MEDIA_TYPE, problems.headers(problem))
+
+
+async def answer_of(work: Awaitable[Answer]) -> Answer:
+    """The answer that some work gives, or the problem that it ends with: nothing escapes without one shape."""
+    try:
+        return await work
+    except Exception as error:
+        return problem_answer(problem_of(error))
+
+
+def _encoded(content: Mapping[str, Any]) -> bytes:
+    try:
+        return orjson.dumps(content)
+    except TypeError:
+        # Integers over 64 bits, and documents nested deeper than orjson goes.
+        return json.dumps(content, separators=(",", ":"), ensure_ascii=False).encode()

@@ -1,0 +1,75 @@
+"""An index as a tool for assistants: what it is called with, and what it answers, as text."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from shared.errors import BadLookupError
+from shared.lookup.application import as_parameters
+from shared.lookup.conditions import parameter_names
+from shared.lookup.faults import fault
+from shared.web.answers import answer_of, json_answer
+from shared.web.openapi_schemas import VALUE_SCHEMAS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from shared.definitions.model import Index
+    from shared.lookup.lookups import Lookups
+    from shared.web.answers import Answer
+
+
+def description(index: Index) -> str:
+    """What the tool does, in one sentence for an assistant."""
+    partition = ", ".join(part.name for part in index.partition)
+    sort = ", ".join(part.name for part in index.sort)
+    ordered = f" They come in the order of {sort}, on which ranges are possible." if sort else ""
+    return f"Finds {index.source} by {partition}.{ordered} A `token` in the answer asks for the next page."
+
+
+def properties(index: Index) -> list[dict[str, Any]]:
+    """The parameters of the tool, in the form of the Functions binding."""
+    conditions = [
+        _property(name, "string" if name.endswith(".null") else VALUE_SCHEMAS[part.type]["type"], name == part.name)
+        for part in index.parts
+        for name in parameter_names(part)
+        if part in index.sort or "." not in name or name.endswith(".null")
+    ]
+    required = {part.name for part in index.partition if not part.keeps_nulls}
+    for each in conditions:
+        each["isRequired"] = each["propertyName"] in required
+    return [*conditions, _property("maxpagesize", "integer", False), _property("token", "string", False)]
+
+
+def _property(name: str, kind: str, is_equality: bool) -> dict[str, Any]:
+    what = "equals" if is_equality else "see docs/http-api.md"
+    return {"propertyName": name, "propertyType": kind, "description": f"{name}: {what}", "isRequired": False}
+
+
+async def call(lookups: Callable[[], Lookups], index: str, context: str) -> str:
+    """The answer to a call of a tool: a page as JSON text, or a problem."""
+
+    async def work() -> Answer:
+        page = await lookups().find(index, _arguments(context))
+        content: dict[str, Any] = {"value": page.entries}
+        if page.next_parameters is not None:
+            content["token"] = page.next_parameters["token"]
+        return json_answer(content)
+
+    return (await answer_of(work())).body.decode()
+
+
+def _arguments(context: str) -> dict[str, str]:
+    """The arguments of a call as parameters of a lookup. Assistants send null for what they leave out."""
+    called = json.loads(context)
+    arguments = called.get("arguments") if isinstance(called, dict) else None
+    if not isinstance(arguments, dict):
+        raise BadLookupError(
+            fault("InvalidParameterValue", "arguments", "The call has no `arguments`; send an object.")
+        )
+    given = {name: value for name, value in arguments.items() if value is not None}
+    for name, value in given.items():
+        if not isinstance(value, (str, int, float)):
+            raise BadLookupError(fault("InvalidParameterValue", name, f"{name} is no single value; send one."))
+    return as_parameters(given)

@@ -1,0 +1,50 @@
+"""The services behind an app that looks things up: storage with index tables, Cosmos DB with the facts."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import pytest
+from azure.cosmos import CosmosClient, PartitionKey
+
+from tests.contract.cosmos.server import LocalCosmos
+from tests.contract.table_services import key_client
+from tests.lookup_facts import CUSTOMERS, YAML, facts, put_facts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@pytest.fixture(scope="session")
+def lookup_settings(azurite: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    """The settings of an app whose tables and containers hold the facts of `lookup_facts`."""
+    folder = tmp_path_factory.mktemp("lookups")
+    (folder / "indexes.yaml").write_text(YAML)
+
+    async def fill_tables() -> None:
+        async with key_client(azurite) as tables:
+            await put_facts(tables, facts())
+
+    asyncio.run(fill_tables())
+    cosmos = LocalCosmos(folder / "cosmos").start()
+    _fill_container(cosmos)
+    yield {
+        "AzureWebJobsStorage": azurite,
+        "INDEX_STORAGE": azurite,
+        "INDEX_DEFINITIONS": str(folder / "indexes.yaml"),
+        "COSMOS": f"AccountEndpoint={cosmos.endpoint}/;AccountKey={cosmos.key};",
+    }
+    cosmos.stop()
+
+
+def _fill_container(cosmos: LocalCosmos) -> None:
+    """All customers; the index still has entries of three that have changed since: gone, moved, and deleted softly."""
+    with CosmosClient(cosmos.endpoint, cosmos.key) as client:
+        container = client.create_database("shop").create_container("customers", PartitionKey("/customerId"))
+        for customer in CUSTOMERS:
+            container.upsert_item(customer)
+        container.delete_item("2", partition_key="c-2")
+        container.upsert_item({**CUSTOMERS[2], "town": "Oslo"})
+        container.upsert_item({**CUSTOMERS[3], "isDeleted": True})
+        container.upsert_item({**CUSTOMERS[4], "phone": "new"})

@@ -1,0 +1,92 @@
+"""Each index as a tool for assistants, seen through the production runtime: its metadata, and a call."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from typing import Any
+
+from tests.functions.apps import serving
+from tests.support import ROOT
+
+# Loads the app as the worker in Azure does, in a process of its own, and calls one tool.
+PROGRAM = """
+import asyncio, json, sys
+from pathlib import Path
+from local.host import messages
+from local.host.runtime import Invocation, Runtime
+
+async def main():
+    runtime = await Runtime.load(Path.cwd())
+    tools = [each for each in runtime.functions if each.trigger_type == "mcpToolTrigger"]
+    answers = []
+    for text in sys.argv[1:]:
+        outcome = await runtime.call(tools[0], Invocation(messages.TypedData(string=text), {}))
+        answers.append(outcome.failure or outcome.returned.string)
+    print("RESULT" + json.dumps({"tools": [each.trigger for each in tools], "answers": answers}))
+
+asyncio.run(main())
+"""
+
+
+def through_the_runtime(settings: dict[str, str], *calls: str) -> dict[str, Any]:
+    """The tools of the app, and the answers of the first one to these calls."""
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, *calls],
+        cwd=ROOT,
+        env={**os.environ, **settings},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    line = next((line for line in done.stdout.splitlines() if line.startswith("RESULT")), None)
+    assert line is not None, done.stderr
+    found: dict[str, Any] = json.loads(line.removeprefix("RESULT"))
+    return found
+
+
+def arguments(**values: Any) -> str:
+    """A call as the host sends it."""
+    return json.dumps({"name": "customers-by-town", "arguments": values})
+
+
+def test_each_index_is_a_tool_with_typed_parameters(lookup_settings: dict[str, str]) -> None:
+    """Name, description and parameters come from the definition."""
+    tools = through_the_runtime({**lookup_settings, "MCP_TOOLS": "true"})["tools"]
+    assert [tool["toolName"] for tool in tools] == [
+        "customers-by-town",
+        "customers-by-name",
+        "customers-by-age",
+        "orders-newest-first",
+    ]
+    assert tools[0]["description"].startswith("Finds customers by town.")
+    by_name = {each["propertyName"]: each for each in json.loads(tools[2]["toolProperties"])}
+    assert by_name["isVip"]["isRequired"] is True
+    assert (by_name["age.ge"]["propertyType"], by_name["age.ge"]["isRequired"]) == ("integer", False)
+    assert "isVip.ge" not in by_name
+
+
+def test_a_tool_answers_with_entries_and_goes_on_with_a_token(lookup_settings: dict[str, str]) -> None:
+    """As JSON text; a null is an argument left out; a problem is an answer, too."""
+    settings = {**lookup_settings, "MCP_TOOLS": "true"}
+    first = arguments(town="Redmond", lastName=None, maxpagesize=3)
+    page, problem, nothing = through_the_runtime(settings, first, arguments(towm="x"), "[]")["answers"]
+    found = json.loads(page)
+    assert [entry["id"] for entry in found["value"]] == ["20", "1", "2"]
+    assert json.loads(problem)["code"] == "UnknownParameter"
+    assert json.loads(nothing)["code"] == "InvalidParameterValue"
+    (rest,) = through_the_runtime(settings, arguments(town="Redmond", maxpagesize=3, token=found["token"]))["answers"]
+    assert [entry["id"] for entry in json.loads(rest)["value"]] == ["3", "4", "5"]
+
+
+def test_tools_are_off_by_default(lookup_settings: dict[str, str]) -> None:
+    """The setting MCP_TOOLS turns them on."""
+    assert through_the_runtime(lookup_settings)["tools"] == []
+
+
+def test_the_local_host_passes_tools_over(lookup_settings: dict[str, str], tmp_path: Any) -> None:
+    """It cannot serve them, says so, and serves everything else."""
+    with serving(ROOT, {**lookup_settings, "MCP_TOOLS": "true"}, log_folder=tmp_path) as app:
+        assert "serves no tools for assistants; passed over: tool_customers_by_town" in app.program.output

@@ -1,0 +1,56 @@
+"""docs/http-api.md tells everything that the API knows, and nothing that it does not; its Python runs."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from shared.lookup.conditions import COMPARISONS, NULL
+from shared.lookup.faults import TITLES
+from shared.lookup.options import NAMES
+from shared.web.failures import DEFINITIONS_BROKEN, INTERNAL, KINDS
+from shared.web.openapi import openapi
+from tests.contract.table_services import key_client
+from tests.lookup_facts import DEFINITIONS, YAML, facts, put_facts
+from tests.support import ROOT
+
+TEXT = (ROOT / "docs" / "http-api.md").read_text(encoding="utf-8")
+
+
+def statuses() -> dict[str, int]:
+    """Every code with its status, as the code has it."""
+    kinds = [*KINDS.values(), DEFINITIONS_BROKEN, INTERNAL]
+    return dict.fromkeys(TITLES, 400) | {kind.code: kind.status for kind in kinds}
+
+
+def test_every_code_is_documented_with_its_status() -> None:
+    """One row each, and no row without a code."""
+    rows = re.findall(r"^\| `([A-Z][A-Za-z]+)` \| (\d{3}) \|", TEXT, re.MULTILINE)
+    assert {code: int(status) for code, status in rows} == statuses()
+
+
+def test_every_parameter_is_documented() -> None:
+    """Options, operators, and Azure's own."""
+    for name in (*NAMES, "code", "clientId"):
+        assert f"`{name}" in TEXT, name
+    for operator in (*COMPARISONS, NULL):
+        assert f"`PART.{operator}" in TEXT, operator
+
+
+def test_every_call_is_documented() -> None:
+    """Every path of the OpenAPI document, whatever the index is called."""
+    document = openapi(DEFINITIONS)
+    general = {re.sub(r"/indexes/[a-z-]+", "/indexes/{name}", path) for path in document["paths"]}
+    assert [path for path in sorted(general) if f"{path}" not in TEXT] == []
+
+
+async def test_the_python_example_runs(azurite: str, tmp_path: Any) -> None:
+    """As it stands in the file."""
+    (tmp_path / "indexes.yaml").write_text(YAML)
+    async with key_client(azurite) as tables:
+        await put_facts(tables, facts())
+    (example,) = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
+    scope: dict[str, Any] = {}
+    exec(example, scope)
+    found = await scope["main"](tmp_path / "indexes.yaml", azurite)
+    assert found == ["Bob", "Ann 01", *(f"Ann {number:02}" for number in range(1, 8))]
