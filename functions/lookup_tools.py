@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 import azure.functions as func
 
 from shared import runtime, settings
-from shared.web import tools
 
 if TYPE_CHECKING:
-    from shared.definitions.model import Index
+    from shared.definitions.model import Index, Source
 
 
 def lookup_tools() -> func.Blueprint:
@@ -20,11 +19,13 @@ def lookup_tools() -> func.Blueprint:
     if settings.switch(settings.MCP_TOOLS):
         loaded = runtime.definitions()
         for index in () if loaded.faults else loaded.definitions.indexes.values():
-            _add_tool(blueprint, index)
+            _add_tool(blueprint, index, loaded.definitions.sources[index.source])
     return blueprint
 
 
-def _add_tool(blueprint: func.Blueprint, index: Index) -> None:
+def _add_tool(blueprint: func.Blueprint, index: Index, source: Source) -> None:
+    from shared.web import tools  # what an app without tools does not need at its start
+
     async def look_up(context: str) -> str:
         return await tools.call(runtime.lookups, index.name, context)
 
@@ -33,6 +34,6 @@ def _add_tool(blueprint: func.Blueprint, index: Index) -> None:
         arg_name="context",
         tool_name=index.name,
         description=tools.description(index),
-        tool_properties=json.dumps(tools.properties(index)),
+        tool_properties=json.dumps(tools.properties(index, source)),
     )
     named(trigger(look_up))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from shared import settings
 from shared.definition_files import read_for_start
-from shared.errors import IndexTablesError, StorageUnreachableError
+from shared.errors import IndexTablesError, StorageUnreachableError, TableMissingError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 # A probe answers before the platform that asks gives up on it.
 STORAGE_PROBE_SECONDS: Final = 3.0
-SECONDS_PER_DAY: Final = 86_400
 _PROBED_TABLE: Final = "Ledger"
 _ROOT: Final = Path(__file__).parent.parent
+SECONDS_PER_DAY: Final = 86_400
 
 
 @lru_cache(maxsize=1)
@@ -51,6 +51,8 @@ async def check_storage() -> None:
             table_client(connection, policy=RetryPolicy(attempts=1)) as client,
         ):
             await client.get(_PROBED_TABLE, "probe", "probe")
+    except TableMissingError:
+        return  # it answers; the first batch makes the table
     except TimeoutError:
         raise StorageUnreachableError(
             f"The connection {name} did not answer within {STORAGE_PROBE_SECONDS:g} s; "
@@ -66,9 +68,14 @@ async def check_storage() -> None:
 @lru_cache(maxsize=1)
 def generations() -> Generations:
     """Which generation serves each index; raises `DefinitionsError`."""
-    from shared.lookup.generations import DefinedGenerations
+    from shared.connections import TIMING, table_client
+    from shared.pipeline.catalog import Catalog
+    from shared.pipeline.concurrency import Bounded
+    from shared.serving import CatalogGenerations
 
-    return DefinedGenerations(definitions().require())
+    served = definitions().require()
+    tables = table_client(settings.storage_connection(settings.INDEX_STORAGE.name))
+    return CatalogGenerations(served, Catalog(tables, Bounded()), TIMING.steady_seconds)
 
 
 @lru_cache(maxsize=1)
@@ -103,7 +110,7 @@ class _Ledger:
 
     async def has_applied(self, sighting: Sighting, generation: LookupGeneration) -> bool:
         """Whether this generation's part has that change or a newer one, and its rows are written."""
-        return await (await worker()).has_applied(generation.index.name, sighting)
+        return await (await worker()).has_applied(generation.source.name, generation.id, sighting)
 
 
 @lru_cache(maxsize=1)

@@ -45,6 +45,7 @@ READ_SECONDARY = Setting(
     "READ_SECONDARY", "false", "true: lookups read from the storage account's secondary endpoint when the primary fails"
 )
 MCP_TOOLS = Setting("MCP_TOOLS", "false", "true: each index is also a tool for assistants (Model Context Protocol)")
+
 LEDGER_RETENTION_DAYS = Setting(
     "LEDGER_RETENTION_DAYS",
     "30",
@@ -58,11 +59,11 @@ ALL = (
     EVENTHUB,
     FEED_POLL_DELAY_MS,
     SWEEP_DELAY_SECONDS,
-    LEDGER_RETENTION_DAYS,
     PAGE_TOKEN_KEY,
     SEES_SECONDS,
     READ_SECONDARY,
     MCP_TOOLS,
+    LEDGER_RETENTION_DAYS,
 )
 
 # Of the platform: the host's own storage, where our queue is, too.

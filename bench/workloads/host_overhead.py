@@ -37,7 +37,7 @@ async def measure(meter: Meter) -> list[Measurement]:
     operations = meter.scaled(REQUESTS)
     host_port, bare_port = ports.any_free(2)
     async with (
-        module_serving(host_port, "local", "host", "--port", str(host_port)) as ours,
+        module_serving(host_port, "local", "host", "--http-only", "--port", str(host_port)) as ours,
         module_serving(bare_port, "bench.bare_server", str(bare_port)) as bare,
         ClientSession() as session,
     ):

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 # More in flight from one instance would only queue up at the account.
 READS_AT_ONCE: Final = 16
+# The SDK's own retries may take minutes, and a caller is waiting.
+_READ_SECONDS: Final = 10
 
 
 class CosmosFacts:
@@ -42,17 +44,16 @@ class CosmosFacts:
         container = self._client.get_database_client(source.cosmos.database).get_container_client(
             source.cosmos.container
         )
-        async with self._reads:
-            try:
-                item = await container.read_item(fact_id, partition_key=_as_cosmos_says(partition_key))
-            except CosmosResourceNotFoundError:
-                return None
-            except (AzureError, TimeoutError, OSError) as error:
-                raise FactsUnavailableError(
-                    f'Facts of source "{source.name}" cannot be fetched ({type(error).__name__}): try again, '
-                    "or look up without expand=fact."
-                ) from error
-        return dict(item)
+        try:
+            async with self._reads, asyncio.timeout(_READ_SECONDS):
+                return dict(await container.read_item(fact_id, partition_key=_as_cosmos_says(partition_key)))
+        except CosmosResourceNotFoundError:
+            return None
+        except (AzureError, TimeoutError, OSError) as error:
+            raise FactsUnavailableError(
+                f'Facts of source "{source.name}" cannot be fetched ({type(error).__name__}): try again, '
+                "or look up without expand=fact."
+            ) from error
 
     async def close(self) -> None:
         """Close the connections."""

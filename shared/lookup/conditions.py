@@ -66,35 +66,37 @@ def _candidates(part: KeyPart) -> tuple[str, ...]:
 
 def _read_part(part: KeyPart, given: Mapping[str, str], conditions: Conditions) -> None:
     """One part's parameters. Its condition is kept also when a value is wrong: the other faults depend on it."""
-    faults = conditions.faults
-    comparisons: list[Comparison] = []
-    equality: Condition | None = None
-    for name, text in given.items():
-        operator = name[len(part.name) + 1 :]
-        if operator == NULL:
-            faults.extend(_null_faults(part, name, text))
-            equality = Condition(is_equality=True)
-            continue
-        if operator == "prefix" and part.type != "string":
-            detail = f"{name}: only text has prefixes, and {part.name} is of type {part.type}; use a range."
-            faults.append(fault("InvalidOperator", name, detail))
-            continue
-        value = coerce(part.type, text)
-        if value is REFUSED:
-            faults.append(_wrong_type(part, name, text))
-        elif operator:
-            comparisons.append(Comparison(cast(Operator, operator), value))
-        else:
-            equality = Condition(is_equality=True, value=value)
-    is_equal = part.name in given or f"{part.name}.{NULL}" in given
-    if is_equal and len(given) > 1:
-        names = " and ".join(given)
-        faults.append(fault("ConflictingConditions", part.name, f"{names} are given together; keep one of them."))
-    conditions.by_part[part.name] = (
-        equality or Condition(is_equality=True)
-        if is_equal
-        else Condition(is_equality=False, comparisons=tuple(comparisons))
+    equality, null = part.name, f"{part.name}.{NULL}"
+    if null in given:
+        conditions.faults.extend(_null_faults(part, null, given[null]))
+    values = {name: _value(part, name, text, conditions.faults) for name, text in given.items() if name != null}
+    is_equality = equality in given or null in given
+    if is_equality and len(given) > 1:
+        detail = f"{' and '.join(given)} are given together; keep one of them."
+        conditions.faults.append(fault("ConflictingConditions", part.name, detail))
+    comparisons = tuple(
+        Comparison(cast(Operator, name[len(part.name) + 1 :]), value)
+        for name, value in values.items()
+        if name != equality and value is not None
     )
+    conditions.by_part[part.name] = (
+        Condition(is_equality=True, value=values.get(equality))
+        if is_equality
+        else Condition(is_equality=False, comparisons=comparisons)
+    )
+
+
+def _value(part: KeyPart, name: str, text: str, faults: list[Fault]) -> PartValue | None:
+    """The value of a condition, or None after a fault."""
+    if name == f"{part.name}.prefix" and part.type != "string":
+        detail = f"{name}: only text has prefixes, and {part.name} is of type {part.type}; use a range."
+        faults.append(fault("InvalidOperator", name, detail))
+        return None
+    value = coerce(part.type, text)
+    if value is REFUSED:
+        faults.append(_wrong_type(part, name, text))
+        return None
+    return value
 
 
 def _null_faults(part: KeyPart, name: str, text: str) -> list[Fault]:

@@ -38,12 +38,13 @@ TITLES: Final = {
 REFUSALS: Final = frozenset(
     {"MissingPartitionPart", "RangeBeforeEquality", "RangeOnPartition", "SortPartSkipped", "TwoRanges"}
 )
+_PARAMETER_SHOWN: Final = 100
 
 
 def fault(code: str, parameter: str, detail: str) -> Fault:
     """A fault; its code must be one of the documented ones."""
     assert code in TITLES, code
-    return Fault(code, parameter, detail)
+    return Fault(code, parameter[:_PARAMETER_SHOWN], detail)
 
 
 def near(name: str, known: Iterable[str]) -> str:

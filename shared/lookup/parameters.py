@@ -15,6 +15,8 @@ from shared.lookup.faults import fault, shown
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from shared.errors import Fault
+
 Parameters: TypeAlias = dict[str, str]
 
 # Azure Functions takes addresses of 4096 bytes; more than that never comes from a real caller.
@@ -35,29 +37,34 @@ def parse(query: str) -> Parameters:
         detail = f"There are {len(pieces)} parameters; send at most {PARAMETERS_MAX}."
         raise BadLookupError(fault("TooManyParameters", "", detail))
     parameters: Parameters = {}
-    faults = []
+    faults: list[Fault] = []
     for piece in pieces:
-        raw_name, _, raw_value = piece.partition("=")
-        name = raw_name
-        try:
-            name = _decoded(raw_name)
-            value = _decoded(raw_value)
-        except UnicodeError:
-            detail = f"Parameter {shown(name)} is not UTF-8: percent-encode the bytes of its UTF-8 form."
-            faults.append(fault("InvalidEncoding", ascii(name), detail))
-            continue
-        if name in _KEYS_OF_AZURE:
-            continue
-        if len(name.encode()) + len(value.encode()) > VALUE_BYTES_MAX:
-            detail = f"Parameter {shown(name)} has over {VALUE_BYTES_MAX} bytes; send a shorter one."
-            faults.append(fault("ParameterTooLong", name[:VALUE_BYTES_MAX], detail))
-        elif name in parameters:
+        name, value = _read(piece, faults)
+        if name in parameters:
             detail = f"Parameter {shown(name)} is given more than once; send it once."
             faults.append(fault("RepeatedParameter", name, detail))
-        parameters[name] = value
+        if name not in _KEYS_OF_AZURE:
+            parameters[name] = value
     if faults:
         raise BadLookupError(*faults)
     return parameters
+
+
+def _read(piece: str, faults: list[Fault]) -> tuple[str, str]:
+    """Name and value of one parameter, as far as they can be read."""
+    raw_name, _, raw_value = piece.partition("=")
+    name = raw_name
+    try:
+        name = _decoded(raw_name)
+        value = _decoded(raw_value)
+    except UnicodeError:
+        detail = f"Parameter {shown(name)} is not UTF-8: percent-encode the bytes of its UTF-8 form."
+        faults.append(fault("InvalidEncoding", ascii(name), detail))
+        return name, ""
+    if len(name.encode()) + len(value.encode()) > VALUE_BYTES_MAX:
+        detail = f"Parameter {shown(name)} has over {VALUE_BYTES_MAX} bytes; send a shorter one."
+        faults.append(fault("ParameterTooLong", name, detail))
+    return name, value
 
 
 def to_query(parameters: Mapping[str, str]) -> str:

@@ -72,7 +72,9 @@ def _range(plan: Plan, partition_key: str, after_pair: str | None) -> RowRange:
     if after_pair is not None:
         # Above every row of the pair; no other pair begins with it. Never below what the query itself asks for.
         lower = max(lower, after_pair + CEILING, key=_unit_order)
-    return RowRange(partition_key, lower, plan.bounds.upper)
+    # Every RowKey lies above nothing and below the ceiling: an end that says no more need not be compared.
+    upper = plan.bounds.upper
+    return RowRange(partition_key, lower or None, None if upper == CEILING else upper)
 
 
 async def _read_stretch(replicas: Replicas, table: str, rows: RowRange, limit: int) -> Stretch:

@@ -56,7 +56,7 @@ class Catalog:
         """What the changes of each source are written to. New sources and definitions are entered first."""
         await self._tables.create_table(CATALOG_TABLE)
         buckets = await self._buckets(definitions)
-        listed = await self._listed()
+        listed = await self.listed()
         new = [
             one for one in definitions.indexes.values() if not _current(listed, one, definitions.sources[one.source])
         ]
@@ -65,7 +65,7 @@ class Catalog:
             for index in new:
                 state: State = "building" if index.source in with_facts else "active"
                 await self._enter(index, definitions.sources[index.source], state, listed)
-            listed = await self._listed()
+            listed = await self.listed()
         return {name: _plan(source, listed, buckets[name], definitions) for name, source in definitions.sources.items()}
 
     async def _buckets(self, definitions: Definitions) -> dict[str, int]:
@@ -105,7 +105,8 @@ class Catalog:
         page = await self._tables.query(LEDGER_TABLE, RowRange(partition), limit=1, select=("mark",))
         return bool(page.rows) or page.continuation is not None
 
-    async def _listed(self) -> list[Listed]:
+    async def listed(self) -> list[Listed]:
+        """Every generation that there is or was."""
         return [_read(row.entity) for row in await self._rows(_GENERATIONS)]
 
     async def _rows(self, partition: str) -> list[Row]:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from shared.definitions.model import Definitions
     from shared.pipeline.concurrency import RunAll
     from shared.pipeline.dead_letters import Blobs
-    from shared.pipeline.generations import Generation, SourcePlan
+    from shared.pipeline.generations import SourcePlan
     from shared.pipeline.intake import Intake
     from shared.pipeline.ledger_view import Seen
     from shared.pipeline.outcome import Outcome
@@ -69,8 +69,6 @@ class Worker:
         self._readers = {name: CosmosReader(source) for name, source in sources if source.cosmos}
         self._event_readers = {name: EventReader(source) for name, source in sources if source.event_hub}
         self._dead_letters = DeadLetters(services.accounts.main, services.blobs, services.now_seconds)
-        # What lookups ask about: the generations of the definitions as they are now.
-        self._generations: dict[str, Generation] = {}
         self._applier = Applier(
             services.accounts,
             self._dead_letters,
@@ -90,8 +88,6 @@ class Worker:
         self._plans = await catalog.plans(self._definitions)
         generations = [generation for plan in self._plans.values() for generation in plan.generations]
         await self._create({place for generation in generations for place in generation.tables()})
-        defined = self._definitions.indexes
-        self._generations = {one.index.name: one for one in generations if one.index == defined[one.index.name]}
 
     async def _create(self, places: AbstractSet[tuple[str, str]]) -> None:
         """Create tables, by account and name, unless this worker has seen to them before."""
@@ -120,13 +116,15 @@ class Worker:
 
         await self._apply(source, read_all(source, events, read, ReceivedEvent.plain))
 
+    async def has_applied(self, source: str, generation_id: str, seen: Seen) -> bool:
+        """Whether a generation has a change that a caller knows of, or a newer one, with its rows written."""
+        plan = self._plans[source]
+        generation = next((one for one in plan.generations if one.id == generation_id), None)
+        return generation is not None and await has_applied(self._services.accounts, plan, generation, seen)
+
     async def retain(self) -> None:
         """Forget some of the facts that were deleted long ago; called every hour."""
         await self._retention.clean(self._plans.values())
-
-    async def has_applied(self, index: str, seen: Seen) -> bool:
-        """Whether an index has a change that a caller knows of, or a newer one, with its rows written."""
-        return await has_applied(self._services.accounts, self._generations[index], seen)
 
     async def sweep(self, message: str | bytes) -> None:
         """Do what a sweep message asks for."""

@@ -16,9 +16,8 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from shared.keys.fact import MISSING
 from shared.keys.limits import KEY_UNITS, units
@@ -130,9 +129,8 @@ def entity_bytes(columns: Mapping[str, ColumnValue]) -> int:
     return total
 
 
-@dataclass(frozen=True, slots=True)
-class StoredEntry:
-    """An entry as its row tells it."""
+class StoredEntry(NamedTuple):
+    """An entry as its row tells it. A named tuple, as there is one per row that a lookup reads."""
 
     id: str
     partition_key: tuple[FactKeyValue, ...]

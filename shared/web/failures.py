@@ -34,6 +34,7 @@ KINDS: Final[Mapping[type[errors.IndexTablesError], Kind]] = {
     errors.ThrottledError: Kind(503, "StorageBusy", "The index storage asks to be called less", 5),
     errors.StorageUnavailableError: Kind(503, "StorageUnreachable", "The index storage cannot be reached", 5),
     errors.StorageUnreachableError: Kind(503, "StorageUnreachable", "The index storage cannot be reached", 5),
+    errors.RequestRefusedError: Kind(503, "StorageUnreachable", "The index storage cannot be reached", 5),
     errors.SettingError: Kind(503, "NotConfigured", "A setting of the app is missing or wrong"),
 }
 DEFINITIONS_BROKEN: Final = Kind(503, "DefinitionsBroken", "The definitions have faults")

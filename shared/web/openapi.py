@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from shared.web import openapi_schemas as schemas
+from shared.web.openapi_parameters import lookup_parameters
 
 if TYPE_CHECKING:
     from shared.definitions.model import Definitions, Index
@@ -71,7 +72,7 @@ def _lookup(index: Index, definitions: Definitions, entry: str) -> Schema:
         [400, 404, 410, 500, 503],
     )
     operation["parameters"] = [
-        *schemas.lookup_parameters(index, source, is_explain=False),
+        *lookup_parameters(index, source, is_explain=False),
         {"name": "If-None-Match", "in": "header", "required": False, "schema": {"type": "string"}},
     ]
     operation["responses"]["200"]["headers"] = {"ETag": {"schema": {"type": "string"}}}
@@ -87,7 +88,7 @@ def _explanation(index: Index, definitions: Definitions) -> Schema:
         [400, 404, 410, 500, 503],
     )
     source = definitions.sources[index.source]
-    operation["parameters"] = schemas.lookup_parameters(index, source, is_explain=True)
+    operation["parameters"] = lookup_parameters(index, source, is_explain=True)
     return operation
 
 

@@ -1,12 +1,10 @@
-"""The pieces of the OpenAPI document: JSON Schemas of what lookups take and give, made from an index."""
+"""JSON Schemas of what the API gives, for the OpenAPI document; entries have the types of their index."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from shared.lookup.conditions import NULL, parameter_names
 from shared.lookup.faults import TITLES
-from shared.lookup.options import PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX
 from shared.web.failures import DEFINITIONS_BROKEN, INTERNAL, KINDS
 from shared.web.problems import MEDIA_TYPE
 
@@ -23,22 +21,6 @@ VALUE_SCHEMAS: Final[dict[PartType, Schema]] = {
     "number": {"type": "number"},
     "boolean": {"type": "boolean"},
     "datetime": {"type": "string", "format": "date-time"},
-}
-EXAMPLES: Final[dict[PartType, Any]] = {
-    "string": "Smith",
-    "integer": 12,
-    "number": 12.5,
-    "boolean": True,
-    "datetime": "2024-05-01T12:00:00Z",
-}
-_MEANINGS: Final = {
-    "": "equals",
-    "gt": "is greater than",
-    "ge": "is at least",
-    "lt": "is less than",
-    "le": "is at most",
-    "prefix": "begins with",
-    NULL: "is null or missing",
 }
 _OBJECT: Final = {"type": "object"}
 
@@ -144,58 +126,6 @@ def explanation_schema() -> Schema:
 
 def _nullable(schema: Schema, part: KeyPart) -> Schema:
     return {**schema, "type": [schema["type"], "null"]} if part.keeps_nulls else schema
-
-
-def lookup_parameters(index: Index, source: Source, *, is_explain: bool) -> list[Schema]:
-    """The query parameters of a lookup: every part in every way, then the options."""
-    found = [
-        _condition(part, name, is_required=part in index.partition and name == part.name and not part.keeps_nulls)
-        for part in index.parts
-        for name in parameter_names(part)
-        if part in index.sort or name in (part.name, f"{part.name}.{NULL}")
-    ]
-    if is_explain:
-        # Explains also why a lookup is refused, so nothing is required of it.
-        found = [{**parameter, "required": False} for parameter in found]
-    return [*found, *_options(index, source)]
-
-
-def _condition(part: KeyPart, name: str, *, is_required: bool) -> Schema:
-    operator = name[len(part.name) + 1 :]
-    schema: Schema = {"enum": ["true"]} if operator == NULL else VALUE_SCHEMAS[part.type]
-    return {
-        "name": name,
-        "in": "query",
-        "required": is_required,
-        "description": f"{part.name} {_MEANINGS[operator]}{', without regard to case' if part.fold else ''}.",
-        "schema": schema,
-        "example": "true" if operator == NULL else EXAMPLES[part.type],
-    }
-
-
-def _options(index: Index, source: Source) -> list[Schema]:
-    size = {"type": "integer", "minimum": 1, "maximum": PAGE_SIZE_MAX, "default": PAGE_SIZE_DEFAULT}
-    options = [
-        _option("maxpagesize", "At most how many entries a page has.", size),
-        _option("token", "Where to go on; comes with nextLink.", {"type": "string"}),
-    ]
-    if fields := _fields(index):
-        schema = {"type": "array", "items": {"type": "string", "enum": fields}, "minItems": 1}
-        options.append({**_option("select", "Which fields `data` holds.", schema), "style": "form", "explode": False})
-    if source.cosmos is not None:
-        options.append(_option("expand", "Fetch each fact, too.", {"enum": ["fact"]}))
-    if source.cosmos is not None or source.version is not None:
-        options.append(_option("sees", "Wait until the index has this change, as JSON.", {"type": "string"}))
-    return options
-
-
-def _fields(index: Index) -> list[str]:
-    """The fields that `select` can name; of an index with all fields any, so none are listed."""
-    return list(index.project) if isinstance(index.project, tuple) else []
-
-
-def _option(name: str, description: str, schema: Schema) -> Schema:
-    return {"name": name, "in": "query", "required": False, "description": description, "schema": schema}
 
 
 def responses(schema: Schema, problems: Sequence[int]) -> Schema:

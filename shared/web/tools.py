@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from shared.errors import BadLookupError
 from shared.lookup.application import as_parameters
-from shared.lookup.conditions import parameter_names
 from shared.lookup.faults import fault
 from shared.web.answers import answer_of, json_answer
-from shared.web.openapi_schemas import VALUE_SCHEMAS
+from shared.web.openapi_parameters import lookup_parameters
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from shared.definitions.model import Index
+    from shared.definitions.model import Index, Source
     from shared.lookup.lookups import Lookups
     from shared.web.answers import Answer
 
@@ -28,23 +27,24 @@ def description(index: Index) -> str:
     return f"Finds {index.source} by {partition}.{ordered} A `token` in the answer asks for the next page."
 
 
-def properties(index: Index) -> list[dict[str, Any]]:
-    """The parameters of the tool, in the form of the Functions binding."""
-    conditions = [
-        _property(name, "string" if name.endswith(".null") else VALUE_SCHEMAS[part.type]["type"], name == part.name)
-        for part in index.parts
-        for name in parameter_names(part)
-        if part in index.sort or "." not in name or name.endswith(".null")
+def properties(index: Index, source: Source) -> list[dict[str, Any]]:
+    """The parameters of the tool, in the form of the Functions binding: those of a lookup but for `sees`."""
+    return [
+        {
+            "propertyName": parameter["name"],
+            "propertyType": _kind(parameter["schema"]),
+            "description": parameter["description"],
+            "isRequired": parameter["required"],
+        }
+        for parameter in lookup_parameters(index, source, is_explain=False)
+        if parameter["name"] != "sees"
     ]
-    required = {part.name for part in index.partition if not part.keeps_nulls}
-    for each in conditions:
-        each["isRequired"] = each["propertyName"] in required
-    return [*conditions, _property("maxpagesize", "integer", False), _property("token", "string", False)]
 
 
-def _property(name: str, kind: str, is_equality: bool) -> dict[str, Any]:
-    what = "equals" if is_equality else "see docs/http-api.md"
-    return {"propertyName": name, "propertyType": kind, "description": f"{name}: {what}", "isRequired": False}
+def _kind(schema: dict[str, Any]) -> str:
+    """The type of a parameter; a list is text with commas, as in an address."""
+    kind = str(schema.get("type", "string"))
+    return "string" if kind == "array" else kind
 
 
 async def call(lookups: Callable[[], Lookups], index: str, context: str) -> str:

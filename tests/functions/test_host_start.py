@@ -159,6 +159,6 @@ def test_the_project_itself_is_an_app(azurite: str, tmp_path: Path) -> None:
     """The real function app loads and answers."""
     (port,) = ports.any_free(1)
     settings = {"AzureWebJobsStorage": azurite, "INDEX_STORAGE": azurite}
-    with started(ROOT, tmp_path / "host.log", settings, "--port", str(port)) as program:
+    with started(ROOT, tmp_path / "host.log", settings, "--port", str(port), "--http-only") as program:
         wait_until(lambda: listens(port) or program.process.poll() is not None, "the host listens")
         assert requests.get(f"http://127.0.0.1:{port}/api/health/ready", timeout=10).json() == {"status": "ready"}

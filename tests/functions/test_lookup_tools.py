@@ -88,5 +88,5 @@ def test_tools_are_off_by_default(lookup_settings: dict[str, str]) -> None:
 
 def test_the_local_host_passes_tools_over(lookup_settings: dict[str, str], tmp_path: Any) -> None:
     """It cannot serve them, says so, and serves everything else."""
-    with serving(ROOT, {**lookup_settings, "MCP_TOOLS": "true"}, log_folder=tmp_path) as app:
+    with serving(ROOT, {**lookup_settings, "MCP_TOOLS": "true"}, "--http-only", log_folder=tmp_path) as app:
         assert "serves no tools for assistants; passed over: tool_customers_by_town" in app.program.output

@@ -17,7 +17,7 @@ CONFIGURATION = Path(__file__).with_name("schemathesis.toml")
 
 def run_schemathesis(settings: dict[str, str], folder: Path, max_examples: int) -> None:
     """Every default check on every call, with function keys checked; fails with its report."""
-    with serving(ROOT, settings, "--keys", str(folder / "keys.json"), log_folder=folder) as app:
+    with serving(ROOT, settings, "--http-only", "--keys", str(folder / "keys.json"), log_folder=folder) as app:
         key = json.loads((folder / "keys.json").read_text())["function"]
         program = str(Path(sys.executable).with_name("st"))
         command = [program, "--no-color", "--config-file", str(CONFIGURATION), "run", f"{app.url}/api/openapi.json"]

@@ -38,7 +38,7 @@ def test_the_secondary_answers_only_when_it_is_switched_on(
     """The answer says where it was read."""
     storage = with_dead_primary(lookup_settings["INDEX_STORAGE"])
     settings = {**lookup_settings, "INDEX_STORAGE": storage, "READ_SECONDARY": switch}
-    with serving(ROOT, settings, log_folder=tmp_path) as app:
+    with serving(ROOT, settings, "--http-only", log_folder=tmp_path) as app:
         answer = requests.get(app.url + TARGET, timeout=30)
     assert answer.status_code == status
     assert answer.json().get("readFrom") == ("secondary" if status == 200 else None)

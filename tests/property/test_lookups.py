@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -22,7 +21,7 @@ from tests.property import lookup_worlds as worlds
 from tests.property.lookup_worlds import PAGES_MAX, World
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable
+    from collections.abc import Awaitable, Callable
 
     from shared.lookup.generations import Generation
     from shared.lookup.lookups import LookupPage
@@ -87,13 +86,6 @@ async def all_pages(lookups: Lookups, parameters: dict[str, str], pause: Pause) 
     raise AssertionError("the lookup does not end")
 
 
-@asynccontextmanager
-async def azurite_tables(connection: str) -> AsyncIterator[Tables]:
-    """The wire client."""
-    async with key_client(connection) as client:
-        yield client
-
-
 def build_world(data: st.DataObject) -> tuple[World, list[Any], dict[str, Any]]:
     """A world whose facts went through some changes, and all writes of them in order."""
     index = data.draw(worlds.indexes())
@@ -145,16 +137,17 @@ async def check_world(tables: Tables, data: st.DataObject) -> None:
         assert len(set(keys)) == len(keys), "an entry came twice"
 
 
+async def check_world_on_azurite(connection: str, data: st.DataObject) -> None:
+    """The same with the wire client."""
+    async with key_client(connection) as tables:
+        await check_world(tables, data)
+
+
 @settings(max_examples=120)
 @given(data=st.data())
 def test_lookups_on_azurite_answer_as_brute_force_does(azurite: str, data: st.DataObject) -> None:
     """Every page of every lookup, on a real Table service: nothing missing, nothing twice, in order."""
-
-    async def run() -> None:
-        async with azurite_tables(azurite) as tables:
-            await check_world(tables, data)
-
-    asyncio.run(run())
+    asyncio.run(check_world_on_azurite(azurite, data))
 
 
 @settings(max_examples=200)
@@ -169,9 +162,4 @@ def test_lookups_on_short_and_empty_pages_answer_as_brute_force_does(data: st.Da
 @given(data=st.data())
 def test_many_more_lookups_on_azurite_answer_as_brute_force_does(azurite: str, data: st.DataObject) -> None:
     """The same, longer."""
-
-    async def run() -> None:
-        async with azurite_tables(azurite) as tables:
-            await check_world(tables, data)
-
-    asyncio.run(run())
+    asyncio.run(check_world_on_azurite(azurite, data))

@@ -8,7 +8,7 @@ import pytest
 
 from shared import settings
 from shared.errors import SettingError
-from shared.settings import StorageConnection
+from shared.settings import CosmosConnection, StorageConnection
 from tests.support import ROOT
 
 # Settings of the platform itself, which the product never reads.
@@ -75,3 +75,28 @@ def test_a_missing_connection_says_what_to_set() -> None:
     """All forms are named."""
     with pytest.raises(SettingError, match="A__tableServiceUri"):
         settings.storage_connection("A", {})
+
+
+def test_a_cosmos_connection_has_two_forms() -> None:
+    """A connection string, or an address with a managed identity."""
+    assert settings.cosmos_connection("C", {"C": "AccountEndpoint=x"}).connection_string == "AccountEndpoint=x"
+    by_address = settings.cosmos_connection("C", {"C__accountEndpoint": "https://c.example", "C__clientId": "id"})
+    assert by_address == CosmosConnection(endpoint="https://c.example", client_id="id")
+    with pytest.raises(SettingError, match="C__accountEndpoint"):
+        settings.cosmos_connection("C", {})
+
+
+def test_a_switch_is_true_or_false() -> None:
+    """Anything else is told, not guessed."""
+    assert settings.switch(settings.MCP_TOOLS, {}) is False
+    assert settings.switch(settings.MCP_TOOLS, {"MCP_TOOLS": "True"}) is True
+    with pytest.raises(SettingError, match="neither true nor false"):
+        settings.switch(settings.MCP_TOOLS, {"MCP_TOOLS": "yes"})
+
+
+@pytest.mark.parametrize("text", ["soon", "-1", "61", "nan"])
+def test_seconds_are_a_number_up_to_a_minute(text: str) -> None:
+    """A request that waits longer is cut off by the platform."""
+    assert settings.seconds(settings.SEES_SECONDS, {}) == 5
+    with pytest.raises(SettingError, match="no number from 0 to 60"):
+        settings.seconds(settings.SEES_SECONDS, {"SEES_SECONDS": text})

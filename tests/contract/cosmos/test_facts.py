@@ -1,0 +1,88 @@
+"""Facts are read from Cosmos DB by their whole key, a few at a time, and a failure is told as transient."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from azure.cosmos.aio import CosmosClient
+
+from shared.definitions.model import CosmosContainer, Source
+from shared.errors import FactsUnavailableError
+from shared.facts.cosmos import CosmosFacts
+from shared.keys.fact import MISSING
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+
+    from azure.cosmos import ContainerProxy, DatabaseProxy
+
+    from tests.contract.cosmos.conftest import Account
+    from tests.contract.cosmos.server import LocalCosmos
+
+
+@pytest.fixture
+async def reader(account: Account) -> AsyncIterator[CosmosFacts]:
+    """Reads facts of the account under test."""
+    facts = CosmosFacts(lambda: CosmosClient(account.endpoint, account.key), reads_at_once=2)
+    yield facts
+    await facts.close()
+
+
+def source_of(database: DatabaseProxy, container: ContainerProxy) -> Source:
+    """A source whose facts are in this container."""
+    return Source("facts", cosmos=CosmosContainer(database.id, container.id), partition_key=("pk",))
+
+
+@pytest.mark.parametrize("value", ["text", "", 12, 0.5, True, None, MISSING])
+async def test_a_fact_is_found_by_its_id_and_partition_key(
+    reader: CosmosFacts, database: DatabaseProxy, new_container: Callable[..., ContainerProxy], value: Any
+) -> None:
+    """Of any type, also null and missing; the same id in another partition is another fact."""
+    container = new_container()
+    container.create_item({"id": "1", "n": 1} if value is MISSING else {"id": "1", "pk": value, "n": 1})
+    container.create_item({"id": "1", "pk": "other", "n": 2})
+    source = source_of(database, container)
+    found = await reader.read(source, "1", (value,))
+    assert found is not None
+    assert found["n"] == 1
+    assert await reader.read(source, "2", (value,)) is None
+
+
+async def test_a_fact_is_found_by_a_hierarchical_key(
+    reader: CosmosFacts, database: DatabaseProxy, new_container: Callable[..., ContainerProxy]
+) -> None:
+    """All levels together."""
+    container = new_container(["/tenant", "/user"])
+    container.create_item({"id": "1", "tenant": "t", "user": "u"})
+    source = source_of(database, container)
+    assert await reader.read(source, "1", ("t", "u")) is not None
+    assert await reader.read(source, "1", ("t", "v")) is None
+
+
+async def test_many_facts_are_read_at_once(
+    reader: CosmosFacts, database: DatabaseProxy, new_container: Callable[..., ContainerProxy]
+) -> None:
+    """More than the reader has in flight."""
+    container = new_container()
+    for number in range(10):
+        container.create_item({"id": str(number), "pk": "p"})
+    source = source_of(database, container)
+    found = await asyncio.gather(*(reader.read(source, str(number), ("p",)) for number in range(12)))
+    assert [fact and fact["id"] for fact in found] == [*map(str, range(10)), None, None]
+
+
+async def test_an_account_that_refuses_is_a_transient_error(
+    reader: CosmosFacts,
+    database: DatabaseProxy,
+    new_container: Callable[..., ContainerProxy],
+    local_cosmos: LocalCosmos,
+) -> None:
+    """The caller may try again, or look up without facts."""
+    container = new_container()
+    source = source_of(database, container)
+    assert await reader.read(source, "1", ("p",)) is None
+    local_cosmos.order(kind="refuse", status=403, times=1, method="GET", path="/docs")
+    with pytest.raises(FactsUnavailableError, match="without expand=fact"):
+        await reader.read(source, "1", ("p",))
