@@ -1,14 +1,24 @@
-"""The function app: creates it and registers the blueprints."""
+"""The function app: creates it and registers the blueprints.
+
+Broken definitions register no triggers, but health and lookups still answer, with every fault.
+"""
 
 from __future__ import annotations
 
 import azure.functions as func
 
+from functions.changes import changes
+from functions.events import events
 from functions.lookup_tools import lookup_tools
 from functions.lookups import lookups
+from functions.maintenance import maintenance
 from functions.operations import operations
+from shared import runtime
 
 app = func.FunctionApp(http_auth_level=func.AuthLevel.FUNCTION)
 app.register_functions(operations)
 app.register_functions(lookups)
-app.register_functions(lookup_tools())
+if not runtime.definitions().faults:
+    served = runtime.definitions().definitions
+    for blueprint in (changes(served), events(served), maintenance, lookup_tools()):
+        app.register_functions(blueprint)

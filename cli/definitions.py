@@ -30,7 +30,8 @@ def add_file_argument(parser: argparse.ArgumentParser) -> None:
 def read(file: str) -> Loaded:
     """The definitions of a file that must exist."""
     path = Path(file)
-    if not path.is_file():
+    # Not `is_file`: a pipe, as in `plan --against <(git show main:indexes.yaml)`, is as good.
+    if not path.exists() or path.is_dir():
         raise UsageError(f"there is no file {file}: name a definitions file, such as indexes.yaml")
     return read_definitions(path)
 

@@ -37,13 +37,14 @@ def _parser() -> argparse.ArgumentParser:
     _add_demo(commands)
     _add_host(commands)
     _add_cosmos(commands)
+    _add_eventhubs(commands)
     return parser
 
 
 def _add_up(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     up = commands.add_parser(
         "up",
-        help="run everything: storage and the function app",
+        help="run everything: storage, Cosmos DB and the function app",
         epilog="Example: python -m local up --data .local --fresh",
     )
     up.add_argument(
@@ -52,6 +53,11 @@ def _add_up(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
     up.add_argument("--data", type=Path, default=PROJECT_ROOT / ".local", metavar="DIR", help="the data folder")
     up.add_argument("--fresh", action="store_true", help="remove what an earlier run left in the data folder")
     up.add_argument("--in-memory", action="store_true", help="keep storage in memory: nothing outlives the run")
+    up.add_argument(
+        "--samples",
+        action=argparse.BooleanOptionalAction,
+        help="fill empty containers with sample facts (default: with the app's own definitions only)",
+    )
     up.add_argument("--http-port", type=int, metavar="N", help="the HTTP port (default: 7071, or a free one)")
     up.add_argument("--auth", action="store_true", help="check function keys; they are in endpoints.json")
     up.add_argument("--host", choices=["own", "func"], default="own", help="our host, or Azure Functions Core Tools")
@@ -75,6 +81,7 @@ async def _run_up(options: argparse.Namespace) -> int:
             fresh=options.fresh,
             auth=options.auth,
             use_core_tools=options.host == "func",
+            samples=options.samples,
         ),
         stop,
     )
@@ -116,10 +123,7 @@ async def _run_host(options: argparse.Namespace) -> int:
     from local.host import host, keys
 
     _log_to_stdout()
-    stop = Stop()
-    stop.on_signals()
-    if options.watch_stdin:
-        stop.on_end_of_input()
+    stop = _stop_of_child(options)
     checked = keys.read_or_create(options.keys) if options.keys else None
     ended_well = await host.run(options.app.resolve(), options.port, checked, stop)
     return 0 if ended_well else 1
@@ -141,12 +145,37 @@ async def _run_cosmos(options: argparse.Namespace) -> int:
     from local.cosmos.server import serve
 
     logging.basicConfig(level=logging.INFO)
+    await serve(options, _stop_of_child(options))
+    return 0
+
+
+def _add_eventhubs(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    from local.eventhubs.options import add_arguments
+
+    eventhubs = commands.add_parser(
+        "eventhubs",
+        help="run the local Event Hubs alone",
+        epilog="Example: python -m local eventhubs --data .eventhubs --hub orders:4",
+    )
+    add_arguments(eventhubs)
+    eventhubs.set_defaults(run=_run_eventhubs)
+
+
+async def _run_eventhubs(options: argparse.Namespace) -> int:
+    from local.eventhubs.server import serve
+
+    _log_to_stdout()
+    await serve(options, _stop_of_child(options))
+    return 0
+
+
+def _stop_of_child(options: argparse.Namespace) -> Stop:
+    """Stops on signals, and with the supervisor if there is one."""
     stop = Stop()
     stop.on_signals()
     if options.watch_stdin:
         stop.on_end_of_input()
-    await serve(options, stop)
-    return 0
+    return stop
 
 
 def _log_to_stdout() -> None:

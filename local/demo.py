@@ -5,50 +5,43 @@ from __future__ import annotations
 import asyncio
 import json
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
 
 import aiohttp
+from azure.cosmos.aio import CosmosClient
 
 from local.errors import LocalRunError
 from local.folder import DataFolder
+from local.samples import facts
 from local.up import UpOptions, up
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from azure.cosmos.aio import ContainerProxy
+
     from local.lifeline import Stop
 
-
-@dataclass(frozen=True, slots=True)
-class Stage:
-    """One request of the tour: what it shows, where it goes and what must come back."""
-
-    title: str
-    path: str
-    expected_status: int = 200
-
-
-TOUR = (
-    Stage("The function app is alive", "/api/health/live"),
-    Stage("It reaches its storage", "/api/health/ready"),
-)
+TOWNS = "indexes/customers-by-town/entries"
+TOWN, NEW_TOWN, ACTOR = "Redmond", "Kirkland", "Ingrid Falk"
+# How long the tour waits for the samples to be indexed, and between two looks.
+PATIENCE_SECONDS, LOOK_SECONDS = 30.0, 0.2
+SHOWN_LINES = 24
 
 
 async def demo(app_folder: Path, stop: Stop) -> None:
     """Run everything in a folder of its own, take the tour, stop."""
     with tempfile.TemporaryDirectory(prefix="index-tables-demo-") as name:
         folder = DataFolder(Path(name))
-        running = asyncio.create_task(up(_options(app_folder, folder.path), stop))
+        running = asyncio.create_task(up(UpOptions(app_folder, folder.path, in_memory=True, shows_log=False), stop))
         try:
             await _wait_for_endpoints(folder, running)
-            await _tour(json.loads(folder.endpoints.read_text())["http"])
+            await _tour(json.loads(folder.endpoints.read_text()))
         finally:
             stop.request()
             await running
-
-
-def _options(app_folder: Path, data_folder: Path) -> UpOptions:
-    return UpOptions(app_folder=app_folder, data_folder=data_folder, in_memory=True)
 
 
 async def _wait_for_endpoints(folder: DataFolder, running: asyncio.Task[None]) -> None:
@@ -59,12 +52,100 @@ async def _wait_for_endpoints(folder: DataFolder, running: asyncio.Task[None]) -
         await asyncio.sleep(0.05)
 
 
-async def _tour(base: str) -> None:
-    async with aiohttp.ClientSession(base) as session:
-        for stage in TOUR:
-            print(f"\n# {stage.title}\n$ curl {base}{stage.path}")
-            async with session.get(stage.path) as response:
-                print(await response.text(), flush=True)
-                if response.status != stage.expected_status:
-                    raise LocalRunError(f"{stage.path} answered {response.status}, not {stage.expected_status}.")
-    print()
+async def _tour(endpoints: dict[str, Any]) -> None:
+    cosmos = endpoints["cosmos"]
+    async with (
+        aiohttp.ClientSession() as session,
+        CosmosClient(cosmos["endpoint"], cosmos["key"]) as client,
+    ):
+        customers = client.get_database_client("shop").get_container_client("customers")
+        await Tour(endpoints["http"], session, customers).take()
+
+
+class Tour:
+    """The story: find, explain, page, change, find again, delete."""
+
+    def __init__(self, base: str, session: aiohttp.ClientSession, customers: ContainerProxy) -> None:
+        self._base = base
+        self._session = session
+        self._customers = customers
+
+    async def take(self) -> None:
+        """All stages, in order; a wrong answer ends the demo with an error."""
+        await self._show("The app is ready", "health/ready")
+        await self._until_indexed()
+        found = await self._show(f"Who lives in {TOWN}?", TOWNS, {"town": TOWN})
+        await self._show(
+            "Which movies is she in? One entry per actor of a movie",
+            "indexes/movies-by-actor/entries", {"actor": ACTOR, "maxpagesize": "2"},
+        )  # fmt: skip
+        await self._show(
+            "How would a lookup run, and what would it cost?",
+            "indexes/movies-by-actor/explain", {"actor": ACTOR, "title.prefix": "The"},
+        )  # fmt: skip
+        await self._page()
+        await self._move(found["value"][0])
+        await self._delete(found["value"][0])
+        await self._show("A lookup that would have to scan is refused", TOWNS, expected=400)
+
+    async def _until_indexed(self) -> None:
+        """The samples were written before the app started; their indexes follow within moments."""
+        there = [customer for customer in facts("customers") if not customer.get("isDeleted")]
+        wanted = sum(customer.get("town") == TOWN for customer in there)
+        url = self._url(TOWNS, {"town": TOWN})
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while len((await self._get(url))[1].get("value", ())) < wanted:
+                await asyncio.sleep(LOOK_SECONDS)
+
+    async def _page(self) -> None:
+        first = await self._show(
+            "Page by page: the answer says where to go on",
+            "indexes/customers-by-name/entries", {"lastName": "SMITH", "maxpagesize": "1"},
+        )  # fmt: skip
+        if link := first.get("nextLink"):
+            print(f"\n# The next page\n$ curl '{link}'")
+            _print(await self._get(link))
+
+    async def _move(self, entry: dict[str, Any]) -> None:
+        item = await self._customers.read_item(entry["id"], entry["partitionKey"])
+        moved = await self._customers.upsert_item({**item, "town": NEW_TOWN})
+        print(f"\n# A customer moves to {NEW_TOWN}: written to Cosmos DB, then looked up with read-your-writes")
+        await self._show(f"Who lives in {NEW_TOWN}?", TOWNS, {"town": NEW_TOWN, "sees": _seen(moved)})
+
+    async def _delete(self, entry: dict[str, Any]) -> None:
+        item = await self._customers.read_item(entry["id"], entry["partitionKey"])
+        deleted = await self._customers.upsert_item({**item, "isDeleted": True})
+        print("\n# The same customer is deleted, softly")
+        await self._show(f"Who lives in {NEW_TOWN} now?", TOWNS, {"town": NEW_TOWN, "sees": _seen(deleted)})
+
+    async def _show(
+        self, title: str, path: str, parameters: Mapping[str, str] | None = None, expected: int = 200
+    ) -> dict[str, Any]:
+        url = self._url(path, parameters)
+        print(f"\n# {title}\n$ curl '{url}'")
+        status, answer = await self._get(url)
+        _print((status, answer))
+        if status != expected:
+            raise LocalRunError(f"{path} answered {status}, not {expected}.")
+        return answer
+
+    def _url(self, path: str, parameters: Mapping[str, str] | None) -> str:
+        return f"{self._base}/api/{path}" + (f"?{urlencode(parameters)}" if parameters else "")
+
+    async def _get(self, url: str) -> tuple[int, dict[str, Any]]:
+        async with self._session.get(url) as response:
+            return response.status, await response.json(content_type=None)
+
+
+def _seen(item: dict[str, Any]) -> str:
+    """What a caller knows of a write: the value of `sees`."""
+    names = {"id": item["id"], "partitionKey": item["customerId"], "_etag": item["_etag"], "_ts": item["_ts"]}
+    return json.dumps(names, separators=(",", ":"))
+
+
+def _print(answer: tuple[int, dict[str, Any]]) -> None:
+    lines = json.dumps(answer[1], indent=2, ensure_ascii=False).splitlines()
+    shown = (
+        lines if len(lines) <= SHOWN_LINES else [*lines[:SHOWN_LINES], f"... ({len(lines) - SHOWN_LINES} more lines)"]
+    )
+    print("\n".join(shown), flush=True)

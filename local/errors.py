@@ -5,6 +5,8 @@ LocalRunError
 ├── FunctionTimedOutError  a function ran longer than functionTimeout
 ├── HostStoppingError      the host stops before a call was tried for the last time
 └── LeaseLostError         a lease could not be renewed
+
+`local/eventhubs/amqp/errors.py` has those that a client of the local Event Hubs is told.
 """
 
 from __future__ import annotations

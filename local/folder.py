@@ -34,6 +34,8 @@ class DataFolder:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.azurite = path / "azurite"
+        self.cosmos = path / "cosmos"
+        self.event_hubs = path / "eventhubs"
         self.logs = path / "logs"
         self.keys = path / "keys.json"
         self.endpoints = path / ENDPOINTS_NAME
@@ -58,7 +60,7 @@ class DataFolder:
             for part in self.path.iterdir():
                 if part.name != LOCK_NAME:
                     _remove(part)
-        for part in (self.azurite, self.logs):
+        for part in (self.azurite, self.cosmos, self.event_hubs, self.logs):
             part.mkdir(exist_ok=True)
 
     def write_endpoints(self, endpoints: dict[str, Any]) -> None:

@@ -7,11 +7,17 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from local import azurite
+from local.cosmos.options import DEFAULT_PORT as COSMOS_PORT
+from local.eventhubs.options import DEFAULT_PORT as EVENT_HUBS_PORT
 from local.host.host import READY_LINE
+from shared.settings import EVENT_CONSUMER_GROUP
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
+
+# Enough for two hosts to share, few enough that a laptop does not mind.
+HUB_PARTITIONS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +43,30 @@ def storage(location: Path | None) -> Service:
         usual_ports=(10000, 10001, 10002),
         command=lambda ports: azurite.command(azurite.StoragePorts(*ports), location),
         ready_line="Azurite Table service is successfully listening",
+    )
+
+
+def cosmos(data_folder: Path) -> Service:
+    """The local Cosmos DB, with its data in the folder."""
+    command = [sys.executable, "-m", "local", "cosmos", "--data", str(data_folder), "--watch-stdin"]
+    return Service(
+        name="cosmos",
+        usual_ports=(COSMOS_PORT,),
+        command=lambda ports: [*command, "--port", str(ports[0])],
+        ready_line="cosmos ready",
+    )
+
+
+def event_hubs(data_folder: Path, hub_names: Sequence[str]) -> Service:
+    """The local Event Hubs with these hubs, each with a consumer group for this app."""
+    hubs = [part for name in hub_names for part in ("--hub", f"{name}:{HUB_PARTITIONS}")]
+    groups = ["--consumer-group", EVENT_CONSUMER_GROUP] if hub_names else []
+    command = [sys.executable, "-m", "local.eventhubs", "--data", str(data_folder), "--watch-stdin", *hubs, *groups]
+    return Service(
+        name="eventHubs",
+        usual_ports=(EVENT_HUBS_PORT,),
+        command=lambda ports: [*command, "--port", str(ports[0])],
+        ready_line="Serving hubs",
     )
 
 

@@ -18,11 +18,17 @@ from typing import TYPE_CHECKING, Any
 
 from local import azurite, ports, services
 from local.child import Child
+from local.cosmos.options import EMULATOR_KEY
 from local.errors import ChildEndedError, LocalRunError
+from local.eventhubs.options import connection_string as event_hubs_connection_string
 from local.folder import DataFolder
 from local.follow import follow
 from local.host import keys
+from local.provision import provision_cosmos, provision_tables
 from local.restarts import MOST, RestartBudget
+from local.samples import load_samples
+from shared.definition_files import read_definitions
+from shared.definitions.model import Definitions
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
@@ -45,6 +51,18 @@ class UpOptions:
     fresh: bool = False
     auth: bool = False
     use_core_tools: bool = False
+    samples: bool | None = None
+    shows_log: bool = True
+
+    @property
+    def definitions_file(self) -> Path:
+        """The file that the app serves."""
+        return self.definitions or self.app_folder / "indexes.yaml"
+
+    @property
+    def wants_samples(self) -> bool:
+        """Sample facts belong to the project's own definitions, unless the user says otherwise."""
+        return self.definitions is None if self.samples is None else self.samples
 
 
 async def up(options: UpOptions, stop: Stop) -> None:
@@ -74,7 +92,7 @@ class LocalRun:
         try:
             host = await self._start_all()
             self._say_where_things_are()
-            async with _following(host.log_file):
+            async with _following(host.log_file) if self._options.shows_log else contextlib.nullcontext():
                 await self._watch(host, stop)
             _say("stopping")
         finally:
@@ -83,16 +101,44 @@ class LocalRun:
         _say("stopped")
 
     async def _start_all(self) -> Child:
-        location = None if self._options.in_memory else self._folder.azurite
-        _, storage_ports = await self._start(services.storage(location))
-        connection_string = azurite.connection_string(azurite.StoragePorts(*storage_ports))
-        self._endpoints["storage"] = {"connectionString": connection_string}
+        definitions = self._definitions()
+        await self._start_services(definitions)
+        await provision_tables(self._endpoints["storage"]["connectionString"], definitions)
+        await self._fill_cosmos(definitions)
         if self._options.auth:
             self._endpoints["keys"] = asdict(keys.read_or_create(self._folder.keys))
         host, (http_port,) = await self._start(self._host(), self._options.http_port)
         self._endpoints["http"] = f"http://127.0.0.1:{http_port}"
         self._publish()
         return host
+
+    def _definitions(self) -> Definitions:
+        """What the app will serve. Broken definitions stop nothing: the app starts and tells their faults, too."""
+        loaded = read_definitions(self._options.definitions_file)
+        for fault in loaded.faults:
+            _say(f"fault in the definitions: {fault}")
+        return Definitions() if loaded.faults else loaded.definitions
+
+    async def _start_services(self, definitions: Definitions) -> None:
+        location = None if self._options.in_memory else self._folder.azurite
+        hub_names = [source.event_hub for source in definitions.sources.values() if source.event_hub]
+        (_, storage_ports), (_, (cosmos_port,)), (_, (amqp_port,)) = await asyncio.gather(
+            self._start(services.storage(location)),
+            self._start(services.cosmos(self._folder.cosmos)),
+            self._start(services.event_hubs(self._folder.event_hubs, hub_names)),
+        )
+        storage = azurite.connection_string(azurite.StoragePorts(*storage_ports))
+        self._endpoints["storage"] = {"connectionString": storage}
+        self._endpoints["cosmos"] = {"endpoint": f"http://127.0.0.1:{cosmos_port}", "key": EMULATOR_KEY}
+        self._endpoints["eventHubs"] = {"connectionString": event_hubs_connection_string(amqp_port)}
+
+    async def _fill_cosmos(self, definitions: Definitions) -> None:
+        """Create what the definitions name, as the templates do in Azure, and write the samples."""
+        cosmos = self._endpoints["cosmos"]
+        await provision_cosmos(cosmos["endpoint"], cosmos["key"], definitions)
+        if self._options.wants_samples:
+            count = await load_samples(cosmos["endpoint"], cosmos["key"], definitions)
+            _say(f"{count} sample facts written")
 
     async def _start(self, service: Service, wanted_port: int | None = None) -> tuple[Child, list[int]]:
         """Start a service on the wanted port, or on its usual ones, or on any that are free."""
@@ -135,10 +181,15 @@ class LocalRun:
     def _app_settings(self) -> dict[str, str]:
         """What Bicep sets in Azure."""
         storage = self._endpoints["storage"]["connectionString"]
-        settings = {"AzureWebJobsStorage": storage, "INDEX_STORAGE": storage}
-        if self._options.definitions:
-            settings["INDEX_DEFINITIONS"] = str(self._options.definitions.resolve())
-        return settings
+        cosmos = self._endpoints["cosmos"]
+        return {
+            "AzureWebJobsStorage": storage,
+            "INDEX_STORAGE": storage,
+            "INDEX_DEFINITIONS": str(self._options.definitions_file.resolve()),
+            "FEED_POLL_DELAY_MS": "500",
+            "COSMOS": f"AccountEndpoint={cosmos['endpoint']};AccountKey={cosmos['key']};",
+            "EVENTHUB": self._endpoints["eventHubs"]["connectionString"],
+        }
 
     async def _watch(self, host: Child, stop: Stop) -> None:
         """Until `stop`: restart the host when it dies, raise when another child does."""

@@ -5,6 +5,7 @@
     ├── DefinitionsError               indexes.yaml has faults; carries all of them
     ├── UnreadableChangeError          a change that cannot be read: a dead letter for its whole source
     ├── UnprojectableError             a fact that cannot be projected: a dead letter for one index
+    ├── FactsNotWrittenError           facts could not all be written into their container
     ├── BadLookupError                 a lookup cannot be answered as it was asked; carries all faults
     ├── UnknownIndexError              there is no index of that name
     ├── ContinuationExpiredError       a page token whose generation is retired
@@ -17,6 +18,7 @@
     │       └── ThrottledError                 (transient) the service asks to be called less
     └── TransientError                 the same call may succeed later
         ├── StorageUnreachableError        storage does not answer, or not to us
+        ├── IncompleteBatchError           changes of a batch are neither applied nor dead letters
         ├── FactsUnavailableError          the facts of a source cannot be fetched now
         ├── IndexBuildingError             the first generation of an index is still being built
         └── NotSeenYetError                a change has not reached the index in time
@@ -57,8 +59,16 @@ class UnprojectableError(IndexTablesError):
     """A fact does not fit an index. Correct the fact or the definition, then replay the dead letter."""
 
 
+class FactsNotWrittenError(IndexTablesError):
+    """Facts could not all be written into their container. Writing them again is safe: it replaces them."""
+
+
 class TransientError(IndexTablesError):
     """The same call may succeed later. Wait, then try again."""
+
+
+class IncompleteBatchError(TransientError):
+    """Some changes of a batch are neither applied nor dead letters. Deliver the batch again; see the reason in it."""
 
 
 class StorageUnreachableError(TransientError):

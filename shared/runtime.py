@@ -1,10 +1,8 @@
-"""What the functions share in one process: definitions and clients made from the settings, when first needed."""
+"""What the functions share in one process: definitions, clients and the worker, made when they are first needed."""
 
 from __future__ import annotations
 
 import asyncio
-import random  # noqa: TID251 - the process's own chance, for the jitter of retries
-import time
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
@@ -12,29 +10,24 @@ from typing import TYPE_CHECKING, Final
 
 from shared import settings
 from shared.definition_files import read_for_start
-from shared.errors import StorageUnreachableError
-from shared.facts.cosmos import CosmosFacts
-from shared.lookup.generations import DefinedGenerations
-from shared.lookup.lookups import Lookups
-from shared.lookup.replicas import Replicas
-from shared.lookup.sees import OwnWrites
-from shared.lookup.tokens import Tokens
-from shared.tables.account import Account
-from shared.tables.client import TableClient
-from shared.tables.retry import RetryPolicy, Timing
-from shared.web.lookup_api import LookupApi
+from shared.errors import IndexTablesError, StorageUnreachableError, TableMissingError
 
 if TYPE_CHECKING:
-    from azure.cosmos.aio import CosmosClient
+    from collections.abc import Iterable
 
     from shared.definitions.load import Loaded
+    from shared.definitions.model import Definitions
+    from shared.lookup.generations import Generation as LookupGeneration
     from shared.lookup.generations import Generations
-    from shared.lookup.sees import LedgerView
+    from shared.lookup.lookups import Lookups
+    from shared.lookup.sees import Sighting
+    from shared.pipeline.worker import Services, Worker
+    from shared.tables.account import Account
+    from shared.web.lookup_api import LookupApi
 
 # A probe answers before the platform that asks gives up on it.
-STORAGE_PROBE_SECONDS = 3.0
-# A caller is waiting: better a 503 soon than an answer that nobody waits for any more.
-_LOOKUP_RETRIES: Final = RetryPolicy(attempts=3, budget_seconds=8, first_wait_seconds=0.1, longest_wait_seconds=1)
+STORAGE_PROBE_SECONDS: Final = 3.0
+_PROBED_TABLE: Final = "Ledger"
 _ROOT: Final = Path(__file__).parent.parent
 
 
@@ -44,99 +37,141 @@ def definitions() -> Loaded:
     return read_for_start(_ROOT / settings.value(settings.INDEX_DEFINITIONS))
 
 
+async def check_storage() -> None:
+    """Raise `StorageUnreachableError` unless the index storage answers."""
+    from shared.connections import table_client
+    from shared.tables.retry import RetryPolicy
+
+    name = settings.INDEX_STORAGE.name
+    try:
+        connection = settings.storage_connection(name)
+        async with (
+            asyncio.timeout(STORAGE_PROBE_SECONDS),
+            table_client(connection, policy=RetryPolicy(attempts=1)) as client,
+        ):
+            await client.get(_PROBED_TABLE, "probe", "probe")
+    except TimeoutError:
+        raise StorageUnreachableError(
+            f"The connection {name} did not answer within {STORAGE_PROBE_SECONDS:g} s; "
+            "check that the storage account is up and reachable from here."
+        ) from None
+    except TableMissingError:
+        # That is an answer: the worker makes its tables before its first batch.
+        return
+    except IndexTablesError as error:
+        raise StorageUnreachableError(f"The connection {name} does not work: {error}") from error
+
+
+# ---------------------------------------------------------------------------------------------------- lookups
+
+
 @lru_cache(maxsize=1)
 def generations() -> Generations:
     """Which generation serves each index; raises `DefinitionsError`."""
+    from shared.lookup.generations import DefinedGenerations
+
     return DefinedGenerations(definitions().require())
-
-
-def own_writes(ledger: LedgerView) -> OwnWrites:
-    """Waits on this ledger for changes that callers have seen, as long as the settings say."""
-    return OwnWrites(ledger, settings.seconds(settings.SEES_SECONDS), time.monotonic, asyncio.sleep)
 
 
 @lru_cache(maxsize=1)
 def lookups() -> Lookups:
     """Lookups in the index storage; raises `DefinitionsError` or `SettingError`."""
-    account = _index_account()
-    timing = Timing(time.time, time.monotonic, asyncio.sleep, random.random)  # noqa: TID251 - the process's own clock
+    from shared.connections import TIMING, account_of, cosmos_client
+    from shared.facts.cosmos import CosmosFacts
+    from shared.lookup.lookups import Lookups
+    from shared.lookup.replicas import Replicas
+    from shared.lookup.sees import OwnWrites
+    from shared.lookup.tokens import Tokens
+    from shared.tables.client import TableClient
+    from shared.tables.retry import RetryPolicy
+
+    # A caller is waiting: better a 503 soon than an answer that nobody waits for any more.
+    retries = RetryPolicy(attempts=3, budget_seconds=8, first_wait_seconds=0.1, longest_wait_seconds=1)
+    account = account_of(settings.storage_connection(settings.INDEX_STORAGE.name))
     secondary = None
     if settings.switch(settings.READ_SECONDARY):
-        secondary = TableClient(account.secondary(), timing, policy=_LOOKUP_RETRIES)
+        secondary = TableClient(account.secondary(), TIMING, policy=retries)
     return Lookups(
         generations(),
-        Replicas(TableClient(account, timing, policy=_LOOKUP_RETRIES), secondary),
+        Replicas(TableClient(account, TIMING, policy=retries), secondary),
         Tokens(_page_token_key(account)),
-        facts=CosmosFacts(_cosmos_client),
+        facts=CosmosFacts(lambda: cosmos_client(settings.cosmos_connection(settings.COSMOS.name))),
+        own_writes=OwnWrites(_Ledger(), settings.seconds(settings.SEES_SECONDS), TIMING.steady_seconds, TIMING.sleep),
     )
+
+
+class _Ledger:
+    """The pipeline's ledger, as lookups ask it."""
+
+    async def has_applied(self, sighting: Sighting, generation: LookupGeneration) -> bool:
+        """Whether this generation's part has that change or a newer one, and its rows are written."""
+        return await (await worker()).has_applied(generation.index.name, sighting)
 
 
 @lru_cache(maxsize=1)
 def lookup_api() -> LookupApi:
     """The HTTP API of lookups; raises as `lookups` does."""
+    from shared.web.lookup_api import LookupApi
+
     return LookupApi(definitions().require(), generations(), lookups())
 
 
-def _index_account() -> Account:
-    connection = settings.storage_connection(settings.INDEX_STORAGE.name)
-    if connection.connection_string:
-        return Account.from_connection_string(connection.connection_string)
-    from shared.tables.entra import EntraCredential
-
-    credential = EntraCredential.managed_identity(connection.client_id)
-    return Account.with_credential(str(connection.table_endpoint), credential)
-
-
 def _page_token_key(account: Account) -> bytes:
-    """The setting, else the account's key, else its address: all instances of the app agree on each of them."""
-    secret = settings.value(settings.PAGE_TOKEN_KEY) or account.key or account.endpoint
+    """The setting, else the account's key: both are secret, and all instances of the app agree on them."""
+    secret = settings.value(settings.PAGE_TOKEN_KEY) or account.key
+    if not secret:
+        raise settings.missing(settings.PAGE_TOKEN_KEY)
     return sha256(f"page tokens\0{secret}".encode()).digest()
 
 
-def _cosmos_client() -> CosmosClient:
-    from azure.cosmos.aio import CosmosClient
+# ---------------------------------------------------------------------------------------------------- the worker
 
-    connection = settings.cosmos_connection(settings.COSMOS.name)
-    if connection.connection_string:
-        return CosmosClient.from_connection_string(connection.connection_string)
-    from azure.identity.aio import ManagedIdentityCredential
-
-    return CosmosClient(str(connection.endpoint), credential=ManagedIdentityCredential(client_id=connection.client_id))
+_worker: Worker | None = None
+_making = asyncio.Lock()
 
 
-async def check_storage() -> None:
-    """Raise `StorageUnreachableError` unless the index storage answers."""
-    from azure.core.exceptions import AzureError
-
-    connection = settings.storage_connection(settings.INDEX_STORAGE.name)
-    try:
-        async with asyncio.timeout(STORAGE_PROBE_SECONDS):
-            await _read_one_table_name(connection)
-    except TimeoutError:
-        raise StorageUnreachableError(
-            f"The connection {settings.INDEX_STORAGE.name} did not answer within {STORAGE_PROBE_SECONDS:g} s; "
-            "check that the storage account is up and reachable from here."
-        ) from None
-    except (AzureError, ValueError) as error:
-        raise StorageUnreachableError(
-            f"The connection {settings.INDEX_STORAGE.name} does not work ({error}); check the account, the network "
-            "and the identity's roles."
-        ) from error
+async def worker() -> Worker:
+    """The worker of this process. Its tables are made before its first batch."""
+    global _worker  # noqa: PLW0603 - one per process: its cache serves every batch
+    async with _making:
+        if _worker is None:
+            made = new_worker(definitions().require())
+            await made.create_tables()
+            _worker = made
+    return _worker
 
 
-async def _read_one_table_name(connection: settings.StorageConnection) -> None:
-    from azure.data.tables.aio import TableServiceClient
+def new_worker(served: Definitions) -> Worker:
+    """A worker with clients of its own."""
+    from shared.pipeline.worker import Worker
 
-    if connection.connection_string:
-        service = TableServiceClient.from_connection_string(connection.connection_string, retry_total=0)
-    else:
-        from azure.identity.aio import ManagedIdentityCredential
+    return Worker(served, _services(served))
 
-        service = TableServiceClient(
-            endpoint=str(connection.table_endpoint),
-            credential=ManagedIdentityCredential(client_id=connection.client_id),
-            retry_total=0,
-        )
-    async with service:
-        async for _ in service.list_tables(results_per_page=1):
-            return
+
+def _services(served: Definitions) -> Services:
+    from shared.connections import TIMING, container_client, queue_client, table_client
+    from shared.pipeline.azure_storage import BlobContainer, DelayedQueue
+    from shared.pipeline.concurrency import Bounded
+    from shared.pipeline.storage import Accounts
+    from shared.pipeline.worker import Services
+    from shared.tables.counts import Counts
+
+    counts = Counts()
+    index_storage = settings.storage_connection(settings.INDEX_STORAGE.name)
+    sweep_queue = queue_client(settings.storage_connection(settings.HOST_STORAGE), settings.SWEEP_QUEUE)
+    return Services(
+        accounts=Accounts(
+            {name: table_client(settings.storage_connection(name), counts) for name in _account_names(served)}
+        ),
+        blobs=BlobContainer(container_client(index_storage, settings.DEAD_LETTER_CONTAINER)),
+        sweep_queue=DelayedQueue(sweep_queue, settings.number(settings.SWEEP_DELAY_SECONDS)),
+        run_all=Bounded(),
+        now_seconds=TIMING.wall_seconds,
+        take_transactions=counts.take,
+    )
+
+
+def _account_names(served: Definitions) -> Iterable[str]:
+    """The connections that hold tables: the default one, and those that indexes are placed on."""
+    placed = [index.placement.accounts for index in served.indexes.values() if index.placement]
+    return {settings.INDEX_STORAGE.name, *(name for names in placed for name in names)}

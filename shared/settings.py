@@ -7,7 +7,7 @@ templates in `infra/` are held to this list by tests.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from shared.errors import SettingError
@@ -28,10 +28,17 @@ class Setting:
 INDEX_STORAGE = Setting("INDEX_STORAGE", None, "Connection of the storage account that holds the index tables")
 INDEX_DEFINITIONS = Setting("INDEX_DEFINITIONS", "indexes.yaml", "The file with the definitions, from the app's root")
 COSMOS = Setting("COSMOS", None, "Connection of the Cosmos DB account that holds the facts")
+EVENTHUB = Setting("EVENTHUB", None, "Connection of the Event Hubs namespace that facts arrive through")
+FEED_POLL_DELAY_MS = Setting("FEED_POLL_DELAY_MS", "5000", "Milliseconds between two looks at a drained change feed")
+SWEEP_DELAY_SECONDS = Setting(
+    "SWEEP_DELAY_SECONDS",
+    "3600",
+    "How long tombstones stay: more than functionTimeout, lease expiry and retries",
+)
 PAGE_TOKEN_KEY = Setting(
     "PAGE_TOKEN_KEY",
     "",
-    "Secret that seals page tokens, the same on all instances; empty: made from the storage account",
+    "Secret that seals page tokens, the same on all instances; empty: made from the storage account's key",
 )
 SEES_SECONDS = Setting("SEES_SECONDS", "5", "How long a lookup with `sees` waits for the change, in seconds")
 READ_SECONDARY = Setting(
@@ -39,7 +46,28 @@ READ_SECONDARY = Setting(
 )
 MCP_TOOLS = Setting("MCP_TOOLS", "false", "true: each index is also a tool for assistants (Model Context Protocol)")
 
-ALL = (INDEX_STORAGE, INDEX_DEFINITIONS, COSMOS, PAGE_TOKEN_KEY, SEES_SECONDS, READ_SECONDARY, MCP_TOOLS)
+ALL = (
+    INDEX_STORAGE,
+    INDEX_DEFINITIONS,
+    COSMOS,
+    EVENTHUB,
+    FEED_POLL_DELAY_MS,
+    SWEEP_DELAY_SECONDS,
+    PAGE_TOKEN_KEY,
+    SEES_SECONDS,
+    READ_SECONDARY,
+    MCP_TOOLS,
+)
+
+# Of the platform: the host's own storage, where our queue is, too.
+HOST_STORAGE = "AzureWebJobsStorage"
+STORAGE_SERVICES = ("table", "queue", "blob")
+SWEEP_QUEUE = "index-sweep"
+DEAD_LETTER_CONTAINER = "dead-letters"
+LEASE_CONTAINER = "leases"
+
+# Every hub that a source names has this consumer group: the templates and the local run create it.
+EVENT_CONSUMER_GROUP = "index-tables"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,19 +81,42 @@ class CosmosConnection:
 
 @dataclass(frozen=True, slots=True)
 class StorageConnection:
-    """How to reach a storage account: by connection string, or by address with a managed identity."""
+    """How to reach a storage account: by connection string, or by addresses with a managed identity."""
 
+    name: str
     connection_string: str | None = None
-    table_endpoint: str | None = None
+    endpoints: Mapping[str, str] = field(default_factory=dict)
     client_id: str | None = None
+
+    def endpoint(self, service: str) -> str:
+        """The address of one of its services: `table`, `queue` or `blob`."""
+        try:
+            return self.endpoints[service]
+        except KeyError:
+            raise SettingError(
+                f"The storage connection {self.name} has no {service} service: set {self.name}__{service}ServiceUri."
+            ) from None
 
 
 def value(setting: Setting, environment: Mapping[str, str] = os.environ) -> str:
     """The setting's value or its default; an empty value counts as not set."""
     text = environment.get(setting.name) or setting.default
     if text is None:
-        raise SettingError(f"The app setting {setting.name} is not set. It is: {setting.meaning}.")
+        raise missing(setting)
     return text
+
+
+def missing(setting: Setting) -> SettingError:
+    """The error for a setting that must be set and is not."""
+    return SettingError(f"The app setting {setting.name} is not set. It is: {setting.meaning}.")
+
+
+def number(setting: Setting, environment: Mapping[str, str] = os.environ) -> int:
+    """A setting that is a whole number from 0 up."""
+    text = value(setting, environment)
+    if not (text.isascii() and text.isdecimal()):
+        raise SettingError(f"The app setting {setting.name} is {text!r}: make it a whole number from 0 up.")
+    return int(text)
 
 
 def switch(setting: Setting, environment: Mapping[str, str] = os.environ) -> bool:
@@ -103,17 +154,19 @@ def cosmos_connection(name: str, environment: Mapping[str, str] = os.environ) ->
 def storage_connection(name: str, environment: Mapping[str, str] = os.environ) -> StorageConnection:
     """The storage connection called `name`, in either of the forms that Azure Functions has for connections.
 
-    `NAME` holds a connection string, or `NAME__tableServiceUri` or `NAME__accountName` an address for a managed
-    identity, whose client id may be in `NAME__clientId`.
+    `NAME` holds a connection string; or `NAME__accountName`, or `NAME__tableServiceUri` and its like for queues and
+    blobs, an address for a managed identity, whose client id may be in `NAME__clientId`.
     """
     if connection_string := environment.get(name):
-        return StorageConnection(connection_string=connection_string)
-    client_id = environment.get(f"{name}__clientId")
-    if endpoint := environment.get(f"{name}__tableServiceUri"):
-        return StorageConnection(table_endpoint=endpoint, client_id=client_id)
-    if account := environment.get(f"{name}__accountName"):
-        endpoint = f"https://{account}.table.core.windows.net"
-        return StorageConnection(table_endpoint=endpoint, client_id=client_id)
+        return StorageConnection(name, connection_string=connection_string)
+    endpoints = {}
+    for service in STORAGE_SERVICES:
+        if address := environment.get(f"{name}__{service}ServiceUri"):
+            endpoints[service] = address
+        elif account := environment.get(f"{name}__accountName"):
+            endpoints[service] = f"https://{account}.{service}.core.windows.net"
+    if endpoints:
+        return StorageConnection(name, endpoints=endpoints, client_id=environment.get(f"{name}__clientId"))
     raise SettingError(
         f"There is no storage connection {name}: set {name} to a connection string, "
         f"or {name}__tableServiceUri (or {name}__accountName) for a managed identity."

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _COLUMNS: Final = ("name", "effect", "because", "generation", "table")
 _EXAMPLES: Final = """\
-  git show main:indexes.yaml > deployed.yaml && index-tables plan --against deployed.yaml
+  index-tables plan --against <(git show main:indexes.yaml)
   index-tables plan new.yaml --against indexes.yaml --format json
 """
 

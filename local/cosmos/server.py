@@ -53,9 +53,7 @@ async def _serve_store(options: argparse.Namespace, stop: Stop, store: Store, si
         try:
             await site.start()
         except OSError as error:
-            raise LocalRunError(
-                f"Port {options.port} cannot be used ({error.strerror}): choose another --port."
-            ) from error
+            raise LocalRunError(f"Port {options.port} is taken ({error.strerror}): choose another --port.") from error
         sys.stdout.write(f"cosmos ready on {endpoint}\n")
         sys.stdout.flush()
         await stop.wait()

@@ -21,6 +21,8 @@ FILE_NAME = "cosmos.db"
 _SCHEMA_VERSION = 1
 # How long to wait for a server that is just ending.
 _LOCK_SECONDS = 2.0
+# So many writes do not wait for more.
+_MOST_TO_SHARE = 32
 
 # An exclusive lock keeps a second server off the file, and spares the shared-memory traffic of every
 # commit. NORMAL in WAL mode survives the death of the process at any instant; only a power cut may lose the
@@ -71,6 +73,7 @@ class Store:
         folder.mkdir(parents=True, exist_ok=True)
         self._path = folder / FILE_NAME
         self._committing: asyncio.Future[None] | None = None
+        self._shared_by = 0
         self._connection = sqlite3.connect(
             self._path, isolation_level=None, cached_statements=256, timeout=_LOCK_SECONDS
         )
@@ -106,6 +109,7 @@ class Store:
         """All writes inside happen together, or none does. They last once `settled` returns."""
         if self._committing is None:
             self._begin()
+        self._shared_by += 1
         self._connection.execute("SAVEPOINT one")
         try:
             yield
@@ -116,14 +120,22 @@ class Store:
             self._connection.execute("RELEASE one")
 
     def _begin(self) -> None:
-        """Open a transaction that the requests of this turn of the event loop share, and commit it in the next.
+        """Open a transaction that requests at the same time share.
 
-        A commit costs several page writes however little it holds; under load eight requests pay for one.
+        A commit costs several page writes however little it holds; under load many requests pay for one.
         """
         loop = asyncio.get_running_loop()
         self._connection.execute("BEGIN IMMEDIATE")
+        self._shared_by = 0
         self._committing = loop.create_future()
-        loop.call_soon(self._commit, self._committing)
+        loop.call_soon(self._commit_when_quiet, self._committing, 0)
+
+    def _commit_when_quiet(self, committing: asyncio.Future[None], shared_before: int) -> None:
+        """Commit after the first turn of the event loop in which nobody joined, or when many have."""
+        if shared_before < self._shared_by < _MOST_TO_SHARE:
+            asyncio.get_running_loop().call_soon(self._commit_when_quiet, committing, self._shared_by)
+        else:
+            self._commit(committing)
 
     def _commit(self, committing: asyncio.Future[None]) -> None:
         self._committing = None

@@ -61,6 +61,10 @@ def trigger_for(function: Function, services: HostServices) -> Trigger:
             from local.host.cosmos.trigger import CosmosTrigger
 
             return CosmosTrigger(function, services)
+        case "eventHubTrigger":
+            from local.host.events import EventHubTrigger
+
+            return EventHubTrigger(function, services)
         case other:
             raise LocalRunError(
                 f"Function {function.name} has a {other}, which the local host does not run; "

@@ -49,7 +49,8 @@ def build(shape: FileShape, findings: Findings) -> Definitions:
 
 
 def _source(name: str, shape: SourceShape) -> Source:
-    keys = [shape.partition_key] if isinstance(shape.partition_key, str) else shape.partition_key or []
+    given = shape.partition_key or (["id"] if shape.cosmos else [])
+    keys = [given] if isinstance(given, str) else given
     return Source(
         name=name,
         cosmos=CosmosContainer(shape.cosmos.database, shape.cosmos.container) if shape.cosmos else None,
@@ -143,7 +144,7 @@ class _IndexBuilder:
         self._fault(
             path,
             f"{value!r} is not of type {part_type}",
-            f'The partition part "{partition[0].name}" has that type.',
+            "Values of the first partition part have that type.",
         )
         return None
 

@@ -68,9 +68,6 @@ def _check_source(source: Source, findings: Findings) -> None:
 
 
 def _check_cosmos(at: KeyPath, source: Source, findings: Findings) -> None:
-    if not source.partition_key:
-        mend = "Add `partitionKey`, the container's own: an id alone is unique only inside a logical partition."
-        findings.fault(at, "a source with `cosmos` has no `partitionKey`", mend)
     if len(source.partition_key) > _COSMOS_KEY_LEVELS_MAX:
         findings.fault((*at, "partitionKey"), "Cosmos DB has at most three levels", "Name the container's own paths.")
     if any(segments(path) is None and problem_with(path) is None for path in source.partition_key):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from shared.definitions.values import folded, rank
 
@@ -88,12 +88,11 @@ class _PlacementCheck:
             return
         end, start = self._rank(left.end), self._rank(right.start)
         if end != start:
-            # Both are ranks of one type, so they compare.
-            word = "a gap" if end < start else "an overlap"  # type: ignore[operator]  # see above
+            word = "a gap" if end < start else "an overlap"
             mend = "Let each slice begin where the one before it ends, lowest first."
             self._findings.fault(at, f"there is {word} between {left.end!r} and {right.start!r}", mend)
-        elif right.end is not None and not start < self._rank(right.end):  # type: ignore[operator]  # as above
+        elif right.end is not None and not start < self._rank(right.end):
             self._findings.fault(at, "the slice is empty or upside down", "Let `from` be lower than `to`.")
 
-    def _rank(self, value: PartValue) -> bytes | int | float | bool:
+    def _rank(self, value: PartValue) -> Any:
         return rank(self._part.type, folded(value) if self._part.fold and isinstance(value, str) else value)

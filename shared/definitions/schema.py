@@ -20,5 +20,6 @@ class _WithoutTitles(GenerateJsonSchema):
 def json_schema() -> str:
     """The schema as the repository keeps it."""
     schema = FileShape.model_json_schema(schema_generator=_WithoutTitles)
+    schema["title"] = "indexes.yaml"
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
     return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"

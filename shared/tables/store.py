@@ -68,6 +68,10 @@ class Store:
         """Remove a table with its rows; whether it was there."""
         return self._tables.pop(table, None) is not None
 
+    def partition_keys(self, table: str) -> tuple[str, ...]:
+        """The partitions that a table has, or had once."""
+        return tuple(self._partitions(table))
+
     def partition(self, table: str, partition: str) -> Partition:
         """The rows of a partition by row key, deleted ones included. Write through `put`, not here."""
         return self._partitions(table).get(partition, {})

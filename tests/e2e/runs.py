@@ -36,8 +36,11 @@ def up(data_folder: Path, *arguments: str) -> Iterator[Program]:
 def ready(data_folder: Path, *arguments: str) -> Iterator[tuple[Program, dict[str, Any]]]:
     """The same, once it has published its endpoints."""
     with up(data_folder, *arguments) as program:
+        # A run that was killed leaves its file behind; it is this one's only with this one's pid.
         wait_until(
-            lambda: bool(endpoints(data_folder)) or program.process.poll() is not None, "endpoints.json", READY_SECONDS
+            lambda: endpoints(data_folder).get("pid") == program.process.pid or program.process.poll() is not None,
+            "endpoints.json",
+            READY_SECONDS,
         )
         assert program.process.poll() is None, program.output
         yield program, endpoints(data_folder)

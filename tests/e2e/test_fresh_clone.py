@@ -39,5 +39,5 @@ def test_a_fresh_clone_runs_the_demo_twice_and_the_second_time_offline(tmp_path:
     """Set-up installs everything that is needed, once."""
     clone = tmp_path / "clone"
     subprocess.run(["git", "clone", "--quiet", str(ROOT), str(clone)], check=True)
-    assert '{"status":"ready"}' in make(clone, "demo", {})
-    assert '{"status":"ready"}' in make(clone, "demo", OFFLINE)
+    assert "MissingPartitionPart" in make(clone, "demo", {})  # the last stage of the tour
+    assert "MissingPartitionPart" in make(clone, "demo", OFFLINE)

@@ -12,7 +12,9 @@ from shared.definitions.model import KeyPart
 if TYPE_CHECKING:
     from shared.definitions.model import Order, PartType, PartValue
 
-_TROUBLE = ' !"#$%./>?[\\]~\x00\x1f\x7f\x80\x9f\xa0\u00e9\ud7ff\ue000\uffec\uffed\uffee\uffef\uffff\U0001f600aAzZ09'
+_LOW_TROUBLE = " !\"#$%&'()./>?[\\]~\x00\x1f\x7f\x80\x9f\xa0"
+_HIGH_TROUBLE = "\u00e9\u2027\u2028\u2029\u202a\ud7ff\ue000\uffec\uffed\uffee\uffef\uffff\U0001f600"
+_TROUBLE = f"{_LOW_TROUBLE}{_HIGH_TROUBLE}aAzZ09"
 
 texts = st.one_of(
     st.text(alphabet=_TROUBLE, max_size=8),

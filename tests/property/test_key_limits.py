@@ -8,12 +8,13 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from shared.definitions.model import Index, KeyPart
+from shared.definitions.values import rank
 from shared.keys.bounds import Comparison
 from shared.keys.fact import MISSING, encode_fact_key
 from shared.keys.index import IndexKeys, pair_and_version, row_key
 from shared.keys.limits import FACT_UNITS, KEY_UNITS, PARTITION_UNITS, SHARD_UNITS, SORT_UNITS, within
 from shared.keys.limits import units as count_units
-from tests.property.strategies import integers, long_texts, orders, texts
+from tests.property.strategies import VALUES, integers, long_texts, orders, parts, texts
 from tests.property.test_key_order import _FORBIDDEN, units
 
 _VERSION = "0" * 36 + "0123abcd"
@@ -95,6 +96,20 @@ def holds(operator: str, value: str, asked: str) -> bool:
         return value.startswith(asked)
     left, right = units(value), units(asked)
     return {"gt": left > right, "ge": left >= right, "lt": left < right, "le": left <= right}[operator]
+
+
+@given(st.data(), parts, st.sampled_from(["gt", "ge", "lt", "le"]))
+def test_ranges_of_every_type_hold_what_compares(data: st.DataObject, part: KeyPart, operator: Any) -> None:
+    """Comparisons are on values, whatever the type and order of the part."""
+    values = data.draw(st.lists(VALUES[part.type], min_size=2, max_size=6))
+    asked, *others = values
+    keys = IndexKeys(index(part))
+    bounds = keys.bounds([], [Comparison(operator, asked)])
+    for value in [*others, asked]:
+        left, right = rank(part.type, value), rank(part.type, asked)
+        wanted = {"gt": left > right, "ge": left >= right, "lt": left < right, "le": left <= right}[operator]
+        found = units(bounds.lower) <= units(keys.sort([value]) + "fact") < units(bounds.upper)
+        assert (found and bounds.holds(keys.whole_sort([value]))) == wanted
 
 
 @given(st.none() | texts, st.lists(st.none() | texts, min_size=1))

@@ -151,7 +151,7 @@ def test_every_command_has_help_with_an_example(capsys: pytest.CaptureFixture[st
         with pytest.raises(SystemExit) as caught:
             main([name, "--help"])
         assert caught.value.code == 0
-        assert f"\n  index-tables {name}" in capsys.readouterr().out.replace("&& index-tables", "\n  index-tables")
+        assert f"\n  index-tables {name}" in capsys.readouterr().out
 
 
 def test_the_module_is_the_command(broken: Path) -> None:

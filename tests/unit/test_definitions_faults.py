@@ -42,7 +42,6 @@ COSMOS = "cosmos: {database: d, container: c}, partitionKey: k"
     ("body", "key", "what"),
     [
         ("partitionKey: k", "sources.s", "neither `cosmos` nor `eventHub`"),
-        ("cosmos: {database: d, container: c}", "sources.s", "has no `partitionKey`"),
         ("cosmos: {database: d}, partitionKey: k", "sources.s.cosmos.container", "the key is missing"),
         (f"{COSMOS}, eventHub: h", "sources.s", "has no `version`"),
         (
@@ -212,8 +211,17 @@ def test_a_fault_in_an_index_is_named(body: str, key: str, what: str | None) -> 
         ("a: b: c", "indexes.yaml:1: YAML cannot be read"),
         ("a: \t- b\n\tc", "YAML cannot be read"),
         ("a: &x {b: *x}", "refers to what it lies in"),
-        ("? [a]\n: b\n", "a list or mapping as a key"),
-        ("a: 1\n---\nb: 2\n", "YAML cannot be read"),
+        ("? [a]\n: b\n", "line 1 has a list, mapping or alias as a key"),
+        ("a: &x b\n*x : c\n", "line 2 has a list, mapping or alias as a key"),
+        ("a: *x", "indexes.yaml:1: a: there is no anchor &x"),
+        ("a: 1\n---\nb: 2\n", "there is a second document"),
+        ("[" * 200_000, "nested too deeply"),
+        ("- " * 200_000, "nested too deeply"),
+        (
+            "a: &a [1,1,1,1,1,1,1,1]\n"
+            + "".join(f"{x}: &{x} [{','.join(['*' + y] * 9)}]\n" for x, y in ("ba", "cb", "dc", "ed", "fe", "gf")),
+            "the file is too large",
+        ),
         ("version: 2\nsources: {}\nindexes: {}", "indexes.yaml:1: version: 2 is not one of the choices"),
         (
             "version: 1\nsources: {}\nindexs: {}",

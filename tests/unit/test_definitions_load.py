@@ -218,3 +218,9 @@ def test_a_directory_is_a_fault(tmp_path: Path) -> None:
 def test_a_byte_order_mark_is_no_fault() -> None:
     """Editors on Windows write one."""
     assert not load("\ufeff" + HEAD + "  {}").faults
+
+
+def test_a_container_without_a_declared_partition_key_has_its_id() -> None:
+    """As containers that are partitioned by `/id`."""
+    text = "version: 1\nsources: {s: {cosmos: {database: d, container: c}}}\nindexes: {}\n"
+    assert load(text).require().sources["s"].partition_key == ("id",)

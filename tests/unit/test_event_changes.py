@@ -54,6 +54,12 @@ def test_a_full_envelope_needs_nothing_of_the_document() -> None:
     assert change.version.startswith("9".zfill(26))
 
 
+def test_a_null_id_or_version_is_not_said() -> None:
+    """Serialisers write nulls for what is not there; null as a partition key is a value."""
+    assert read(plain(id=None, version=None)) == read(plain())
+    assert read({"op": "delete", "id": "o-1", "partitionKey": None, "version": 1}).partition_key == (None,)
+
+
 def test_a_delete_needs_no_document() -> None:
     """Only who it was and when."""
     change = read({"op": "delete", "id": "o-1", "partitionKey": "c-1", "version": 4})

@@ -70,7 +70,7 @@ async def test_fresh_removes_what_an_earlier_run_left(tmp_path: Path) -> None:
         folder.prepare(fresh=False)
         (folder.azurite / "tables.json").touch()
         folder.prepare(fresh=True)
-        assert sorted(part.name for part in tmp_path.rglob("*")) == ["azurite", "lock", "logs"]
+        assert sorted(part.name for part in tmp_path.rglob("*")) == ["azurite", "cosmos", "eventhubs", "lock", "logs"]
 
 
 async def test_endpoints_of_an_earlier_run_are_removed_at_the_start(tmp_path: Path) -> None:

@@ -163,7 +163,7 @@ def test_project_all_is_the_document_without_what_cosmos_added() -> None:
 def test_project_keys_carries_nothing() -> None:
     """Only the key and the fact that it refers to."""
     (entry,) = entries("partition: town, project: keys", {"town": "Kent", "phone": "5"})
-    assert set(entry.columns) == {"_id", "_pk", "_key"}
+    assert set(entry.columns) == {"_fact", "_key"}
     assert not entry.is_reference
 
 

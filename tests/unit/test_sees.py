@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from shared import runtime
 from shared.errors import BadLookupError, NotSeenYetError
 from shared.keys.fact import encode_fact_key
 from shared.keys.versions import declared_clock
@@ -100,11 +99,6 @@ async def test_without_a_ledger_sees_is_refused() -> None:
     with pytest.raises(BadLookupError) as caught:
         await lookups.find("customers-by-town", asking(seen(ITEM, "c-1")))
     assert [fault.code for fault in caught.value.faults] == ["SeesNotPossible"]
-
-
-def test_the_app_waits_as_long_as_its_settings_say() -> None:
-    """Five seconds, unless told otherwise."""
-    assert runtime.own_writes(SlowLedger(misses=0)).patience_seconds == 5
 
 
 def test_seen_makes_what_sees_takes() -> None:

@@ -37,17 +37,38 @@ def test_a_setting_that_must_be_set_is_named_with_its_meaning() -> None:
 @pytest.mark.parametrize(
     ("environment", "expected"),
     [
-        ({"A": "UseDevelopmentStorage=true"}, StorageConnection(connection_string="UseDevelopmentStorage=true")),
-        ({"A__tableServiceUri": "https://a.example"}, StorageConnection(table_endpoint="https://a.example")),
+        ({"A": "UseDevelopmentStorage=true"}, StorageConnection("A", connection_string="UseDevelopmentStorage=true")),
+        ({"A__tableServiceUri": "https://a.example"}, StorageConnection("A", endpoints={"table": "https://a.example"})),
         (
             {"A__accountName": "acc", "A__clientId": "id"},
-            StorageConnection(table_endpoint="https://acc.table.core.windows.net", client_id="id"),
+            StorageConnection(
+                "A",
+                endpoints={
+                    "table": "https://acc.table.core.windows.net",
+                    "queue": "https://acc.queue.core.windows.net",
+                    "blob": "https://acc.blob.core.windows.net",
+                },
+                client_id="id",
+            ),
         ),
     ],
 )
 def test_a_storage_connection_has_three_forms(environment: dict[str, str], expected: StorageConnection) -> None:
     """A connection string, a service address, or an account name with a managed identity."""
     assert settings.storage_connection("A", environment) == expected
+
+
+def test_a_service_without_an_address_is_named() -> None:
+    """A connection may have addresses for some services only."""
+    connection = settings.storage_connection("A", {"A__tableServiceUri": "https://a.example"})
+    with pytest.raises(SettingError, match="A__queueServiceUri"):
+        connection.endpoint("queue")
+
+
+def test_a_number_that_is_none_is_named() -> None:
+    """With its value."""
+    with pytest.raises(SettingError, match="SWEEP_DELAY_SECONDS is 'soon'"):
+        settings.number(settings.SWEEP_DELAY_SECONDS, {"SWEEP_DELAY_SECONDS": "soon"})
 
 
 def test_a_missing_connection_says_what_to_set() -> None:

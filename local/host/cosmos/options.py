@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from local.host.configuration import resolve
+from local.host.cosmos import dates
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -37,6 +38,7 @@ class CosmosTriggerOptions:
     max_items: int
     poll_seconds: float
     lease_expiry_seconds: float
+    rewrites_dates: bool
 
     @property
     def renew_seconds(self) -> float:
@@ -73,4 +75,5 @@ def from_binding(binding: Mapping[str, Any], settings: Mapping[str, str]) -> Cos
         max_items=int(binding.get("maxItemsPerInvocation") or 100),
         poll_seconds=int(binding.get("feedPollDelay") or 5000) / 1000,
         lease_expiry_seconds=expiry_ms / 1000 if expiry_ms else expiry_seconds,
+        rewrites_dates=settings.get(dates.SETTING, "").lower() == "true",
     )

@@ -17,6 +17,7 @@ from azure.core.exceptions import AzureError
 
 from local.errors import FunctionTimedOutError, HostStoppingError, LeaseLostError
 from local.host.cosmos import feed
+from local.host.cosmos.dates import rewritten
 from local.host.messages import TypedData
 from local.host.runtime import Function, Invocation
 
@@ -103,7 +104,8 @@ class LeasePump:
     async def _handle(self, page: FeedPage) -> None:
         if not page.documents:
             return
-        value = TypedData(string=json.dumps(page.documents, separators=(",", ":")))
+        documents = rewritten(page.documents) if self._options.rewrites_dates else page.documents
+        value = TypedData(string=json.dumps(documents, separators=(",", ":")))
         try:
             outcome = await self._services.invoker.call_with_retries(self._function, Invocation(value, {}))
         except (HostStoppingError, FunctionTimedOutError):

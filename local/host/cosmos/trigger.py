@@ -120,10 +120,7 @@ class CosmosTrigger:
         """The token of this moment, for a feed that does not start from the beginning."""
         if not feed.starts_now(self._options):
             return None
-        token = None
-        async for page in feed.started(self._container, feed_range, self._options):
-            token = page.continuation
-        return token
+        return await feed.position_now(self._container, feed_range, self._options)
 
     async def _balance(self) -> None:
         leases = {lease["id"]: lease for lease in await self._store.all()}

@@ -144,7 +144,7 @@ def test_a_taken_port_is_named(own_server: LocalCosmos, tmp_path: Path) -> None:
     ]
     second = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
     assert second.returncode == 1
-    assert f"Port {own_server.port} cannot be used" in second.stderr
+    assert f"Port {own_server.port} is taken" in second.stderr
 
 
 def test_a_wrong_key_is_unauthorized(own_server: LocalCosmos) -> None:

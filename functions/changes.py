@@ -1,0 +1,54 @@
+"""Cosmos DB triggers: one function per source with a container, registered from the definitions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import azure.functions as func
+
+from functions.retries import retried_for_ever
+from shared import runtime, settings
+
+if TYPE_CHECKING:
+    from shared.definitions.model import Definitions, Source
+
+MAX_ITEMS = 1000
+
+
+def changes(definitions: Definitions) -> func.Blueprint:
+    """A trigger for every container that the definitions name."""
+    blueprint = func.Blueprint()  # type: ignore[no-untyped-call]  # the SDK leaves it unannotated
+    for source in definitions.sources.values():
+        if source.cosmos is not None:
+            _register(blueprint, source, source.cosmos.database, source.cosmos.container)
+    return blueprint
+
+
+def _register(blueprint: func.Blueprint, source: Source, database: str, container: str) -> None:
+    async def on_changes(documents: func.DocumentList) -> None:
+        items = [document.data for document in documents]
+        worker = await runtime.worker()
+        if source.all_versions:
+            await worker.apply_all_versions(source.name, items)
+        else:
+            await worker.apply_latest(source.name, items)
+
+    function = retried_for_ever(blueprint, f"changes-{source.name}", on_changes)
+    blueprint.cosmos_db_trigger(
+        arg_name="documents",
+        connection=settings.COSMOS.name,
+        database_name=database,
+        container_name=container,
+        lease_container_name=settings.LEASE_CONTAINER,
+        create_lease_container_if_not_exists=False,
+        max_items_per_invocation=MAX_ITEMS,
+        feed_poll_delay=settings.number(settings.FEED_POLL_DELAY_MS),
+        **_feed(source),
+    )(function)
+
+
+def _feed(source: Source) -> dict[str, Any]:
+    """A lease cannot change its mode, so each mode has leases of its own."""
+    if source.all_versions:
+        return {"lease_container_prefix": f"{source.name}-all-", "change_feed_mode": "AllVersionsAndDeletes"}
+    return {"lease_container_prefix": f"{source.name}-", "start_from_beginning": True}

@@ -1,0 +1,15 @@
+"""Work that follows later: sweeping tombstones, from a Storage queue whose messages were delayed."""
+
+from __future__ import annotations
+
+import azure.functions as func
+
+from shared import runtime, settings
+
+maintenance = func.Blueprint()  # type: ignore[no-untyped-call]  # the SDK leaves it unannotated
+
+
+@maintenance.queue_trigger(arg_name="message", queue_name=settings.SWEEP_QUEUE, connection=settings.HOST_STORAGE)
+async def sweep(message: func.QueueMessage) -> None:
+    """Remove the tombstones that a message names, with all that they hide."""
+    await (await runtime.worker()).sweep(message.get_body())

@@ -1,0 +1,156 @@
+"""Event Hubs triggers: batches per partition, in order, at least once; hosts share the partitions.
+
+Ownership and checkpoints are blobs, as the real extension keeps them. A batch is checkpointed when its function has
+ended, also when all its retries have failed: that is what the extension does, and why our functions never give up.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from azure.core.exceptions import ResourceExistsError
+from azure.eventhub.aio import EventHubConsumerClient
+from azure.eventhub.extensions.checkpointstoreblobaio import BlobCheckpointStore
+from azure.storage.blob.aio import ContainerClient
+
+from local.errors import FunctionTimedOutError, HostStoppingError, LocalRunError
+from local.host.configuration import resolve
+from local.host.cosmos.options import LEASE_EXPIRY_SECONDS, LEASE_EXPIRY_SETTING
+from local.host.event_payloads import event_batch
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from azure.eventhub import EventData
+    from azure.eventhub.aio import PartitionContext
+
+    from local.host.runtime import Function
+    from local.host.triggers import HostServices
+
+log = logging.getLogger("host.eventhubs")
+
+CHECKPOINT_CONTAINER = "azure-webjobs-eventhub"
+# How long the client waits for more events before it hands over what it has.
+MAX_WAIT_SECONDS = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class EventHubOptions:
+    """The section `eventHubs` of host.json, with the extension's defaults."""
+
+    max_batch_size: int
+    prefetch_count: int
+    starting_position: str | datetime
+
+    @classmethod
+    def from_host_json(cls, section: Mapping[str, Any]) -> EventHubOptions:
+        """Read the section."""
+        return cls(
+            max_batch_size=int(section.get("maxEventBatchSize", 100)),
+            prefetch_count=int(section.get("prefetchCount", 300)),
+            starting_position=_starting_position(section.get("initialOffsetOptions", {})),
+        )
+
+
+class EventHubTrigger:
+    """Calls one function with the events of one hub."""
+
+    def __init__(self, function: Function, services: HostServices) -> None:
+        binding = function.trigger
+        if (
+            str(binding.get("cardinality", "")).upper() != "MANY"
+            or str(binding.get("dataType", "")).upper() != "BINARY"
+        ):
+            raise LocalRunError(
+                f"Function {function.name}: the local host gives events in batches of bytes only; declare "
+                "cardinality=MANY and data_type=BINARY, or a body that is no JSON fails inside Azure's host."
+            )
+        self._function = function
+        self._services = services
+        self._options = EventHubOptions.from_host_json(services.host_json.extension("eventHubs"))
+        self._hub = resolve(str(binding["eventHubName"]), services.settings)
+        self._group = resolve(str(binding.get("consumerGroup") or "$Default"), services.settings)
+        self._connection_string = services.connection_string(str(binding["connection"]))
+        self._storage = services.connection_string("AzureWebJobsStorage")
+        self._batches_running = 0
+        self._idle = asyncio.Event()
+        self._idle.set()
+
+    async def prepare(self) -> None:
+        """Make the container of the checkpoints; events from before `listen` are kept in the hub."""
+        async with ContainerClient.from_connection_string(self._storage, CHECKPOINT_CONTAINER) as container:
+            with contextlib.suppress(ResourceExistsError):
+                await container.create_container()
+
+    async def listen(self) -> None:
+        """Receive until the host stops; a batch in flight ends first."""
+        async with self._client() as client:
+            receiving = asyncio.create_task(
+                client.receive_batch(
+                    self._handle,
+                    on_error=self._note_error,
+                    max_batch_size=self._options.max_batch_size,
+                    max_wait_time=MAX_WAIT_SECONDS,
+                    starting_position=self._options.starting_position,
+                    prefetch=self._options.prefetch_count,
+                )
+            )
+            await self._services.stop.wait()
+            await self._idle.wait()
+            receiving.cancel()
+            await asyncio.gather(receiving, return_exceptions=True)
+
+    def _client(self) -> EventHubConsumerClient:
+        expiry_seconds = float(self._services.settings.get(LEASE_EXPIRY_SETTING) or LEASE_EXPIRY_SECONDS)
+        store = BlobCheckpointStore.from_connection_string(self._storage, CHECKPOINT_CONTAINER)
+        return EventHubConsumerClient.from_connection_string(
+            self._connection_string,
+            self._group,
+            eventhub_name=self._hub,
+            checkpoint_store=store,
+            load_balancing_interval=expiry_seconds / 5,
+            partition_ownership_expiration_interval=expiry_seconds,
+        )
+
+    async def _handle(self, partition: PartitionContext, events: list[EventData]) -> None:
+        if not events or self._services.stop.requested:
+            return
+        self._batches_running += 1
+        self._idle.clear()
+        try:
+            await self._call_and_checkpoint(partition, events)
+        finally:
+            self._batches_running -= 1
+            if not self._batches_running:
+                self._idle.set()
+
+    async def _call_and_checkpoint(self, partition: PartitionContext, events: list[EventData]) -> None:
+        try:
+            outcome = await self._services.invoker.call_with_retries(self._function, event_batch(partition, events))
+        except (HostStoppingError, FunctionTimedOutError):
+            return
+        if outcome.failure is not None:
+            log.error("%s gave up a batch of %d; the hub goes on without it", self._function.name, len(events))
+        await partition.update_checkpoint(events[-1])
+
+    async def _note_error(self, partition: PartitionContext | None, error: Exception) -> None:
+        where = f"partition {partition.partition_id}" if partition else "the hub"
+        log.warning("Receiving from %s of %s failed and is tried again: %s", where, self._hub, error)
+
+
+def _starting_position(section: Mapping[str, Any]) -> str | datetime:
+    kind = str(section.get("type", "fromStart")).lower()
+    if kind == "fromenqueuedtime":
+        return datetime.fromisoformat(str(section["enqueuedTimeUtc"]))
+    positions = {"fromstart": "-1", "fromend": "@latest"}
+    if kind not in positions:
+        raise LocalRunError(
+            f"host.json: extensions.eventHubs.initialOffsetOptions.type is {section.get('type')!r}; write fromStart, "
+            "fromEnd or fromEnqueuedTime."
+        )
+    return positions[kind]

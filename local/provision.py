@@ -1,0 +1,51 @@
+"""What the definitions need to find: in Azure the templates and the app create it, here this does.
+
+Databases, containers with the partition keys that the sources declare, a lease container per database, tables.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from azure.cosmos import PartitionKey
+from azure.cosmos.aio import CosmosClient
+
+from shared.connections import table_client
+from shared.definitions.dotted import segments
+from shared.pipeline.generations import DEFAULT_ACCOUNT
+from shared.pipeline.needed_tables import needed_tables
+from shared.settings import LEASE_CONTAINER, StorageConnection
+
+if TYPE_CHECKING:
+    from azure.cosmos.aio import DatabaseProxy
+
+    from shared.definitions.model import Definitions, Source
+
+
+async def provision_cosmos(endpoint: str, key: str, definitions: Definitions) -> None:
+    """Create what is missing; what is there stays as it is."""
+    async with CosmosClient(endpoint, key) as client:
+        for source in definitions.sources.values():
+            if source.cosmos is None:
+                continue
+            database = await client.create_database_if_not_exists(source.cosmos.database)
+            await _create(database, LEASE_CONTAINER, ["/id"])
+            await _create(database, source.cosmos.container, partition_key_paths(source))
+
+
+async def provision_tables(connection_string: str, definitions: Definitions) -> None:
+    """Create the tables of the default account, so that whoever looks finds them from the first moment on."""
+    async with table_client(StorageConnection("local", connection_string=connection_string)) as client:
+        for account, table in sorted(needed_tables(definitions)):
+            if account == DEFAULT_ACCOUNT:
+                await client.create_table(table)
+
+
+def partition_key_paths(source: Source) -> list[str]:
+    """The partition key of a source's container; one that declares none has `/id`."""
+    return ["/" + "/".join(segments(path) or (path,)) for path in source.partition_key] or ["/id"]
+
+
+async def _create(database: DatabaseProxy, name: str, paths: list[str]) -> None:
+    key = PartitionKey(paths[0]) if len(paths) == 1 else PartitionKey(paths, kind="MultiHash")
+    await database.create_container_if_not_exists(name, key)

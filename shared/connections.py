@@ -1,0 +1,78 @@
+"""Clients made from connections: by connection string, or by address with the app's managed identity."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from typing import TYPE_CHECKING, Any
+
+from shared.tables.account import Account
+from shared.tables.client import TableClient
+from shared.tables.entra import EntraCredential
+from shared.tables.retry import Timing
+
+if TYPE_CHECKING:
+    from azure.cosmos.aio import CosmosClient
+    from azure.storage.blob.aio import ContainerClient
+    from azure.storage.queue.aio import QueueClient
+
+    from shared.settings import CosmosConnection, StorageConnection
+    from shared.tables.counts import Counts
+    from shared.tables.retry import RetryPolicy
+
+# The world outside, which everything below gets as parameters.
+TIMING = Timing(time.time, time.monotonic, asyncio.sleep, random.random)
+
+
+def account_of(connection: StorageConnection) -> Account:
+    """The Table service of an account, and what proves that we may call it."""
+    if connection.connection_string:
+        return Account.from_connection_string(connection.connection_string)
+    credential = EntraCredential.managed_identity(connection.client_id)
+    return Account.with_credential(connection.endpoint("table"), credential)
+
+
+def table_client(
+    connection: StorageConnection, counts: Counts | None = None, policy: RetryPolicy | None = None
+) -> TableClient:
+    """The tables of an account."""
+    return TableClient(account_of(connection), TIMING, counts=counts, policy=policy)
+
+
+def cosmos_client(connection: CosmosConnection) -> CosmosClient:
+    """A Cosmos DB account."""
+    from azure.cosmos.aio import CosmosClient
+
+    if connection.connection_string:
+        return CosmosClient.from_connection_string(connection.connection_string)
+    return CosmosClient(str(connection.endpoint), credential=_identity(connection.client_id))
+
+
+def queue_client(connection: StorageConnection, queue: str) -> QueueClient:
+    """A queue whose messages are in Base64, as Azure Functions reads them by default."""
+    from azure.storage.queue import TextBase64DecodePolicy, TextBase64EncodePolicy
+    from azure.storage.queue.aio import QueueClient
+
+    policies: dict[str, Any] = {
+        "message_encode_policy": TextBase64EncodePolicy(),
+        "message_decode_policy": TextBase64DecodePolicy(),
+    }
+    if connection.connection_string:
+        return QueueClient.from_connection_string(connection.connection_string, queue, **policies)
+    return QueueClient(connection.endpoint("queue"), queue, credential=_identity(connection.client_id), **policies)
+
+
+def container_client(connection: StorageConnection, container: str) -> ContainerClient:
+    """A blob container."""
+    from azure.storage.blob.aio import ContainerClient
+
+    if connection.connection_string:
+        return ContainerClient.from_connection_string(connection.connection_string, container)
+    return ContainerClient(connection.endpoint("blob"), container, credential=_identity(connection.client_id))
+
+
+def _identity(client_id: str | None) -> Any:
+    from azure.identity.aio import ManagedIdentityCredential
+
+    return ManagedIdentityCredential(client_id=client_id)

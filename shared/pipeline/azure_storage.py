@@ -1,0 +1,60 @@
+"""Adapters to the SDKs of Storage queues and blobs, for what the pipeline keeps outside of tables.
+
+Both services create their queue or container when it is missed the first time.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from azure.storage.blob.aio import ContainerClient
+    from azure.storage.queue.aio import QueueClient
+
+
+class DelayedQueue:
+    """A Storage queue whose messages become visible after a delay."""
+
+    def __init__(self, client: QueueClient, delay_seconds: int) -> None:
+        self._client = client
+        self._delay_seconds = delay_seconds
+
+    async def send(self, message: str) -> None:
+        """Keep a message; it becomes visible after the delay and never expires."""
+        from azure.core.exceptions import ResourceExistsError, ResourceNotFoundError
+
+        try:
+            await self._send(message)
+        except ResourceNotFoundError:
+            with suppress(ResourceExistsError):  # another worker was faster
+                await self._client.create_queue()
+            await self._send(message)
+
+    async def _send(self, message: str) -> None:
+        await self._client.send_message(message, visibility_timeout=self._delay_seconds, time_to_live=-1)
+
+
+class BlobContainer:
+    """A container for documents that fit in no row."""
+
+    def __init__(self, client: ContainerClient) -> None:
+        self._client = client
+
+    async def put(self, name: str, content: bytes) -> None:
+        """Keep the content under this name, whatever was there."""
+        from azure.core.exceptions import ResourceExistsError, ResourceNotFoundError
+
+        try:
+            await self._client.upload_blob(name, content, overwrite=True)
+        except ResourceNotFoundError:
+            with suppress(ResourceExistsError):  # another worker was faster
+                await self._client.create_container()
+            await self._client.upload_blob(name, content, overwrite=True)
+
+    async def delete(self, name: str) -> None:
+        """Forget the content; it may be gone."""
+        from azure.core.exceptions import ResourceNotFoundError
+
+        with suppress(ResourceNotFoundError):
+            await self._client.delete_blob(name)

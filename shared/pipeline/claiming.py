@@ -1,0 +1,244 @@
+"""Steps 1 and 2 of the protocol for a batch: look at the ledger, decide, trim, claim, until every fact is settled.
+
+A fact whose claim conflicts is looked at again in the next round, by a read. Somebody else has then made progress, so
+the rounds end.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from shared.errors import StorageUnavailableError
+from shared.pipeline.claims import Claim, claim_all
+from shared.pipeline.decide import ABSENT, Decision, Known, decide
+from shared.pipeline.first_move import FirstMove
+from shared.pipeline.ledger_rows import (
+    LEDGER_TABLE,
+    PARTS_BYTES_MAX,
+    decode,
+    encode,
+    ledger_partition,
+    parts_bytes,
+)
+from shared.pipeline.projections import fail_largest, project_all
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from shared.pipeline.cache import LedgerCache
+    from shared.pipeline.concurrency import RunAll
+    from shared.pipeline.dead_letters import DeadLetters
+    from shared.pipeline.decide import Trim
+    from shared.pipeline.generations import SourcePlan
+    from shared.pipeline.projections import Projected
+    from shared.pipeline.waves import Waves
+    from shared.projection.change import Change
+    from shared.tables.port import Entity, Tables
+
+_ROUNDS_MAX: Final = 20
+
+
+@dataclass(slots=True)
+class Work:
+    """One change on its way through the protocol."""
+
+    change: Change
+    key: tuple[str, str]
+    projected: list[Projected]
+    known: Known = ABSENT
+    decision: Decision = field(init=False)
+    entity: Entity | None = None
+    # Of the ledger row that the writes belong to: the claimed one, or for a redelivery the one that was read.
+    etag: str = ""
+
+    @property
+    def fact(self) -> str:
+        """The fact key, which is how a batch tells its facts apart."""
+        return self.change.fact_key
+
+    @property
+    def written(self) -> frozenset[str]:
+        """The generations that this work writes to."""
+        return frozenset([part.generation.id for part in self.decision.writes])
+
+
+@dataclass(slots=True)
+class Claims:
+    """What became of a batch: facts with writes to make, facts with nothing to do, facts that failed.
+
+    `trims` have been written; their tombstones are to be swept, whatever became of the claims.
+    """
+
+    claimed: list[Work] = field(default_factory=list)
+    passed: list[Work] = field(default_factory=list)
+    failures: dict[str, Exception] = field(default_factory=dict)
+    trims: list[tuple[str, Trim]] = field(default_factory=list)
+
+
+class Claiming:
+    """Claims batches of changes."""
+
+    def __init__(
+        self,
+        ledger: Tables,
+        waves: Waves,
+        dead_letters: DeadLetters,
+        cache: LedgerCache,
+        run_all: RunAll,
+        now_seconds: Callable[[], float],
+    ) -> None:
+        self._ledger = ledger
+        self._waves = waves
+        self._dead_letters = dead_letters
+        self._cache = cache
+        self._run_all = run_all
+        self._now_seconds = now_seconds
+        self.first_move = FirstMove()
+
+    async def claim(self, plan: SourcePlan, changes: Iterable[Change]) -> Claims:
+        """Settle every change."""
+        claims = Claims()
+        works = [self._work(plan, change) for change in changes] if plan.generations else []
+        await self._look_first(works, claims)
+        for _ in range(_ROUNDS_MAX):
+            works = [work for work in works if work.fact not in claims.failures]
+            if not works:
+                return claims
+            claimants = await self._decide_all(plan, works, claims)
+            works = await self._claim_all(claimants, claims)
+            await self._read_all(works, claims)
+        claims.failures |= {work.fact: _contended() for work in works}
+        return claims
+
+    def _work(self, plan: SourcePlan, change: Change) -> Work:
+        partition = ledger_partition(plan.source, change.fact_hash, plan.buckets)
+        return Work(change, (partition, change.fact_key), list(project_all(change, plan)))
+
+    async def _look_first(self, works: Sequence[Work], claims: Claims) -> None:
+        """What is cached; of the rest, assume that there is no ledger row, or read."""
+        unknown = []
+        for work in works:
+            known = self._cache.get(work.key)
+            if known is None:
+                unknown.append(work)
+            else:
+                work.known = known
+        if not self.first_move.is_insert:
+            await self._read_all(unknown, claims)
+            self._observe(unknown)
+
+    def _observe(self, works: Sequence[Work]) -> None:
+        absent = sum([work.known.etag is None for work in works])
+        self.first_move.observe(existing=len(works) - absent, absent=absent)
+
+    async def _read_all(self, works: Sequence[Work], claims: Claims) -> None:
+        results = await self._run_all([partial(self._read, work) for work in works]) if works else []
+        for work, result in zip(works, results, strict=True):
+            if isinstance(result, Exception):
+                claims.failures[work.fact] = result
+            else:
+                work.known = result
+
+    async def _read(self, work: Work) -> Known:
+        row = await self._ledger.get(LEDGER_TABLE, *work.key)
+        if row is None:
+            self._cache.forget(work.key)
+            return ABSENT
+        cached = self._cache.get(work.key)
+        finished = cached.finished if cached is not None and cached.etag == row.etag else frozenset()
+        known = Known(decode(row.entity), row.etag, finished)
+        self._cache.put(work.key, known)
+        return known
+
+    async def _decide_all(self, plan: SourcePlan, works: Sequence[Work], claims: Claims) -> list[Work]:
+        """Settle what needs no claim; the others."""
+        for work in works:
+            self._decide(plan, work)
+        outdated = [work for work in works if work.decision.needs_read]
+        await self._read_all(outdated, claims)
+        for work in outdated:
+            if work.fact not in claims.failures:
+                self._decide(plan, work)
+        claimants = []
+        for work in works:
+            if work.fact in claims.failures:
+                continue
+            if work.decision.claim is not None:
+                claimants.append(work)
+            elif work.decision.writes:
+                work.etag = str(work.known.etag)
+                claims.claimed.append(work)
+            else:
+                claims.passed.append(work)
+        return claimants
+
+    def _decide(self, plan: SourcePlan, work: Work) -> None:
+        """Decide; a ledger row that would be too large lets the largest parts fail, before anything is claimed."""
+        now_seconds = int(self._now_seconds())
+        while True:
+            work.decision = decide(work.change, work.projected, work.known, plan, now_seconds)
+            if work.decision.claim is None:
+                return
+            work.entity = encode(work.decision.claim, *work.key)
+            if parts_bytes(work.entity) <= PARTS_BYTES_MAX or not any(one.entries for one in work.projected):
+                return
+            fail_largest(work.projected, work.change, "its ledger row is over the limit of 900 KiB")
+
+    async def _claim_all(self, works: Sequence[Work], claims: Claims) -> list[Work]:
+        """Trim and claim; the works that lost."""
+        await self._prepare(works, claims)
+        works = [work for work in works if work.fact not in claims.failures]
+        wanted = [Claim(work.fact, work.entity, work.known.etag) for work in works if work.entity is not None]
+        result = await claim_all(self._ledger, wanted, self._run_all)
+        claims.failures |= result.failures
+        lost = []
+        for work in works:
+            etag = result.etags.get(work.fact)
+            if etag is not None:
+                self._won(work, etag)
+                claims.claimed.append(work)
+            else:
+                # After an error without an answer the claim may stand as well: either way the row is not as cached.
+                self._cache.forget(work.key)
+                if work.fact not in result.failures:
+                    lost.append(work)
+        self._observe_inserts(works, lost)
+        return lost
+
+    def _observe_inserts(self, works: Sequence[Work], lost: Sequence[Work]) -> None:
+        """Only of rows that were assumed to be absent is there something to learn."""
+        inserted = sum([work.known is ABSENT for work in works])
+        existing = sum([work.known is ABSENT for work in lost])
+        if self.first_move.is_insert:
+            self.first_move.observe(existing=existing, absent=inserted - existing)
+
+    async def _prepare(self, works: Sequence[Work], claims: Claims) -> None:
+        """Before the claim: tombstones that it lets go of, and dead letters that it forgets."""
+        trims = [(work.fact, trim) for work in works for trim in work.decision.trims]
+        if trims:
+            claims.failures |= await self._waves.write_trims(trims)
+            claims.trims += [(fact, trim) for fact, trim in trims if fact not in claims.failures]
+        mended = [(work, generation) for work in works for generation in work.decision.mended]
+        if mended:
+            results = await self._run_all(
+                [partial(self._close, work.change, generation.index.name) for work, generation in mended]
+            )
+            for (work, _), result in zip(mended, results, strict=True):
+                if isinstance(result, Exception):
+                    claims.failures[work.fact] = result
+
+    async def _close(self, change: Change, index: str) -> None:
+        await self._dead_letters.close(change.source, change.fact_key, index, change.version)
+
+    def _won(self, work: Work, etag: str) -> None:
+        assert work.decision.claim is not None
+        work.etag = etag
+        self._cache.put(work.key, Known(work.decision.claim, etag, work.decision.still_finished))
+
+
+def _contended() -> StorageUnavailableError:
+    return StorageUnavailableError(
+        f"A ledger row changed under our hands {_ROUNDS_MAX} times: try again later.", outcome_unknown=False
+    )

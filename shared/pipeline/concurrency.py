@@ -1,0 +1,41 @@
+"""Runs several storage calls at once, a bounded number of them. A parameter, so that a simulator can schedule them."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Final, Protocol, TypeAlias, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
+
+T = TypeVar("T")
+Work: TypeAlias = "Callable[[], Awaitable[T]]"
+
+CALLS_AT_ONCE: Final = 16
+
+
+class RunAll(Protocol):
+    """Runs every piece of work to its end, in any order."""
+
+    async def __call__(self, work: Sequence[Work[T]]) -> list[T | Exception]:
+        """The result of each, or what it raised; one that fails does not stop the others."""
+
+
+class Bounded:
+    """On the event loop, at most so many at once over all callers."""
+
+    def __init__(self, at_once: int = CALLS_AT_ONCE) -> None:
+        self._permits = asyncio.Semaphore(at_once)
+
+    async def __call__(self, work: Sequence[Work[T]]) -> list[T | Exception]:
+        """The results, in the order of the work."""
+        if len(work) == 1:
+            return [await self._run(work[0])]
+        return await asyncio.gather(*[self._run(one) for one in work])
+
+    async def _run(self, one: Work[T]) -> T | Exception:
+        async with self._permits:
+            try:
+                return await one()
+            except Exception as error:  # every outcome is the caller's to judge; cancellation passes through
+                return error

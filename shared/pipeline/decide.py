@@ -1,0 +1,247 @@
+"""What to do with a change, given what the ledger says about its fact. Pure: the protocol's steps 1 and 2.
+
+Per part, `v` being the change's version:
+- the ledger's version is newer: drop;
+- it is `v`: a redelivery. Nothing to do when its writes are known finished, else write what the part says;
+- it is older, or there is none: claim `v`. An entry whose columns did not change keeps its row (`at`), which is
+  written again unless the previous version's writes are known finished. What the fact had and no longer has is
+  `left`, to be hidden by tombstones. What it had left before is forgotten when the previous version is finished.
+  Otherwise it stays `left` and gets tombstones again; or, when that is too much, it is trimmed: tombstones are
+  written again before the claim, at the version that the ledger holds. At the new version they would hide rows
+  of a claim in between.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from shared.pipeline.ledger_rows import LedgerRow, Left, Live, Part
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from shared.pipeline.generations import Generation, SourcePlan
+    from shared.pipeline.projections import Projected
+    from shared.projection.change import Change
+    from shared.projection.columns import Columns
+    from shared.projection.project import Entry
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What this worker knows of a ledger row: its content and ETag (none: there is no row), and which parts'
+    writes are finished. A cached one may be outdated; the ETag of a claim finds that out."""
+
+    row: LedgerRow
+    etag: str | None
+    finished: frozenset[str] = frozenset()
+    is_cached: bool = False
+
+
+ABSENT: Final = Known(LedgerRow(), None)
+
+
+class LiveWrite(NamedTuple):
+    """A row to write: the entry's columns at `at`, in place of the row of its pair at `replaces`."""
+
+    partition: str
+    pair: str
+    at: str
+    columns: Columns
+    replaces: str | None
+
+
+class Removal(NamedTuple):
+    """A pair to hide with a tombstone, in place of its row at `replaces`; None when that is most likely gone."""
+
+    partition: str
+    pair: str
+    replaces: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class PartWrites:
+    """The blind writes of one part: live rows first, then tombstones at `version` for what is left.
+
+    `must_list`: nobody knows which rows the pairs have, so look before writing.
+    """
+
+    generation: Generation
+    version: str
+    live: tuple[LiveWrite, ...]
+    left: tuple[Removal, ...]
+    must_list: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Trim:
+    """Tombstones of a previous version, to be written before the claim lets go of them."""
+
+    generation: Generation
+    version: str
+    left: tuple[Removal, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What to claim (none: nothing), what to write before and after it, and which dead letters change."""
+
+    claim: LedgerRow | None
+    writes: tuple[PartWrites, ...]
+    trims: tuple[Trim, ...]
+    failed: tuple[Projected, ...]
+    mended: tuple[Generation, ...]
+    # Parts known finished before, and still as they were.
+    still_finished: frozenset[str]
+    # The newest version that made a part drop the change.
+    newer: str | None
+    needs_read: bool = False
+
+
+READ_FIRST: Final = Decision(None, (), (), (), (), frozenset(), None, needs_read=True)
+
+
+def decide(
+    change: Change,
+    projected: Sequence[Projected],
+    known: Known,
+    plan: SourcePlan,
+    now_seconds: int,
+) -> Decision:
+    """The decision for one change. With `needs_read` a cached row was not enough."""
+    decider = _Decider(change, known, plan.left_max)
+    for one in projected:
+        decider.add(one)
+    if decider.redelivers and known.is_cached and not decider.claimed:
+        return READ_FIRST
+    return decider.decision(plan.retired, now_seconds)
+
+
+class _Decider:
+    """Collects the parts of one decision."""
+
+    def __init__(self, change: Change, known: Known, left_max: int) -> None:
+        self._change = change
+        self._left_max = left_max
+        self._known = known
+        self.claimed: dict[str, Part] = {}
+        self.redelivers = False
+        self._writes: list[PartWrites] = []
+        self._trims: list[Trim] = []
+        self._failed: list[Projected] = []
+        self._mended: list[Generation] = []
+        self._newer: str | None = None
+
+    def add(self, one: Projected) -> None:
+        """Decide about one part."""
+        part = self._known.row.parts.get(one.generation.id)
+        version = self._change.version
+        if part is None or part.version < version:
+            self._claim(one, part)
+        elif part.version > version:
+            self._newer = max(part.version, self._newer or "")
+        elif part.failed and one.failure is None:
+            self._claim_again(one, part)
+        elif one.generation.id not in self._known.finished:
+            self._redeliver(one, part)
+
+    def _claim(self, one: Projected, part: Part | None) -> None:
+        is_finished = part is None or one.generation.id in self._known.finished
+        before = {} if part is None else {(entry.partition, entry.pair): entry for entry in part.live}
+        live, writes = [], []
+        for entry in one.entries:
+            old = before.pop((entry.partition_key, entry.pair), None)
+            if old is not None and old.digest == entry.digest:
+                live.append(old)
+                if not is_finished:
+                    writes.append(_live_write(entry, old.at, None))
+            else:
+                live.append(Live(entry.partition_key, entry.pair, self._change.version, entry.digest))
+                writes.append(_live_write(entry, self._change.version, None if old is None else old.at))
+        left = [Left(old.partition, old.pair, old.at) for old in before.values()]
+        removals = [Removal(*old) for old in left]
+        if part is not None and part.left and not is_finished:
+            carried = self._carried(one, part)
+            left += carried
+            removals += _without_rows(carried)
+        self._note_failure(one, part)
+        self.claimed[one.generation.id] = Part(
+            self._change.version, tuple(live), tuple(left), failed=one.failure is not None
+        )
+        self._writes.append(PartWrites(one.generation, self._change.version, tuple(writes), tuple(removals)))
+
+    def _carried(self, one: Projected, part: Part) -> list[Left]:
+        """What stays left from an unfinished version; nothing when it is trimmed."""
+        if len(part.left) > self._left_max:
+            self._trims.append(Trim(one.generation, part.version, tuple(_without_rows(part.left))))
+            return []
+        keys = {(entry.partition_key, entry.pair) for entry in one.entries}
+        return [old for old in part.left if (old.partition, old.pair) not in keys]
+
+    def _claim_again(self, one: Projected, part: Part) -> None:
+        """A part that failed at this very version and does not fail any more: its tombstones are at `v` too."""
+        version = self._change.version
+        keys = {(entry.partition_key, entry.pair) for entry in one.entries}
+        left = tuple([old for old in part.left if (old.partition, old.pair) not in keys])
+        live = tuple([Live(entry.partition_key, entry.pair, version, entry.digest) for entry in one.entries])
+        self._note_failure(one, part)
+        self.claimed[one.generation.id] = Part(version, live, left)
+        writes = tuple([_live_write(entry, version, None) for entry in one.entries])
+        removals = tuple(_without_rows(left))
+        self._writes.append(PartWrites(one.generation, version, writes, removals, must_list=True))
+
+    def _redeliver(self, one: Projected, part: Part) -> None:
+        """Write what the part says. The same version of a fact has the same entries, so their columns are here."""
+        self.redelivers = True
+        at = {(entry.partition, entry.pair): entry.at for entry in part.live}
+        writes = tuple(
+            [
+                _live_write(entry, at[entry.partition_key, entry.pair], None)
+                for entry in one.entries
+                if (entry.partition_key, entry.pair) in at
+            ]
+        )
+        self._note_failure(one, None)
+        removals = tuple(_without_rows(part.left))
+        self._writes.append(PartWrites(one.generation, part.version, writes, removals, must_list=True))
+
+    def _note_failure(self, one: Projected, part: Part | None) -> None:
+        if one.failure is not None:
+            self._failed.append(one)
+        elif part is not None and part.failed:
+            self._mended.append(one.generation)
+
+    def decision(self, retired: frozenset[str], now_seconds: int) -> Decision:
+        """Everything together."""
+        touched = {writes.generation.id for writes in self._writes}
+        return Decision(
+            self._row(retired, now_seconds) if self.claimed else None,
+            tuple(self._writes),
+            tuple(self._trims),
+            tuple(self._failed),
+            tuple(self._mended),
+            self._known.finished - touched,
+            self._newer,
+        )
+
+    def _row(self, retired: frozenset[str], now_seconds: int) -> LedgerRow:
+        old = self._known.row
+        carried = {generation: part for generation, part in old.parts.items() if generation not in retired}
+        parts = {**carried, **self.claimed}
+        if self._is_newest(old.parts):
+            deleted_at = now_seconds if self._change.is_delete else None
+            return LedgerRow(parts, self._change.mark, deleted_at)
+        return LedgerRow(parts, old.mark, old.deleted_at_seconds)
+
+    def _is_newest(self, parts: Mapping[str, Part]) -> bool:
+        return all(part.version <= self._change.version for part in parts.values())
+
+
+def _without_rows(left: Iterable[Left]) -> list[Removal]:
+    """To be hidden; the rows were deleted by whoever claimed that they are left, or the sweep finds them."""
+    return [Removal(old.partition, old.pair, None) for old in left]
+
+
+def _live_write(entry: Entry, at: str, replaces: str | None) -> LiveWrite:
+    return LiveWrite(entry.partition_key, entry.pair, at, entry.columns, replaces)

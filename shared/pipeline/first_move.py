@@ -1,0 +1,33 @@
+"""How to begin with a fact that is not in the cache: insert its ledger row at once, or read first.
+
+An insert that succeeds saves the read; one that fails costs a request. Chosen by how many facts had a row lately.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+_RECENT: Final = 1000
+# A failed insert of one fact costs about what half the saved reads are worth.
+_EXISTING_SHARE_MAX: Final = 1 / 3
+
+
+class FirstMove:
+    """Remembers what became of recent first moves."""
+
+    def __init__(self) -> None:
+        self._seen = 0
+        self._existing = 0
+
+    @property
+    def is_insert(self) -> bool:
+        """True while inserting at once is likely the cheaper way."""
+        return self._existing <= self._seen * _EXISTING_SHARE_MAX
+
+    def observe(self, *, existing: int, absent: int) -> None:
+        """So many facts turned out to have a ledger row, and so many not."""
+        self._existing += existing
+        self._seen += existing + absent
+        while self._seen > _RECENT:
+            self._seen //= 2
+            self._existing //= 2

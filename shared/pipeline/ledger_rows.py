@@ -1,0 +1,150 @@
+"""The ledger row of a fact: its newest claimed version and the entries it has, in every generation.
+
+A row is written as compact JSON, compressed, split over binary properties. Pairs are kept without the fact key
+that they all end with.
+"""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import orjson
+
+from shared.tables.port import PARTITION_KEY, ROW_KEY
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from shared.tables.port import Entity
+
+LEDGER_TABLE: Final = "Ledger"
+# The service takes 1 MiB; the rest is room for keys, names and the mark.
+PARTS_BYTES_MAX: Final = 900 * 1024
+MARK: Final = "mark"
+# When the fact was claimed as deleted, in seconds since 1970; on rows of deleted facts only.
+DELETED_AT: Final = "deletedAt"
+_PARTS: Final = "parts"
+_PROPERTY_BYTES: Final = 64 * 1024
+# A deflater of full size takes 100 µs to set up, seven times as long as a small one takes for a usual row.
+_SMALL_BYTES: Final = 4096
+
+
+class Live(NamedTuple):
+    """An entry that the fact has: where, the version that its row carries, and the digest of its columns."""
+
+    partition: str
+    pair: str
+    at: str
+    digest: str
+
+
+class Left(NamedTuple):
+    """An entry that the fact had before and no longer has, and the version that its row carried."""
+
+    partition: str
+    pair: str
+    at: str
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What the ledger says about one generation."""
+
+    version: str
+    live: tuple[Live, ...] = ()
+    left: tuple[Left, ...] = ()
+    failed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerRow:
+    """All parts of a fact, by generation. `mark` is the fact's own ETag at the newest version."""
+
+    parts: Mapping[str, Part] = field(default_factory=dict)
+    mark: str | None = None
+    deleted_at_seconds: int | None = None
+
+
+def ledger_partition(source: str, fact_hash: int, buckets: int) -> str:
+    """The PartitionKey of a fact's ledger row."""
+    return bucket_partition(source, fact_hash % buckets)
+
+
+def bucket_partition(source: str, bucket: int) -> str:
+    """The PartitionKey of all rows of one bucket."""
+    return f"{source}-{bucket:03d}"
+
+
+def encode(row: LedgerRow, partition: str, fact_key: str) -> Entity:
+    """The row as an entity."""
+    plain = [_plain(generation, part, len(fact_key)) for generation, part in sorted(row.parts.items())]
+    entity: Entity = {PARTITION_KEY: partition, ROW_KEY: fact_key}
+    put_bytes(entity, _PARTS, compress(orjson.dumps(plain)))
+    if row.mark is not None:
+        entity[MARK] = row.mark
+    if row.deleted_at_seconds is not None:
+        entity[DELETED_AT] = row.deleted_at_seconds
+    return entity
+
+
+def decode(entity: Mapping[str, Any]) -> LedgerRow:
+    """The row that an entity holds."""
+    fact_key = entity[ROW_KEY]
+    plain = orjson.loads(decompress(take_bytes(entity, _PARTS)))
+    return LedgerRow(
+        {generation: _part(rest, fact_key) for generation, *rest in plain}, entity.get(MARK), entity.get(DELETED_AT)
+    )
+
+
+def parts_bytes(entity: Mapping[str, Any]) -> int:
+    """How many bytes the parts of an encoded row take."""
+    return len(take_bytes(entity, _PARTS))
+
+
+def _plain(generation: str, part: Part, suffix: int) -> list[Any]:
+    live = [
+        [entry.partition, entry.pair[:-suffix], 0 if entry.at == part.version else entry.at, entry.digest]
+        for entry in part.live
+    ]
+    left = [[entry.partition, entry.pair[:-suffix], entry.at] for entry in part.left]
+    return [generation, part.version, int(part.failed), live, left]
+
+
+def _part(fields: list[Any], fact_key: str) -> Part:
+    version, failed, live, left = fields
+    return Part(
+        version,
+        tuple([Live(partition, sort + fact_key, at or version, digest) for partition, sort, at, digest in live]),
+        tuple([Left(partition, sort + fact_key, at) for partition, sort, at in left]),
+        bool(failed),
+    )
+
+
+def compress(raw: bytes) -> bytes:
+    """Deflated, as cheaply as the size allows."""
+    if len(raw) > _SMALL_BYTES:
+        deflater = zlib.compressobj(6, zlib.DEFLATED, -15)
+    else:
+        deflater = zlib.compressobj(1, zlib.DEFLATED, -10, 4)
+    return deflater.compress(raw) + deflater.flush()
+
+
+def decompress(packed: bytes) -> bytes:
+    """What `compress` was given."""
+    return zlib.decompress(packed, -15)
+
+
+def put_bytes(entity: Entity, name: str, raw: bytes) -> None:
+    """Bytes under a name, in as many properties as they take: `name`, `name1`, `name2` and so on."""
+    for number, start in enumerate(range(0, len(raw), _PROPERTY_BYTES)):
+        entity[f"{name}{number or ''}"] = raw[start : start + _PROPERTY_BYTES]
+
+
+def take_bytes(entity: Mapping[str, Any], name: str) -> bytes:
+    """The bytes that `put_bytes` put; empty when there are none."""
+    pieces: list[bytes] = []
+    while isinstance(piece := entity.get(f"{name}{len(pieces) or ''}"), bytes):
+        pieces.append(piece)
+    return pieces[0] if len(pieces) == 1 else b"".join(pieces)

@@ -1,0 +1,20 @@
+"""The tables that definitions need, by the account that holds them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from shared.pipeline.dead_letters import DEAD_LETTER_TABLE
+from shared.pipeline.generations import DEFAULT_ACCOUNT, plan_of
+from shared.pipeline.ledger_rows import LEDGER_TABLE
+
+if TYPE_CHECKING:
+    from shared.definitions.model import Definitions
+
+
+def needed_tables(definitions: Definitions) -> set[tuple[str, str]]:
+    """Account and name of every table: the pipeline's own, and one per generation."""
+    needed = {(DEFAULT_ACCOUNT, LEDGER_TABLE), (DEFAULT_ACCOUNT, DEAD_LETTER_TABLE)}
+    for source in definitions.sources:
+        needed |= {place for generation in plan_of(definitions, source).generations for place in generation.tables()}
+    return needed

@@ -1,0 +1,42 @@
+"""The rows of one pair, as they are: needed after a crash and by the sweeper, when nobody knows them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple, cast
+
+from shared.keys.index import pair_and_version
+from shared.projection.rows import GONE, is_tombstone
+from shared.tables.port import ROW_KEY, RowRange
+
+if TYPE_CHECKING:
+    from shared.tables.port import Tables
+
+# Inverted versions are hex digits, which all sort before it.
+_AFTER_VERSIONS: Final = "g"
+
+
+class PairRow(NamedTuple):
+    """A row of a pair: the version it carries, whether it is a tombstone, and its ETag."""
+
+    row_key: str
+    at: str
+    is_tombstone: bool
+    etag: str
+
+
+async def list_pair(tables: Tables, table: str, partition: str, pair: str) -> list[PairRow]:
+    """All rows of a pair, the newest first."""
+    found: list[PairRow] = []
+    continuation = None
+    while True:
+        page = await tables.query(
+            table, RowRange(partition, pair, pair + _AFTER_VERSIONS), select=(GONE,), continuation=continuation
+        )
+        for row in page.rows:
+            key = cast(str, row.entity[ROW_KEY])
+            owner, at = pair_and_version(key)
+            if owner == pair:
+                found.append(PairRow(key, at, is_tombstone(row.entity), row.etag))
+        continuation = page.continuation
+        if continuation is None:
+            return found

@@ -1,0 +1,53 @@
+"""All projections of one change: its entries in every generation, or why it has none there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from shared.errors import UnprojectableError
+from shared.projection.project import ENTRIES_MAX
+
+if TYPE_CHECKING:
+    from shared.pipeline.generations import Generation, SourcePlan
+    from shared.projection.change import Change
+    from shared.projection.project import Entry
+
+
+class Projected(NamedTuple):
+    """The entries of a fact in one generation; with a failure, none."""
+
+    generation: Generation
+    entries: tuple[Entry, ...]
+    failure: str | None = None
+
+    def failing(self, reason: str) -> Projected:
+        """The same without entries, for this reason."""
+        return Projected(self.generation, (), reason)
+
+
+def project_all(change: Change, plan: SourcePlan) -> tuple[Projected, ...]:
+    """The change in every generation of the plan, at most 1 000 entries in all.
+
+    Over that, the generations with the most entries fail first, so that the other indexes go on.
+    """
+    projected = [_project(change, generation) for generation in plan.generations]
+    while sum([len(one.entries) for one in projected]) > ENTRIES_MAX:
+        fail_largest(projected, change, f"it has more than {ENTRIES_MAX} entries over all indexes")
+    return tuple(projected)
+
+
+def fail_largest(projected: list[Projected], change: Change, reason: str) -> None:
+    """Let the generation with the most entries fail; the first of several."""
+    place = max(range(len(projected)), key=lambda number: len(projected[number].entries))
+    name = projected[place].generation.index.name
+    projected[place] = projected[place].failing(
+        f'Index "{name}" cannot hold a fact of source "{change.source}": {reason}. '
+        "Correct the fact or the definition, then replay the dead letter."
+    )
+
+
+def _project(change: Change, generation: Generation) -> Projected:
+    try:
+        return Projected(generation, generation.projector.project(change))
+    except UnprojectableError as error:
+        return Projected(generation, (), str(error))

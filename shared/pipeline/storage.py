@@ -1,0 +1,47 @@
+"""The storage accounts of the pipeline: one for ledger, catalog and dead letters, and those that hold index tables."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from shared.errors import SettingError
+from shared.pipeline.generations import DEFAULT_ACCOUNT
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from shared.pipeline.generations import Generation
+    from shared.tables.port import Tables
+
+
+class Place(NamedTuple):
+    """A partition of an index table: what one entity group transaction can reach."""
+
+    account: str
+    table: str
+    partition: str
+
+
+@dataclass(frozen=True, slots=True)
+class Accounts:
+    """Storage accounts by the name of their connection."""
+
+    by_name: Mapping[str, Tables]
+
+    @property
+    def main(self) -> Tables:
+        """The account of the ledger."""
+        return self.tables(DEFAULT_ACCOUNT)
+
+    def tables(self, name: str) -> Tables:
+        """The account with this name."""
+        try:
+            return self.by_name[name]
+        except KeyError:
+            raise SettingError(f"There is no storage connection {name}: set it, or name another account.") from None
+
+
+def place_of(generation: Generation, partition: str) -> Place:
+    """Where a partition of a generation is."""
+    return Place(generation.account_of(partition), generation.table, partition)

@@ -1,0 +1,131 @@
+"""A worker: everything that one process needs to keep the indexes of its definitions.
+
+It makes the tables, reads what triggers deliver, applies it, and sweeps. One lives as long as its process, because its
+cache of ledger rows serves every batch.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from shared import telemetry
+from shared.errors import IncompleteBatchError, TableMissingError
+from shared.pipeline.apply import Applier
+from shared.pipeline.cache import LedgerCache
+from shared.pipeline.dead_letters import DeadLetters
+from shared.pipeline.generations import plan_of
+from shared.pipeline.intake import ReceivedEvent, read_all
+from shared.pipeline.ledger_view import has_applied
+from shared.pipeline.needed_tables import needed_tables
+from shared.pipeline.sweep import Sweeper
+from shared.pipeline.sweep_messages import unpack
+from shared.projection.cosmos import CosmosReader
+from shared.projection.events import EventReader
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from shared.definitions.model import Definitions
+    from shared.pipeline.concurrency import RunAll
+    from shared.pipeline.dead_letters import Blobs
+    from shared.pipeline.intake import Intake
+    from shared.pipeline.ledger_view import Seen
+    from shared.pipeline.outcome import Outcome
+    from shared.pipeline.storage import Accounts
+    from shared.pipeline.sweep_messages import SweepQueue
+    from shared.projection.change import Change
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """What a worker is connected to."""
+
+    accounts: Accounts
+    blobs: Blobs
+    sweep_queue: SweepQueue
+    run_all: RunAll
+    now_seconds: Callable[[], float]
+    # Requests to the Table service since the last call.
+    take_transactions: Callable[[], int]
+
+
+class Worker:
+    """Keeps the indexes of all sources of its definitions."""
+
+    def __init__(self, definitions: Definitions, services: Services) -> None:
+        self._services = services
+        self._tables = sorted(needed_tables(definitions))
+        self._plans = {name: plan_of(definitions, name) for name in definitions.sources}
+        sources = definitions.sources.items()
+        self._readers = {name: CosmosReader(source) for name, source in sources if source.cosmos}
+        self._event_readers = {name: EventReader(source) for name, source in sources if source.event_hub}
+        self._dead_letters = DeadLetters(services.accounts.main, services.blobs, services.now_seconds)
+        self._generations = {one.index.name: one for plan in self._plans.values() for one in plan.generations}
+        self._applier = Applier(
+            services.accounts,
+            self._dead_letters,
+            services.sweep_queue,
+            LedgerCache(),
+            services.run_all,
+            services.now_seconds,
+        )
+        self._sweeper = Sweeper(services.accounts, services.run_all)
+
+    async def create_tables(self) -> None:
+        """Create the tables that are missing."""
+        accounts = self._services.accounts
+        work = [partial(accounts.tables(account).create_table, table) for account, table in self._tables]
+        for result in await self._services.run_all(work):
+            if isinstance(result, Exception):
+                raise result
+
+    async def apply_latest(self, source: str, documents: Sequence[object]) -> None:
+        """Apply documents of a latest version feed."""
+        await self._apply(source, read_all(source, documents, self._readers[source].latest))
+
+    async def apply_all_versions(self, source: str, items: Sequence[object]) -> None:
+        """Apply items of an all versions and deletes feed."""
+        await self._apply(source, read_all(source, items, self._readers[source].all_versions))
+
+    async def apply_events(self, source: str, events: Sequence[ReceivedEvent]) -> None:
+        """Apply events of a hub."""
+        reader = self._event_readers[source]
+
+        def read(event: ReceivedEvent) -> Change:
+            return reader.read(event.body, event.enqueued, event.sequence_number)
+
+        await self._apply(source, read_all(source, events, read, ReceivedEvent.plain))
+
+    async def has_applied(self, index: str, seen: Seen) -> bool:
+        """Whether an index has a change that a caller knows of, or a newer one, with its rows written."""
+        return await has_applied(self._services.accounts, self._generations[index], seen)
+
+    async def sweep(self, message: str | bytes) -> None:
+        """Do what a sweep message asks for."""
+        await self._sweeper.sweep(unpack(message))
+
+    async def _apply(self, source: str, intake: Intake) -> None:
+        """Dead letters first: they are few, and nothing of the batch may be acknowledged without them."""
+        results = await self._services.run_all([partial(self._dead_letters.put, one) for one in intake.letters])
+        for result in results:
+            if isinstance(result, Exception):
+                raise result
+        try:
+            outcome = await self._applier.apply(self._plans[source], intake.changes)
+        except IncompleteBatchError as error:
+            await self._mend(error)
+            raise
+        self._report(source, intake, outcome)
+
+    async def _mend(self, error: IncompleteBatchError) -> None:
+        """A table that somebody removed is made again, so that the batch succeeds when it comes back."""
+        if isinstance(error.__cause__, TableMissingError):
+            await self.create_tables()
+
+    def _report(self, source: str, intake: Intake, outcome: Outcome) -> None:
+        outcome.received += len(intake.letters)
+        outcome.dead_letters += len(intake.letters)
+        outcome.transactions = self._services.take_transactions()
+        telemetry.batch_applied(source, outcome)

@@ -1,0 +1,289 @@
+"""The Cosmos DB trigger gives a function every change of a container, in order, at least once, across every death."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import uuid
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from azure.cosmos import CosmosClient, PartitionKey
+
+from tests.contract.cosmos.server import LocalCosmos
+from tests.functions.apps import RunningApp, serving, started, write_app
+from tests.support import wait_until
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from azure.cosmos import ContainerProxy, DatabaseProxy
+
+# Each batch is appended to a file of the host's own: what the function saw, in the order in which it saw it.
+TRIGGER = """
+@app.cosmos_db_trigger(arg_name="docs", connection="COSMOS", database_name="shop", container_name="%CONTAINER%",
+    lease_container_name="leases", lease_container_prefix="%PREFIX%", max_items_per_invocation=20, feed_poll_delay=50,
+    start_from_beginning=BEGINNING, change_feed_mode="MODE")
+RETRY
+async def changed(docs: func.DocumentList, context: func.Context) -> None:
+    for doc in docs:
+        seen = doc.to_dict()
+        if seen.get("poison"):
+            logging.info("poison, retry %d", context.retry_context.retry_count)
+            raise ValueError("planted")
+    with open(os.environ["SEEN"], "a") as file:
+        file.writelines(json.dumps(doc.to_dict()) + "\\n" for doc in docs)
+"""
+UNLIMITED = (
+    '@app.retry(strategy="exponential_backoff", max_retry_count="-1", minimum_interval="00:00:01", '
+    'maximum_interval="00:00:02")'
+)
+TWICE = '@app.retry(strategy="fixed_delay", max_retry_count="2", delay_interval="00:00:00")'
+
+
+def functions(*, beginning: bool = True, mode: str = "LatestVersion", retry: str = UNLIMITED) -> str:
+    """The app under test."""
+    return TRIGGER.replace("BEGINNING", str(beginning)).replace("MODE", mode).replace("RETRY", retry)
+
+
+@dataclass(frozen=True)
+class Shop:
+    """A server, its database, and one container whose changes are watched."""
+
+    server: LocalCosmos
+    database: DatabaseProxy
+    container: ContainerProxy
+
+    def write(self, numbers: range, **fields: Any) -> None:
+        """Documents with these numbers as ids, over several partitions."""
+        for number in numbers:
+            self.container.upsert_item({"id": str(number), "pk": f"p{number % 7}", "number": number, **fields})
+
+    def settings(self, folder: Path, **more: str) -> dict[str, str]:
+        """The app settings of a host that keeps what it sees in `folder`."""
+        return {
+            "COSMOS": f"AccountEndpoint={self.server.endpoint};AccountKey={self.server.key};",
+            "CONTAINER": self.container.id,
+            "PREFIX": f"{self.container.id}-",
+            "SEEN": str(folder / "seen.jsonl"),
+            "LOCAL_LEASE_EXPIRY_SECONDS": "2",
+            **more,
+        }
+
+
+def shop_on(server: LocalCosmos) -> Shop:
+    """A new container on this server."""
+    client = CosmosClient(server.endpoint, server.key)
+    database = client.create_database_if_not_exists("shop")
+    database.create_container_if_not_exists("leases", PartitionKey("/id"))
+    return Shop(server, database, database.create_container(f"c{uuid.uuid4().hex[:8]}", PartitionKey("/pk")))
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalCosmos]:
+    """One server for the tests that do not kill it."""
+    running = LocalCosmos(tmp_path_factory.mktemp("cosmos")).start()
+    yield running
+    running.stop()
+
+
+@pytest.fixture
+def shop(server: LocalCosmos) -> Shop:
+    """A container of this test's own."""
+    return shop_on(server)
+
+
+def seen(*folders: Path) -> list[dict[str, Any]]:
+    """Every document that the hosts of these folders gave to the function."""
+    lines: list[str] = []
+    for folder in folders:
+        with contextlib.suppress(FileNotFoundError):
+            lines += (folder / "seen.jsonl").read_text().splitlines()
+    return [json.loads(line) for line in lines]
+
+
+def seen_ids(*folders: Path) -> set[str]:
+    """Their ids."""
+    return {document["id"] for document in seen(*folders)}
+
+
+def ids(numbers: range) -> set[str]:
+    """The ids that `Shop.write` gives."""
+    return {str(number) for number in numbers}
+
+
+@pytest.fixture
+def folders(tmp_path: Path) -> tuple[Path, Path]:
+    """Two hosts' folders."""
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+    return tmp_path / "one", tmp_path / "two"
+
+
+def test_every_change_arrives_with_its_sequence_number(shop: Shop, tmp_path: Path) -> None:
+    """From the beginning, then as it happens; in the order of each partition."""
+    shop.write(range(50))
+    with serving(write_app(tmp_path / "app", functions()), shop.settings(tmp_path)):
+        wait_until(lambda: len(seen(tmp_path)) == 50, "the first 50")
+        shop.write(range(10), town="Redmond")
+        wait_until(lambda: len(seen(tmp_path)) == 60, "10 more")
+    last = [document for document in seen(tmp_path) if document.get("town")]
+    assert {document["id"] for document in last} == ids(range(10))
+    for key in {document["pk"] for document in seen(tmp_path)}:
+        numbers = [document["_lsn"] for document in seen(tmp_path) if document["pk"] == key]
+        assert numbers == sorted(numbers)
+
+
+def test_a_restarted_host_goes_on_where_it_was(shop: Shop, tmp_path: Path) -> None:
+    """Nothing is given twice when the host stops in order."""
+    app = write_app(tmp_path / "app", functions())
+    shop.write(range(30))
+    with serving(app, shop.settings(tmp_path)):
+        wait_until(lambda: len(seen(tmp_path)) == 30, "the first 30")
+    shop.write(range(30, 40))
+    with serving(app, shop.settings(tmp_path)):
+        wait_until(lambda: seen_ids(tmp_path) == ids(range(40)), "the rest")
+    assert len(seen(tmp_path)) == 40
+
+
+def test_a_feed_that_starts_now_leaves_out_what_was_there(shop: Shop, tmp_path: Path) -> None:
+    """`startFromBeginning: false`."""
+    shop.write(range(5))
+    with serving(write_app(tmp_path / "app", functions(beginning=False)), shop.settings(tmp_path)):
+        shop.write(range(5, 10))
+        wait_until(lambda: seen_ids(tmp_path) == ids(range(5, 10)), "the new ones only")
+
+
+def test_all_versions_and_deletes_arrive(shop: Shop, tmp_path: Path) -> None:
+    """Each version of a document, and its end."""
+    with serving(write_app(tmp_path / "app", functions(mode="AllVersionsAndDeletes")), shop.settings(tmp_path)):
+        shop.write(range(1))
+        shop.write(range(1), town="Redmond")
+        shop.container.delete_item("0", "p0")
+        wait_until(lambda: len(seen(tmp_path)) == 3, "three versions")
+    kinds = [item["metadata"]["operationType"] for item in seen(tmp_path)]
+    assert kinds == ["create", "replace", "delete"]
+
+
+def test_leases_of_another_mode_are_refused(shop: Shop, tmp_path: Path) -> None:
+    """A lease cannot change its mode."""
+    app = write_app(tmp_path / "app", functions())
+    with serving(app, shop.settings(tmp_path)):
+        pass
+    write_app(tmp_path / "app", functions(mode="AllVersionsAndDeletes"))
+    with started(app, tmp_path / "second.log", shop.settings(tmp_path)) as program:
+        assert program.wait() == 1
+        assert "leaseContainerPrefix" in program.output
+
+
+def test_a_missing_container_is_named(shop: Shop, tmp_path: Path) -> None:
+    """Before the host serves anything."""
+    app = write_app(tmp_path / "app", functions())
+    with started(app, tmp_path / "host.log", shop.settings(tmp_path, CONTAINER="nowhere")) as program:
+        assert program.wait() == 1
+        assert "there is no container nowhere in the database shop" in program.output
+
+
+def test_a_failing_batch_is_retried_until_it_succeeds(shop: Shop, tmp_path: Path) -> None:
+    """An unlimited policy: the lease waits for the function."""
+    shop.write(range(1), poison=True)
+    with serving(write_app(tmp_path / "app", functions()), shop.settings(tmp_path)) as app:
+        wait_until(lambda: "poison, retry 2" in app.program.output, "the second retry")
+        assert seen_ids(tmp_path) == set()
+
+
+def test_a_batch_whose_retries_are_used_up_is_lost(shop: Shop, tmp_path: Path) -> None:
+    """The real extension advances its lease then, and so does ours: that is why our functions never give up."""
+    shop.write(range(1), poison=True)
+    with serving(write_app(tmp_path / "app", functions(retry=TWICE)), shop.settings(tmp_path)) as app:
+        wait_until(lambda: "gave up a batch of 1" in app.program.output, "the batch is given up")
+        shop.write(range(7, 8))
+        wait_until(lambda: seen_ids(tmp_path) == {"7"}, "the feed goes on")
+
+
+def test_a_range_split_loses_and_repeats_nothing(shop: Shop, tmp_path: Path) -> None:
+    """The children go on where the parent was."""
+    with serving(write_app(tmp_path / "app", functions()), shop.settings(tmp_path)):
+        shop.write(range(100))
+        for number in range(3):
+            shop.server.order(kind="split", container=f"dbs/shop/colls/{shop.container.id}", range=str(number))
+        shop.write(range(100, 200))
+        wait_until(lambda: seen_ids(tmp_path) == ids(range(200)), "all 200")
+    assert len(seen(tmp_path)) == 200
+
+
+def test_throttling_and_broken_connections_only_delay(shop: Shop, tmp_path: Path) -> None:
+    """The host tries again."""
+    with serving(write_app(tmp_path / "app", functions()), shop.settings(tmp_path)):
+        path = f"/colls/{shop.container.id}/docs"
+        shop.server.order(kind="throttle", times=20, retryAfterMs=1, method="GET", path=path)
+        shop.server.order(kind="drop", times=5, method="GET", path=path)
+        shop.write(range(20))
+        wait_until(lambda: seen_ids(tmp_path) == ids(range(20)), "all 20")
+
+
+def test_times_are_rewritten_on_request(shop: Shop, tmp_path: Path) -> None:
+    """The real host may do it to documents on their way; the instant stays."""
+    shop.write(range(1), at="2026-01-01T02:00:00.500+02:00")
+    with serving(write_app(tmp_path / "app", functions()), shop.settings(tmp_path, LOCAL_REWRITE_DATES="true")):
+        wait_until(lambda: bool(seen(tmp_path)), "the document")
+    assert seen(tmp_path)[0]["at"] == "2026-01-01T00:00:00.5+00:00"
+
+
+@contextlib.contextmanager
+def two_hosts(shop: Shop, folders: tuple[Path, Path]) -> Iterator[tuple[RunningApp, RunningApp]]:
+    """Two hosts with the same app and the same leases."""
+    first, second = folders
+    with (
+        serving(write_app(first / "app", functions()), shop.settings(first)) as one,
+        serving(write_app(second / "app", functions()), shop.settings(second)) as two,
+    ):
+        yield one, two
+
+
+def owners(shop: Shop) -> set[str]:
+    """Who holds the leases of this container."""
+    leases = shop.database.get_container_client("leases")
+    found = leases.query_items(
+        "SELECT VALUE c.Owner FROM c WHERE STARTSWITH(c.id, @prefix)",
+        parameters=[{"name": "@prefix", "value": f"{shop.container.id}-"}],
+        enable_cross_partition_query=True,
+    )
+    return {str(owner) for owner in found if owner}
+
+
+def test_two_hosts_share_the_work(shop: Shop, folders: tuple[Path, Path]) -> None:
+    """Each holds some of the leases and sees some of the changes; together they see all."""
+    with two_hosts(shop, folders):
+        wait_until(lambda: len(owners(shop)) == 2, "both hold leases")
+        shop.write(range(100))
+        wait_until(lambda: seen_ids(*folders) == ids(range(100)), "all 100")
+        assert all(seen_ids(folder) for folder in folders)
+
+
+@pytest.mark.parametrize("victim", [0, 1])
+def test_a_killed_host_hands_over_to_the_other(shop: Shop, folders: tuple[Path, Path], victim: int) -> None:
+    """Its leases expire; no change is lost."""
+    with two_hosts(shop, folders) as hosts:
+        wait_until(lambda: len(owners(shop)) == 2, "both hold leases")
+        shop.write(range(60))
+        hosts[victim].program.process.kill()
+        shop.write(range(60, 120))
+        wait_until(lambda: seen_ids(*folders) == ids(range(120)), "all 120")
+
+
+def test_a_killed_server_loses_no_change(tmp_path: Path) -> None:
+    """The host goes on when the server is back; what was acknowledged arrives."""
+    server = LocalCosmos(tmp_path).start()
+    try:
+        shop = shop_on(server)
+        with serving(write_app(tmp_path / "app", functions()), shop.settings(tmp_path)):
+            shop.write(range(40))
+            server.kill()
+            server.start()
+            shop.write(range(40, 80))
+            wait_until(lambda: seen_ids(tmp_path) == ids(range(80)), "all 80")
+    finally:
+        server.stop()

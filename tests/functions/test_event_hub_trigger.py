@@ -1,0 +1,195 @@
+"""The Event Hubs trigger gives a function every event, in the order of its partition, at least once."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import uuid
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from azure.eventhub import EventData, EventHubProducerClient
+
+from tests.contract.eventhubs.server import LocalEventHubs
+from tests.functions.apps import serving, started, write_app
+from tests.support import wait_until
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+TRIGGER = """
+from typing import List
+
+@app.event_hub_message_trigger(arg_name="events", connection="EVENTHUB", event_hub_name="%HUB%",
+    cardinality=func.Cardinality.MANY, data_type=func.DataType.BINARY, consumer_group="$Default")
+RETRY
+async def on_events(events: List[func.EventHubEvent], context: func.Context) -> None:
+    if any(event.get_body() == b"poison" for event in events):
+        logging.info("poison, retry %d", context.retry_context.retry_count)
+        raise ValueError("planted")
+    properties = events[0].metadata["PropertiesArray"]
+    with open(os.environ["SEEN"], "a") as file:
+        for event, given in zip(events, properties):
+            file.write(json.dumps({"body": event.get_body().decode("latin-1"), "number": event.sequence_number,
+                "partition": event.metadata["PartitionContext"]["PartitionId"], "properties": given,
+                "enqueued": event.enqueued_time.isoformat(), "batch": len(events)}) + "\\n")
+"""
+UNLIMITED = (
+    '@app.retry(strategy="exponential_backoff", max_retry_count="-1", minimum_interval="00:00:01", '
+    'maximum_interval="00:00:02")'
+)
+ONCE = '@app.retry(strategy="fixed_delay", max_retry_count="1", delay_interval="00:00:00")'
+PARTITIONS = 4
+
+
+@dataclass(frozen=True)
+class Hub:
+    """A hub of this test's own on a server, and the storage for its checkpoints."""
+
+    server: LocalEventHubs
+    name: str
+    storage: str
+
+    def send(self, bodies: list[str | bytes], **where: Any) -> None:
+        """One batch of events; `where` is a partition key or id."""
+        with EventHubProducerClient.from_connection_string(
+            self.server.connection_string, eventhub_name=self.name
+        ) as producer:
+            batch = producer.create_batch(**where)
+            for body in bodies:
+                event = EventData(body)
+                event.properties = {"type": "order"}
+                batch.add(event)
+            producer.send_batch(batch)
+
+    def settings(self, folder: Path) -> dict[str, str]:
+        """The app settings of a host that keeps what it sees in `folder`."""
+        return {
+            "EVENTHUB": self.server.connection_string,
+            "HUB": self.name,
+            "AzureWebJobsStorage": self.storage,
+            "SEEN": str(folder / "seen.jsonl"),
+            "LOCAL_LEASE_EXPIRY_SECONDS": "2",
+        }
+
+
+HUB_NAMES = [f"hub{number}" for number in range(8)]
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalEventHubs]:
+    """One server with a hub for each test."""
+    arguments = [part for name in HUB_NAMES for part in ("--hub", f"{name}:{PARTITIONS}")]
+    running = LocalEventHubs(tmp_path_factory.mktemp("eventhubs"), arguments).start()
+    yield running
+    running.stop()
+
+
+@pytest.fixture(scope="module")
+def unused_hubs() -> list[str]:
+    """The hubs that no test has taken yet."""
+    return list(HUB_NAMES)
+
+
+@pytest.fixture
+def hub(server: LocalEventHubs, azurite: str, unused_hubs: list[str]) -> Hub:
+    """A hub of this test's own."""
+    return Hub(server, unused_hubs.pop(), azurite)
+
+
+def seen(*folders: Path) -> list[dict[str, Any]]:
+    """What the function saw on these hosts."""
+    lines: list[str] = []
+    for folder in folders:
+        with contextlib.suppress(FileNotFoundError):
+            lines += (folder / "seen.jsonl").read_text().splitlines()
+    return [json.loads(line) for line in lines]
+
+
+def app(folder: Path, retry: str = UNLIMITED) -> Path:
+    """The app under test."""
+    host_json = {"version": "2.0", "extensions": {"eventHubs": {"maxEventBatchSize": 50}}}
+    return write_app(folder / "app", TRIGGER.replace("RETRY", retry), host_json)
+
+
+def test_events_arrive_in_batches_with_their_properties(hub: Hub, tmp_path: Path) -> None:
+    """In the order of their partition; also a body that is no text."""
+    hub.send([str(number) for number in range(20)], partition_key="k")
+    hub.send([b"\xff\x00"], partition_id="0")
+    with serving(app(tmp_path), hub.settings(tmp_path)):
+        wait_until(lambda: len(seen(tmp_path)) == 21, "all 21")
+    keyed = [event for event in seen(tmp_path) if event["body"].isdecimal()]
+    assert [event["body"] for event in keyed] == [str(number) for number in range(20)]
+    assert len({event["partition"] for event in keyed}) == 1
+    assert {event["properties"]["type"] for event in keyed} == {"order"}
+    assert "\xff\x00" in {event["body"] for event in seen(tmp_path)}
+
+
+def test_a_restarted_host_goes_on_after_its_checkpoint(hub: Hub, tmp_path: Path) -> None:
+    """Nothing is given twice when the host stops in order."""
+    folder = app(tmp_path)
+    hub.send([str(number) for number in range(10)], partition_id="1")
+    with serving(folder, hub.settings(tmp_path)):
+        wait_until(lambda: len(seen(tmp_path)) == 10, "the first 10")
+    hub.send([str(number) for number in range(10, 15)], partition_id="1")
+    with serving(folder, hub.settings(tmp_path)):
+        wait_until(lambda: len(seen(tmp_path)) == 15, "5 more")
+    assert [event["body"] for event in seen(tmp_path)] == [str(number) for number in range(15)]
+
+
+def test_a_failing_batch_is_retried_and_not_checkpointed(hub: Hub, tmp_path: Path) -> None:
+    """An unlimited policy: the partition waits; after a restart the same batch comes again."""
+    folder = app(tmp_path)
+    hub.send(["poison"], partition_id="2")
+    for _ in range(2):
+        with serving(folder, hub.settings(tmp_path)) as host:
+            wait_until(lambda: "poison, retry 1" in host.program.output, "the first retry")
+    assert seen(tmp_path) == []
+
+
+def test_a_batch_whose_retries_are_used_up_is_lost(hub: Hub, tmp_path: Path) -> None:
+    """The real extension checkpoints it, and so do we."""
+    hub.send(["poison"], partition_id="3")
+    with serving(app(tmp_path, ONCE), hub.settings(tmp_path)) as host:
+        wait_until(lambda: "gave up a batch of 1" in host.program.output, "the batch is given up")
+        hub.send(["after"], partition_id="3")
+        wait_until(lambda: [event["body"] for event in seen(tmp_path)] == ["after"], "the hub goes on")
+
+
+@pytest.mark.parametrize("victim", [0, 1])
+def test_a_killed_host_hands_its_partitions_over(hub: Hub, tmp_path: Path, victim: int) -> None:
+    """Two hosts share four partitions; when one dies, the other gets what is left."""
+    folders = [tmp_path / "one", tmp_path / "two"]
+    for folder in folders:
+        folder.mkdir()
+    with (
+        serving(app(folders[0]), hub.settings(folders[0])) as one,
+        serving(app(folders[1]), hub.settings(folders[1])) as two,
+    ):
+        sent: set[str] = set()
+
+        def send_to_all() -> None:
+            for partition in range(PARTITIONS):
+                body = uuid.uuid4().hex
+                sent.add(body)
+                hub.send([body], partition_id=str(partition))
+
+        def both_receive() -> bool:
+            send_to_all()
+            return all(seen(folder) for folder in folders)
+
+        wait_until(both_receive, "both hosts receive")
+        (one, two)[victim].program.process.kill()
+        send_to_all()
+        wait_until(lambda: {event["body"] for event in seen(*folders)} == sent, "every event was seen")
+
+
+def test_a_binding_that_azure_would_break_on_is_refused(server: LocalEventHubs, azurite: str, tmp_path: Path) -> None:
+    """Without binary bodies the host parses them, and one that is no JSON fails there."""
+    functions = TRIGGER.replace(", data_type=func.DataType.BINARY", "").replace("RETRY", "")
+    hub = Hub(server, HUB_NAMES[0], azurite)
+    with started(write_app(tmp_path / "app", functions), tmp_path / "host.log", hub.settings(tmp_path)) as program:
+        assert program.wait() == 1
+        assert "data_type=BINARY" in program.output

@@ -1,0 +1,1 @@
+"""The pipeline on a Table service: in memory and Azurite."""

@@ -1,0 +1,214 @@
+"""The programs that a simulation runs: real workers, sweepers and a reader over a shared in-memory service."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from shared.errors import IncompleteBatchError
+from shared.pipeline.apply import Applier
+from shared.pipeline.cache import LedgerCache
+from shared.pipeline.dead_letters import DEAD_LETTER_TABLE, DeadLetters
+from shared.pipeline.generations import DEFAULT_ACCOUNT
+from shared.pipeline.ledger_rows import LEDGER_TABLE
+from shared.pipeline.storage import Accounts
+from shared.pipeline.sweep import Sweeper
+from shared.pipeline.sweep_messages import unpack
+from shared.tables.memory import MemoryTables
+from shared.tables.store import Store
+from tests.pipeline.world import KeptBlobs
+from tests.simulation.steps import Stopping, interleaved
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from shared.pipeline.generations import SourcePlan
+    from shared.projection.change import Change
+    from shared.tables.counts import CallKind
+
+QUEUE_TABLE = "SweepQueue"
+NOW_SECONDS = 1_800_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class SendMessage:
+    """A message for the sweep queue, which is kept as a table so that it is part of the state."""
+
+    kind: ClassVar[CallKind] = "create"
+    table: ClassVar[str] = QUEUE_TABLE
+    message: str
+
+    def perform(self, store: Store) -> None:
+        """Keep the message."""
+        digest = sha256(self.message.encode()).hexdigest()
+        entity: dict[str, Any] = {"PartitionKey": "", "RowKey": digest, "message": self.message}
+        if store.get(QUEUE_TABLE, "", digest) is None:
+            store.put((QUEUE_TABLE, "", digest), entity)
+
+
+@dataclass(frozen=True, slots=True)
+class TakeMessages:
+    """All messages of the sweep queue, once."""
+
+    kind: ClassVar[CallKind] = "create"
+    table: ClassVar[str] = QUEUE_TABLE
+
+    def perform(self, store: Store) -> list[str]:
+        """Give and forget the messages."""
+        messages = messages_in(store)
+        forget_messages(store)
+        return messages
+
+
+class StoppingQueue:
+    """A sweep queue whose sends are storage calls like any other."""
+
+    async def send(self, message: str) -> None:
+        """Stop at the call."""
+        await Stopping().carry(SendMessage(message), Store())  # the scheduler has the real one
+
+
+def messages_in(store: Store) -> list[str]:
+    """The messages that wait, in a fixed order."""
+    rows = store.partition(QUEUE_TABLE, "")
+    found = [store.get(QUEUE_TABLE, "", key) for key in sorted(rows)]
+    return [str(row.entity["message"]) for row in found if row is not None]
+
+
+def forget_messages(store: Store) -> None:
+    """All messages have been delivered."""
+    store.drop(QUEUE_TABLE)
+    store.create(QUEUE_TABLE)
+
+
+def new_store(*plans: SourcePlan) -> Store:
+    """A service with the tables that a start-up creates."""
+    store = Store()
+    for table in (LEDGER_TABLE, DEAD_LETTER_TABLE, QUEUE_TABLE):
+        store.create(table)
+    for plan in plans:
+        for generation in plan.generations:
+            store.create(generation.table)
+    return store
+
+
+def accounts() -> Accounts:
+    """The one account, whose calls stop."""
+    return Accounts({DEFAULT_ACCOUNT: MemoryTables(carrier=Stopping())})
+
+
+def new_process() -> Applier:
+    """A worker process as it starts."""
+    reached = accounts()
+    letters = DeadLetters(reached.main, KeptBlobs(), lambda: NOW_SECONDS)
+    return Applier(reached, letters, StoppingQueue(), LedgerCache(), interleaved, lambda: NOW_SECONDS)
+
+
+@dataclass(frozen=True, slots=True)
+class Worker:
+    """A process that applies batches one after the other; one that fails is delivered again, a few times."""
+
+    plan: SourcePlan
+    batches: tuple[tuple[Change, ...], ...]
+    attempts: int = 2
+    reads_first: bool = False
+
+    async def __call__(self) -> None:
+        """Apply everything or raise."""
+        applier = new_process()
+        if self.reads_first:
+            applier._claiming.first_move.observe(existing=10, absent=0)
+        for batch in self.batches:
+            for attempt in range(1, self.attempts + 1):
+                try:
+                    await applier.apply(self.plan, batch)
+                    break
+                except IncompleteBatchError:
+                    if attempt == self.attempts:
+                        raise
+
+    def __str__(self) -> str:
+        versions = ["+".join(change.version[30:35].lstrip("0") for change in batch) for batch in self.batches]
+        return f"worker({', '.join(versions)})"
+
+
+@dataclass(frozen=True, slots=True)
+class Sweep:
+    """A sweeper with messages that have waited long enough."""
+
+    messages: tuple[str, ...]
+    sweeper: type[Sweeper] = Sweeper
+
+    async def __call__(self) -> None:
+        """Sweep all of them."""
+        sweeper = self.sweeper(accounts(), interleaved)
+        for message in self.messages:
+            await sweeper.sweep(unpack(message))
+
+    def __str__(self) -> str:
+        return "sweeper"
+
+
+def batches_of(*changes: Change) -> tuple[tuple[Change, ...], ...]:
+    """Each change in a batch of its own."""
+    return tuple((change,) for change in changes)
+
+
+def one_batch(changes: Sequence[Change]) -> tuple[tuple[Change, ...], ...]:
+    """All changes in one batch."""
+    return (tuple(changes),)
+
+
+@dataclass(frozen=True, slots=True)
+class SharedProcess:
+    """Several invocations at the same time in one process, with one cache."""
+
+    plan: SourcePlan
+    batches: tuple[tuple[Change, ...], ...]
+
+    async def __call__(self) -> None:
+        """Apply everything, all at once; what fails, once more."""
+        applier = new_process()
+        for _ in range(2):
+            results = await interleaved([partial(applier.apply, self.plan, batch) for batch in self.batches])
+            errors = [result for result in results if isinstance(result, Exception)]
+            if not errors:
+                return
+        raise errors[0]
+
+    def __str__(self) -> str:
+        return "process"
+
+
+@dataclass(frozen=True, slots=True)
+class HandOver:
+    """A process applies a batch, perhaps in vain; another one goes on, and everything is swept; then the first gets
+    its batch again, with what it remembers."""
+
+    plan: SourcePlan
+    first: tuple[Change, ...]
+    second: tuple[Change, ...]
+
+    async def __call__(self) -> None:
+        """All of it, in this order; each process tries twice."""
+        one, other = new_process(), new_process()
+        with suppress(IncompleteBatchError):
+            await one.apply(self.plan, self.first)
+        await _apply_twice(other, self.plan, self.second)
+        messages = await Stopping().carry(TakeMessages(), Store())
+        for message in messages:
+            await Sweeper(accounts(), interleaved).sweep(unpack(message))
+        await _apply_twice(one, self.plan, self.first)
+
+    def __str__(self) -> str:
+        return "hand-over"
+
+
+async def _apply_twice(process: Applier, plan: SourcePlan, batch: tuple[Change, ...]) -> None:
+    try:
+        await process.apply(plan, batch)
+    except IncompleteBatchError:
+        await process.apply(plan, batch)

@@ -1,0 +1,87 @@
+"""A small reader of index tables, as lookups read them: page by page, with the rules that keep it right beside updates.
+
+A row that is updated in place gets a smaller RowKey: a continuation of the service may skip it. So after a page with
+rows the reader goes on with a new range after the last pair it read. After an empty page it has to follow the
+continuation, and then looks again at the range that the continuation passed over.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, cast
+
+from shared.keys.index import pair_and_version
+from shared.projection.rows import is_tombstone
+from shared.tables.port import ROW_KEY, RowRange
+from tests.simulation.programs import accounts
+from tests.simulation.steps import ViolationError
+
+if TYPE_CHECKING:
+    from shared.tables.port import Continuation, Row, Tables
+
+# Inverted versions are hex digits, which all sort before it.
+_AFTER_VERSIONS: Final = "g"
+
+
+async def read_pairs(tables: Tables, table: str, partition: str, *, follows_tokens: bool = False) -> list[str]:
+    """The pairs with an entry, in order, one row per page."""
+    if follows_tokens:
+        return _live_pairs(await _follow(tables, table, RowRange(partition), None))
+    found: list[Row] = []
+    rows = RowRange(partition)
+    while page := await _next_rows(tables, table, rows):
+        found += page
+        rows = RowRange(partition, _pair(page[-1]) + _AFTER_VERSIONS)
+    return _live_pairs(found)
+
+
+async def _next_rows(tables: Tables, table: str, rows: RowRange) -> list[Row]:
+    """The next rows of the range; none at its end."""
+    page = await tables.query(table, rows, limit=1)
+    if page.rows or page.continuation is None:
+        return list(page.rows)
+    later = await _follow(tables, table, rows, page.continuation)
+    passed_over = RowRange(rows.partition, rows.lower, _pair(later[0]) if later else rows.upper)
+    return await _next_rows(tables, table, passed_over) or later[:1]
+
+
+async def _follow(tables: Tables, table: str, rows: RowRange, continuation: Continuation | None) -> list[Row]:
+    """All rows of the range, by the service's continuations."""
+    found: list[Row] = []
+    while True:
+        page = await tables.query(table, rows, limit=1, continuation=continuation)
+        found += page.rows
+        continuation = page.continuation
+        if continuation is None:
+            return found
+
+
+def _pair(row: Row) -> str:
+    return pair_and_version(cast(str, row.entity[ROW_KEY]))[0]
+
+
+def _live_pairs(rows: list[Row]) -> list[str]:
+    """The newest row of each pair counts, and only if it is no tombstone."""
+    newest: dict[str, Row] = {}
+    for row in rows:
+        newest.setdefault(_pair(row), row)
+    return [pair for pair, row in newest.items() if not is_tombstone(row.entity)]
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """Reads a partition beside the others. What was there before and stays must be read."""
+
+    table: str
+    partition: str
+    steady: frozenset[str]
+    follows_tokens: bool = False
+
+    async def __call__(self) -> None:
+        """Read to the end; raise `ViolationError` for what was missed."""
+        found = await read_pairs(accounts().main, self.table, self.partition, follows_tokens=self.follows_tokens)
+        if missed := self.steady - set(found):
+            raise ViolationError(f"a reader missed {sorted(missed)}")
+
+    def __str__(self) -> str:
+        return "reader"

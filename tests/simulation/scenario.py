@@ -1,0 +1,101 @@
+"""A scenario: programs that run at the same time after a prefix, the faults that may strike, and what must hold."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from tests.simulation.programs import Sweep, forget_messages, messages_in, new_store
+from tests.simulation.steps import Ended, Run, finish
+from tests.simulation.truth import expected, shown
+
+if TYPE_CHECKING:
+    from shared.pipeline.generations import Generation, SourcePlan
+    from shared.pipeline.sweep import Sweeper
+    from shared.projection.change import Change
+    from shared.tables.store import Store
+    from tests.simulation.steps import Program
+
+Order = Literal["any", "first", "last"]
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """What is explored. `crashes` and `faults` (late or lost requests) are how many may strike in one run.
+
+    `switches`: how often the scheduler may leave a program that could go on; None for no limit. `order`: in which
+    order calls are answered that one program makes at the same time. With `sweeps_beside`, a sweeper with the
+    prefix's messages is one more program. With `always_shown`, some entry is visible at every moment.
+    """
+
+    name: str
+    plan: SourcePlan
+    changes: tuple[Change, ...]
+    programs: tuple[Program, ...]
+    prefix: tuple[Program, ...] = ()
+    crashes: int = 1
+    faults: int = 0
+    switches: int | None = None
+    order: Order = "first"
+    sweeps_before: bool = False
+    sweeps_beside: bool = False
+    always_shown: bool = False
+    # False when a program in it takes so long that late requests have landed or never will.
+    lates: bool = True
+    sweeper: type[Sweeper] | None = None
+
+    def start(self) -> tuple[Store, tuple[Program, ...]]:
+        """The service after the prefix, and the programs to run on it."""
+        store = new_store(self.plan)
+        for program in self.prefix:
+            _succeed(program, store)
+        if self.sweeps_before:
+            self._sweep(store)
+        if not self.sweeps_beside:
+            return store, self.programs
+        messages = messages_in(store)
+        forget_messages(store)
+        return store, (*self.programs, self._sweep_of(messages))
+
+    def _sweep_of(self, messages: list[str]) -> Sweep:
+        return Sweep(tuple(messages)) if self.sweeper is None else Sweep(tuple(messages), self.sweeper)
+
+    def _sweep(self, store: Store) -> None:
+        messages = messages_in(store)
+        forget_messages(store)
+        # A queue delivers at least once.
+        for _ in range(2):
+            _succeed(self._sweep_of(messages), store)
+
+    def settle(self, store: Store, unfinished: tuple[Program, ...]) -> None:
+        """Deliver again what was not acknowledged."""
+        for program in unfinished:
+            _succeed(program, store)
+
+    def problem(self, store: Store) -> str | None:
+        """Sweep, then compare every index with the projection of the newest facts."""
+        for moment in ("before", "after"):
+            for generation in self.plan.generations:
+                if text := difference(generation, self.changes, store):
+                    return f"{moment} the sweep {text}"
+            if moment == "before":
+                self._sweep(store)
+        return None
+
+
+def difference(generation: Generation, changes: tuple[Change, ...], store: Store) -> str | None:
+    """How an index differs from the truth, or None."""
+    wanted, found = expected(generation, changes), shown(generation, store)
+    if wanted == found:
+        return None
+    return f"index {generation.index.name}: missing {_pairs(wanted - found)}, ghosts {_pairs(found - wanted)}"
+
+
+def _pairs(entries: frozenset[tuple[str, str, frozenset[tuple[str, object]]]]) -> list[tuple[str, str, object]]:
+    return sorted((partition, pair, dict(columns).get("phone")) for partition, pair, columns in entries)
+
+
+def _succeed(program: Program, store: Store) -> None:
+    end: Ended = finish(Run(program), store)
+    if end.error is not None:
+        raise end.error

@@ -1,0 +1,210 @@
+"""Small histories under every interleaving of workers, crashes, late and lost requests: every index comes out right."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.simulation.explore import Explorer
+from tests.simulation.histories import (
+    BOTH,
+    FIRST_OF_BOTH,
+    HISTORIES,
+    MANY,
+    PLAN,
+    SECOND_OF_BOTH,
+    History,
+    deliveries,
+    history,
+    reading_beside_updates,
+    refusing,
+    workers,
+)
+from tests.simulation.programs import HandOver, SharedProcess, Worker, batches_of, one_batch
+from tests.simulation.scenario import Order, Scenario
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from shared.pipeline.generations import SourcePlan
+
+# Trims whatever is left of an unfinished version.
+TRIMMING = replace(PLAN, left_max=0)
+DELIVERIES = [(name, delivered) for name, specs in HISTORIES.items() for delivered in deliveries(history(*specs))]
+ONE_OR_TWO = [(name, delivered) for name, delivered in DELIVERIES if len(delivered) <= 2]
+THREE = [(name, delivered) for name, delivered in DELIVERIES if len(delivered) == 3]
+
+
+def holds(scenario: Scenario) -> None:
+    """No interleaving of the scenario ends wrong."""
+    report = Explorer(scenario).run()
+    assert report.problem is None, str(report)
+    assert report.ends > 0
+
+
+def ids(cases: Sequence[tuple[str, History]]) -> list[str]:
+    """Names of cases: the history and which versions are delivered."""
+    return [f"{name} {'+'.join(change.version[33:35] for change in changes)}" for name, changes in cases]
+
+
+@pytest.mark.parametrize("reads_first", [True, False], ids=["read first", "insert first"])
+@pytest.mark.parametrize(("name", "delivered"), ONE_OR_TWO, ids=ids(ONE_OR_TWO))
+def test_two_workers_on_a_new_fact(name: str, delivered: History, *, reads_first: bool) -> None:
+    """Each delivers a version of it, both may crash, one request may be late or lose its answer."""
+    actors = workers(delivered, reads_first=reads_first)
+    holds(Scenario(name, PLAN, delivered, actors, crashes=2, faults=1))
+
+
+@pytest.mark.parametrize(("name", "delivered"), THREE, ids=ids(THREE))
+def test_three_workers_with_two_preemptions(name: str, delivered: History) -> None:
+    """Each delivers a version of one fact; one may crash, one request may be late or lose its answer."""
+    scenario = Scenario(name, PLAN, delivered, workers(delivered), crashes=0, switches=2)
+    holds(replace(scenario, crashes=1))
+    holds(replace(scenario, faults=1))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("plan", [PLAN, TRIMMING], ids=["carrying", "trimming"])
+@pytest.mark.parametrize(("name", "delivered"), THREE, ids=ids(THREE))
+def test_three_workers_with_a_crash_and_a_fault(name: str, delivered: History, plan: SourcePlan) -> None:
+    """As above, both in one run."""
+    holds(Scenario(name, plan, delivered, workers(delivered, plan), crashes=1, faults=1, switches=2))
+
+
+@pytest.mark.parametrize("name", ["same key", "moved", "deleted", "unchanged"])
+def test_three_workers_with_a_version_twice(name: str) -> None:
+    """The same version reaches two workers beside another version."""
+    first, last = history(*HISTORIES[name])
+    for delivered in ((first, first, last), (first, last, last)):
+        holds(Scenario(name, PLAN, delivered, workers(delivered), crashes=1, switches=2))
+
+
+@pytest.mark.parametrize(
+    "specs", [("A:x", "B:x", "C:x", "D:x"), ("A:x", "B:x", "A:x", "A:x"), ("A:x", "B:x", None, "B:x")]
+)
+def test_four_versions_with_a_trim(specs: tuple[str | None, ...]) -> None:
+    """What is left of the second version is trimmed while others work on the third and fourth."""
+    versions = history(*specs)
+    prefix = (Worker(TRIMMING, batches_of(*versions[:2])),)
+    scenario = Scenario("trim", TRIMMING, versions, workers(versions[2:], TRIMMING), prefix, faults=1)
+    holds(scenario)
+    three = workers(versions[1:], TRIMMING)
+    holds(replace(scenario, programs=three, prefix=(), faults=0, switches=2))
+
+
+@pytest.mark.parametrize("specs", [("A:x", "A:y"), ("A:x", "B:x"), ("A:x", "B:x", "A:x"), ("A:x", "A:x", "B:y")])
+def test_a_fact_that_stays_is_visible_at_every_moment(specs: tuple[str, ...]) -> None:
+    """A reader may see it twice while it moves, never not at all."""
+    versions = history(*specs)
+    prefix = (Worker(PLAN, batches_of(versions[0])),)
+    later = workers(versions[1:] if len(versions) > 2 else (versions[1], versions[1]))
+    scenario = Scenario("visible", PLAN, versions, later, prefix, crashes=1, faults=1, always_shown=True)
+    holds(replace(scenario, sweeps_beside=False))
+
+
+@pytest.mark.parametrize("moment", ["before", "beside"])
+@pytest.mark.parametrize(
+    "specs", [("A:x", None, "A:x"), ("A:x", "B:x", "A:x"), ("A:x", "B:x", "A:y"), ("A:x", None, "B:x")]
+)
+def test_a_key_that_comes_back_around_the_sweep(specs: tuple[str | None, ...], moment: str) -> None:
+    """The sweep of the old tombstone takes nothing that belongs to the new entry."""
+    versions = history(*specs)
+    prefix = (Worker(PLAN, batches_of(*versions[:2])),)
+    scenario = Scenario("undelete", PLAN, versions, workers(versions[1:]), prefix, crashes=1, faults=1)
+    holds(replace(scenario, sweeps_before=moment == "before", sweeps_beside=moment == "beside"))
+
+
+@pytest.mark.parametrize("order", ["first", "last"])
+@pytest.mark.parametrize(
+    "specs",
+    [(("A", "B"), ("B", "C")), (("A", "B"), ("A",), ("A", "B")), ((), ("A", "B"), ("C",)), (("A", "B"), ("B", "A"))],
+)
+def test_facts_with_several_entries_gain_and_lose_some(specs: tuple[tuple[str, ...], ...], order: Order) -> None:
+    """Each entry of a fact goes its own way."""
+    versions = history(*specs)
+    for delivered in (versions[-2:], (versions[-1], versions[-1])):
+        prefix = (Worker(MANY, batches_of(*versions[:-1])),) if delivered[0] is versions[-1] else ()
+        scenario = Scenario("several", MANY, versions, workers(delivered, MANY), prefix, crashes=1, order=order)
+        holds(scenario)
+
+
+def test_parallel_calls_of_one_worker_in_any_order() -> None:
+    """Two entries in different partitions are written at the same time; a crash may come between them either way."""
+    versions = history(("A", "B"), ("C", "D"))
+    prefix = (Worker(MANY, batches_of(versions[0])),)
+    holds(Scenario("any order", MANY, versions, workers(versions[1:], MANY), prefix, faults=1, order="any"))
+
+
+@pytest.mark.parametrize("specs", [("A:x", "B:x"), ("A:x", "A:y"), ("A:x", None), ("A:x", "B:x", "A:x")])
+def test_a_worker_that_does_not_know_the_second_generation(specs: tuple[str | None, ...]) -> None:
+    """It carries the other part over; one that knows both completes it."""
+    versions = history(*specs)
+    old = Worker(FIRST_OF_BOTH, batches_of(versions[-2]), reads_first=True)
+    new = Worker(BOTH, batches_of(versions[-1]), reads_first=True)
+    prefix = (Worker(BOTH, batches_of(*versions[:-2])),)
+    holds(Scenario("two generations", BOTH, versions, (old, new), prefix, crashes=1))
+    outdated = Worker(FIRST_OF_BOTH, batches_of(versions[-1]), reads_first=True)
+    holds(Scenario("two generations", BOTH, versions, (outdated, new), prefix, crashes=1))
+
+
+@pytest.mark.parametrize("specs", [("A:x", "B:x"), ("A:x", "A:y"), ("A:x", None)])
+def test_a_build_beside_the_feed(specs: tuple[str | None, ...]) -> None:
+    """The build brings old versions to the new generation while the feed brings the newest to both."""
+    versions = history(*specs)
+    prefix = (Worker(FIRST_OF_BOTH, batches_of(versions[0])),)
+    build = Worker(SECOND_OF_BOTH, batches_of(versions[0]), reads_first=True)
+    feed = Worker(BOTH, batches_of(versions[1]), reads_first=True)
+    holds(Scenario("build", BOTH, versions, (build, feed), prefix, crashes=1, faults=1))
+
+
+@pytest.mark.parametrize("specs", [("A:x", "B:x"), ("A:x", "A:y"), ("A:x", "B:x", "A:x"), ("A:x", "A:x")])
+def test_a_cached_redelivery_after_another_worker_moved_on(specs: tuple[str, ...]) -> None:
+    """The first worker gets its batch again, with what it remembers, when the ledger has long moved on."""
+    versions = history(*specs)
+    again = Worker(PLAN, batches_of(versions[-2], versions[-2]))
+    other = Worker(PLAN, batches_of(versions[-1]), reads_first=True)
+    prefix = (Worker(PLAN, batches_of(*versions[:-2])),)
+    holds(Scenario("cached", PLAN, versions, (again, other), prefix, crashes=1, faults=1))
+
+
+@pytest.mark.parametrize("specs", [("A:x", "B:x"), ("A:x", "A:y"), ("A:x", None)])
+def test_a_cached_redelivery_after_the_sweep(specs: tuple[str | None, ...]) -> None:
+    """The tombstones that would mask an old row are gone, so it must not be written again."""
+    first, second = history(*specs)
+    holds(Scenario("swept", PLAN, (first, second), (HandOver(PLAN, (first,), (second,)),), faults=2, lates=False))
+
+
+@pytest.mark.parametrize("specs", [("A:x", "B:x"), ("A:x", "A:x"), ("A:x", "B:x", "A:x")])
+def test_two_invocations_in_one_process_share_a_cache(specs: tuple[str, ...]) -> None:
+    """What one finished says nothing about what the other claimed."""
+    versions = history(*specs)
+    both = SharedProcess(PLAN, batches_of(*versions[-2:]))
+    prefix = (Worker(PLAN, batches_of(*versions[:-2])),)
+    holds(Scenario("shared", PLAN, versions, (both,), prefix, crashes=1, order="any"))
+
+
+@pytest.mark.parametrize("specs", [("A:x", "A:y"), ("A:x", "B:x")])
+def test_a_failed_part_that_is_claimed_again_at_its_version(specs: tuple[str, ...]) -> None:
+    """The replay's rows stand where tombstones of the same version were, and no sweep takes them."""
+    versions = history(*specs)
+    prefix = (Worker(PLAN, batches_of(versions[0])), Worker(refusing(PLAN), batches_of(versions[1])))
+    replay = workers((versions[1],))
+    holds(Scenario("replay", PLAN, versions, replay, prefix, crashes=1, faults=1, sweeps_beside=True))
+    holds(Scenario("replay", PLAN, versions, (*replay, *replay), prefix, crashes=1))
+
+
+def test_a_batch_of_several_facts_beside_single_deliveries() -> None:
+    """Claims and writes that share transactions with other facts."""
+    first, second = history("A:x", "B:x")
+    other = replace(first, fact_key="g !g !", fact_hash=first.fact_hash, columns={"_id": "g", "_pk": '["g"]'})
+    batch = Worker(PLAN, one_batch((first, other)))
+    single = Worker(PLAN, batches_of(second))
+    holds(Scenario("batch", PLAN, (first, second, other), (batch, single), crashes=1, faults=1))
+
+
+def test_a_reader_beside_updates_in_place_misses_nothing() -> None:
+    """Rows move to smaller keys while it reads, and pages are short or empty."""
+    changes, programs, prefix = reading_beside_updates(follows_tokens=False)
+    holds(Scenario("reader", PLAN, changes, programs, prefix, crashes=0, faults=1))

@@ -1,0 +1,170 @@
+"""Deliberately broken variants of the pipeline: the simulation must catch every one, or it proves nothing."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from shared.pipeline import claiming
+from shared.pipeline.apply import Applier
+from shared.pipeline.cache import LedgerCache
+from shared.pipeline.decide import decide
+from shared.pipeline.pairs import list_pair
+from shared.pipeline.sweep import Sweeper
+from shared.tables.port import Delete
+from tests.simulation.explore import Explorer
+from tests.simulation.histories import PLAN, history, reading_beside_updates, refusing, workers
+from tests.simulation.programs import HandOver, SharedProcess, Worker, batches_of
+from tests.simulation.scenario import Scenario
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import pytest
+
+    from shared.pipeline.claiming import Work
+    from shared.pipeline.decide import Decision, Known
+    from shared.pipeline.generations import SourcePlan
+    from shared.pipeline.projections import Projected
+    from shared.pipeline.sweep_messages import Tombstone
+    from shared.projection.change import Change
+
+TRIMMING = replace(PLAN, left_max=0)
+
+
+def caught(scenario: Scenario) -> None:
+    """Some interleaving ends wrong, and the trace says which."""
+    report = Explorer(scenario).run()
+    assert report.problem is not None
+    assert report.trace
+
+
+def changing(monkeypatch: pytest.MonkeyPatch, change_decision: Callable[[Change, Decision], Decision]) -> None:
+    """Let every decision be changed."""
+
+    def broken(
+        change: Change, projected: Sequence[Projected], known: Known, plan: SourcePlan, now_seconds: int
+    ) -> Decision:
+        return change_decision(change, decide(change, projected, known, plan, now_seconds))
+
+    monkeypatch.setattr(claiming, "decide", broken)
+
+
+def test_an_unchanged_entry_is_skipped_though_nobody_knows_that_it_was_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Naive skip: the previous version's worker has claimed and never written."""
+
+    def skip(change: Change, decision: Decision) -> Decision:
+        writes = [
+            part if part.must_list else replace(part, live=tuple(row for row in part.live if row.at == change.version))
+            for part in decision.writes
+        ]
+        return replace(decision, writes=tuple(writes))
+
+    changing(monkeypatch, skip)
+    versions = history("A:x", "A:x")
+    caught(Scenario("naive skip", PLAN, versions, workers(versions), crashes=1))
+
+
+def test_left_keys_are_trimmed_at_the_new_version(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tombstones hide a row that another version claims in between."""
+
+    def trim(change: Change, decision: Decision) -> Decision:
+        return replace(decision, trims=tuple(replace(one, version=change.version) for one in decision.trims))
+
+    changing(monkeypatch, trim)
+    versions = history("A:x", "B:x", "A:x", "A:x")
+    prefix = (Worker(TRIMMING, batches_of(*versions[:2])),)
+    caught(Scenario("trim", TRIMMING, versions, workers(versions[2:], TRIMMING), prefix, crashes=1))
+
+
+def test_left_keys_are_forgotten_without_their_tombstones(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The version that left them has claimed and never written."""
+    changing(monkeypatch, lambda _, decision: replace(decision, trims=()))
+    versions = history("A:x", "B:x", "C:x")
+    prefix = (Worker(TRIMMING, batches_of(versions[0])),)
+    caught(Scenario("forget", TRIMMING, versions, workers(versions[1:], TRIMMING), prefix, crashes=1))
+
+
+class BlindSweeper(Sweeper):
+    """Deletes every row up to a version, whether or not its tombstone is still there."""
+
+    async def _try_pair(self, tombstone: Tombstone) -> bool:
+        place = tombstone.place
+        tables = self._accounts.tables(place.account)
+        for row in await list_pair(tables, place.table, place.partition, tombstone.pair):
+            if row.at <= tombstone.version:
+                await tables.transact(place.table, [Delete(place.partition, row.row_key)])
+        return True
+
+
+class HastySweeper(Sweeper):
+    """Deletes a tombstone and leaves what it hides."""
+
+    async def _try_pair(self, tombstone: Tombstone) -> bool:
+        place = tombstone.place
+        tables = self._accounts.tables(place.account)
+        for row in await list_pair(tables, place.table, place.partition, tombstone.pair):
+            if row.at == tombstone.version and row.is_tombstone:
+                await tables.transact(place.table, [Delete(place.partition, row.row_key, row.etag)])
+        return True
+
+
+def test_a_blind_sweep_takes_the_entry_of_a_replay() -> None:
+    """The live row stands where the tombstone was."""
+    versions = history("A:x", "A:y")
+    prefix = (Worker(PLAN, batches_of(versions[0])), Worker(refusing(PLAN), batches_of(versions[1])))
+    replay = workers((versions[1],))
+    caught(Scenario("replay", PLAN, versions, replay, prefix, sweeps_beside=True, sweeper=BlindSweeper))
+
+
+def test_a_sweep_of_the_tombstone_alone_unmasks_a_late_row() -> None:
+    """A write that everyone thought lost is under the tombstone."""
+    versions = history("A:x", "B:x")
+    caught(Scenario("late", PLAN, versions, workers(versions), crashes=0, faults=1, sweeper=HastySweeper))
+
+
+def test_removals_before_live_rows_leave_a_moment_without_entry(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One wave, or the wrong order of two."""
+
+    async def backwards(self: Applier, claimed: Sequence[Work]) -> dict[str, Exception]:
+        parts = [(work.fact, part) for work in claimed for part in work.decision.writes]
+        failures = await self._waves.write_removals(parts)
+        return failures | await self._waves.write_live(parts)
+
+    monkeypatch.setattr(Applier, "_write", backwards)
+    versions = history("A:x", "B:x")
+    prefix = (Worker(PLAN, batches_of(versions[0])),)
+    caught(Scenario("waves", PLAN, versions, workers(versions[1:]), prefix, always_shown=True))
+
+
+def test_a_cached_row_decides_a_redelivery(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The ledger has moved on and the tombstones are swept: the old row comes back as a ghost."""
+
+    def trusting(
+        change: Change, projected: Sequence[Projected], known: Known, plan: SourcePlan, now_seconds: int
+    ) -> Decision:
+        return decide(change, projected, replace(known, is_cached=False), plan, now_seconds)
+
+    monkeypatch.setattr(claiming, "decide", trusting)
+    first, second = history("A:x", "B:x")
+    caught(Scenario("cached", PLAN, (first, second), (HandOver(PLAN, (first,), (second,)),), faults=1, lates=False))
+
+
+def test_finished_is_noted_for_another_claim(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One invocation finishes its version; the other's version counts as finished and is never written."""
+
+    def careless(self: LedgerCache, key: tuple[str, str], etag: str, finished: frozenset[str]) -> None:
+        known = self._rows.get(key)
+        if known is not None:
+            self._rows[key] = replace(known, finished=known.finished | finished)
+
+    monkeypatch.setattr(LedgerCache, "finish", careless)
+    versions = history("A:x", "B:x")
+    process = SharedProcess(PLAN, batches_of(*versions))
+    caught(Scenario("finished", PLAN, versions, (process,), crashes=0, faults=1, order="any"))
+
+
+def test_a_reader_that_follows_continuations_misses_a_row() -> None:
+    """An update in place gives the row a smaller key, behind the continuation."""
+    changes, programs, prefix = reading_beside_updates(follows_tokens=True)
+    caught(Scenario("tokens", PLAN, changes, programs, prefix, crashes=0))

@@ -1,0 +1,55 @@
+"""What the indexes should show, computed from the newest facts alone, and what a reader sees in the tables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from shared.errors import UnprojectableError
+from shared.keys.index import pair_and_version
+from shared.projection.rows import is_tombstone
+from shared.tables.calls import utf16_order
+from shared.tables.store import as_row
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from shared.pipeline.generations import Generation
+    from shared.projection.change import Change
+    from shared.tables.store import Store
+
+Shown: TypeAlias = frozenset[tuple[str, str, frozenset[tuple[str, Any]]]]
+
+
+def expected(generation: Generation, changes: Iterable[Change]) -> Shown:
+    """The entries of the newest version of every fact."""
+    newest: dict[str, Change] = {}
+    for change in changes:
+        other = newest.get(change.fact_key)
+        if other is None or other.version <= change.version:
+            newest[change.fact_key] = change
+    found = set()
+    for change in newest.values():
+        try:
+            entries = generation.projector.project(change)
+        except UnprojectableError:
+            entries = ()
+        found |= {(entry.partition_key, entry.pair, frozenset(entry.columns.items())) for entry in entries}
+    return frozenset(found)
+
+
+def shown(generation: Generation, store: Store) -> Shown:
+    """What a reader of the table sees: the newest row of each pair, unless it is a tombstone."""
+    found: set[tuple[str, str, frozenset[tuple[str, Any]]]] = set()
+    for partition in store.partition_keys(generation.table):
+        seen: set[str] = set()
+        rows = store.partition(generation.table, partition)
+        for key in sorted(rows, key=utf16_order):
+            row = as_row((generation.table, partition, key), rows[key])
+            pair, _ = pair_and_version(key)
+            if row is None or pair in seen:
+                continue
+            seen.add(pair)
+            if not is_tombstone(row.entity):
+                columns = {name: value for name, value in row.entity.items() if name not in {"PartitionKey", "RowKey"}}
+                found.add((partition, pair, frozenset(columns.items())))
+    return frozenset(found)
