@@ -7,8 +7,6 @@ import contextlib
 import os
 import subprocess
 import sys
-import tempfile
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bench.errors import BenchError
@@ -19,7 +17,6 @@ if TYPE_CHECKING:
 
 READY_SECONDS = 30.0
 _POLL_SECONDS = 0.05
-_APP = "import azure.functions as func\napp = func.FunctionApp(http_auth_level=func.AuthLevel.FUNCTION)\n"
 
 
 @contextlib.asynccontextmanager
@@ -29,23 +26,6 @@ async def module_serving(
     """`python -m module …` for the length of the block, once it listens on `port`; gives its base address."""
     async with _serving(port, module, [sys.executable, "-m", module, *arguments], settings or {}):
         yield f"http://127.0.0.1:{port}"
-
-
-@contextlib.asynccontextmanager
-async def app_serving(*blueprints: str, settings: Mapping[str, str] | None = None) -> AsyncIterator[str]:
-    """The local host on an app of these blueprints alone (`functions.lookups:lookups`), without triggers."""
-    (port,) = ports.any_free(1)
-    with tempfile.TemporaryDirectory(prefix="bench-app-") as folder:
-        (Path(folder) / "function_app.py").write_text(_APP + "".join(map(_registered, blueprints)), encoding="utf-8")
-        (Path(folder) / "host.json").write_text('{"version": "2.0"}', encoding="utf-8")
-        arguments = ("host", "--app", folder, "--port", str(port))
-        async with module_serving(port, "local", *arguments, settings=settings) as base:
-            yield base
-
-
-def _registered(blueprint: str) -> str:
-    module, _, name = blueprint.partition(":")
-    return f"from {module} import {name}\napp.register_functions({name})\n"
 
 
 @contextlib.asynccontextmanager

@@ -1,4 +1,4 @@
-"""Work that follows later: sweeping tombstones, from a Storage queue whose messages were delayed."""
+"""Work that follows later: sweeping tombstones, from a Storage queue whose messages were delayed, and retention."""
 
 from __future__ import annotations
 
@@ -13,3 +13,9 @@ maintenance = func.Blueprint()  # type: ignore[no-untyped-call]  # the SDK leave
 async def sweep(message: func.QueueMessage) -> None:
     """Remove the tombstones that a message names, with all that they hide."""
     await (await runtime.worker()).sweep(message.get_body())
+
+
+@maintenance.timer_trigger(arg_name="timer", schedule="0 23 * * * *")
+async def retain(timer: func.TimerRequest) -> None:
+    """Forget facts that were deleted long ago, a part of them every hour."""
+    await (await runtime.worker()).retain()

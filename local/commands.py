@@ -112,6 +112,7 @@ def _add_host(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     )
     host.add_argument("--app", type=Path, default=PROJECT_ROOT, help="the app's folder (default: this project)")
     host.add_argument("--port", type=int, default=7071, help="the HTTP port (default: 7071)")
+    host.add_argument("--http-only", action="store_true", help="serve HTTP and listen on no other trigger")
     host.add_argument("--keys", type=Path, help="check function keys, kept in this file")
     host.add_argument(
         "--watch-stdin", action="store_true", help="stop when standard input ends, as a supervisor wishes"
@@ -125,7 +126,7 @@ async def _run_host(options: argparse.Namespace) -> int:
     _log_to_stdout()
     stop = _stop_of_child(options)
     checked = keys.read_or_create(options.keys) if options.keys else None
-    ended_well = await host.run(options.app.resolve(), options.port, checked, stop)
+    ended_well = await host.run(options.app.resolve(), options.port, checked, stop, http_only=options.http_only)
     return 0 if ended_well else 1
 
 

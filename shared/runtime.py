@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 STORAGE_PROBE_SECONDS: Final = 3.0
 _PROBED_TABLE: Final = "Ledger"
 _ROOT: Final = Path(__file__).parent.parent
+SECONDS_PER_DAY: Final = 86_400
 
 
 @lru_cache(maxsize=1)
@@ -50,14 +51,13 @@ async def check_storage() -> None:
             table_client(connection, policy=RetryPolicy(attempts=1)) as client,
         ):
             await client.get(_PROBED_TABLE, "probe", "probe")
+    except TableMissingError:
+        return  # it answers; the first batch makes the table
     except TimeoutError:
         raise StorageUnreachableError(
             f"The connection {name} did not answer within {STORAGE_PROBE_SECONDS:g} s; "
             "check that the storage account is up and reachable from here."
         ) from None
-    except TableMissingError:
-        # That is an answer: the worker makes its tables before its first batch.
-        return
     except IndexTablesError as error:
         raise StorageUnreachableError(f"The connection {name} does not work: {error}") from error
 
@@ -68,9 +68,14 @@ async def check_storage() -> None:
 @lru_cache(maxsize=1)
 def generations() -> Generations:
     """Which generation serves each index; raises `DefinitionsError`."""
-    from shared.lookup.generations import DefinedGenerations
+    from shared.connections import TIMING, table_client
+    from shared.pipeline.catalog import Catalog
+    from shared.pipeline.concurrency import Bounded
+    from shared.serving import CatalogGenerations
 
-    return DefinedGenerations(definitions().require())
+    served = definitions().require()
+    tables = table_client(settings.storage_connection(settings.INDEX_STORAGE.name))
+    return CatalogGenerations(served, Catalog(tables, Bounded()), TIMING.steady_seconds)
 
 
 @lru_cache(maxsize=1)
@@ -105,7 +110,7 @@ class _Ledger:
 
     async def has_applied(self, sighting: Sighting, generation: LookupGeneration) -> bool:
         """Whether this generation's part has that change or a newer one, and its rows are written."""
-        return await (await worker()).has_applied(generation.index.name, sighting)
+        return await (await worker()).has_applied(generation.source.name, generation.id, sighting)
 
 
 @lru_cache(maxsize=1)
@@ -136,7 +141,7 @@ async def worker() -> Worker:
     async with _making:
         if _worker is None:
             made = new_worker(definitions().require())
-            await made.create_tables()
+            await made.prepare()
             _worker = made
     return _worker
 
@@ -166,7 +171,9 @@ def _services(served: Definitions) -> Services:
         blobs=BlobContainer(container_client(index_storage, settings.DEAD_LETTER_CONTAINER)),
         sweep_queue=DelayedQueue(sweep_queue, settings.number(settings.SWEEP_DELAY_SECONDS)),
         run_all=Bounded(),
+        run_buckets=Bounded(),
         now_seconds=TIMING.wall_seconds,
+        retention_seconds=settings.number(settings.LEDGER_RETENTION_DAYS) * SECONDS_PER_DAY,
         take_transactions=counts.take,
     )
 

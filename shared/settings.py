@@ -46,6 +46,12 @@ READ_SECONDARY = Setting(
 )
 MCP_TOOLS = Setting("MCP_TOOLS", "false", "true: each index is also a tool for assistants (Model Context Protocol)")
 
+LEDGER_RETENTION_DAYS = Setting(
+    "LEDGER_RETENTION_DAYS",
+    "30",
+    "How long deleted facts are remembered: longer than hubs and dead letters keep changes, and than any build runs",
+)
+
 ALL = (
     INDEX_STORAGE,
     INDEX_DEFINITIONS,
@@ -57,6 +63,7 @@ ALL = (
     SEES_SECONDS,
     READ_SECONDARY,
     MCP_TOOLS,
+    LEDGER_RETENTION_DAYS,
 )
 
 # Of the platform: the host's own storage, where our queue is, too.

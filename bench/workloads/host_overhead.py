@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from aiohttp import ClientSession
 
 from bench.case import Case
-from bench.processes import app_serving, module_serving
+from bench.processes import module_serving
 from local import ports
 
 if TYPE_CHECKING:
@@ -35,9 +35,9 @@ def requests(name: str, session: ClientSession, url: str, operations: int) -> Ca
 async def measure(meter: Meter) -> list[Measurement]:
     """The app's own liveness function, which does nothing but answer."""
     operations = meter.scaled(REQUESTS)
-    (bare_port,) = ports.any_free(1)
+    host_port, bare_port = ports.any_free(2)
     async with (
-        app_serving("functions.operations:operations") as ours,
+        module_serving(host_port, "local", "host", "--http-only", "--port", str(host_port)) as ours,
         module_serving(bare_port, "bench.bare_server", str(bare_port)) as bare,
         ClientSession() as session,
     ):

@@ -17,7 +17,8 @@ from yarl import URL
 
 from bench.case import Case
 from bench.measurement import Bar
-from bench.processes import app_serving, azurite_serving
+from bench.processes import azurite_serving, module_serving
+from local import ports
 from shared.definitions.load import load
 from shared.keys.versions import ticks_clock
 from shared.lookup.generations import DefinedGenerations, generation_of
@@ -117,6 +118,7 @@ class Services:
 
 async def measure(meter: Meter) -> list[Measurement]:
     """Lookups of 20 rows in a table of 10 000, then large pages."""
+    (port,) = ports.any_free(1)
     with tempfile.TemporaryDirectory(prefix="bench-lookup-") as folder:
         definitions = Path(folder) / "indexes.yaml"
         definitions.write_text(YAML, encoding="utf-8")
@@ -131,7 +133,7 @@ async def measure(meter: Meter) -> list[Measurement]:
             async with (
                 TableClient(account, timing) as client,
                 ClientSession() as http,
-                app_serving("functions.lookups:lookups", settings=settings) as base,
+                module_serving(port, "local", "host", "--http-only", "--port", str(port), settings=settings) as base,
             ):
                 table = await _fill(client)
                 lookups = Lookups(DefinedGenerations(load(YAML).require()), Replicas(client), Tokens(b"key"))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from cli.arguments import add_command
 from cli.definitions import add_file_argument, read, write_findings
+from cli.infra import Templates, infra_faults
 from shared.definition_files import write_compiled
 
 if TYPE_CHECKING:
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 _EXAMPLES: Final = """\
   index-tables validate
   index-tables validate docs/examples/movies.yaml --format json
+  index-tables validate --infra            also: can the templates in infra/ deploy it?
   index-tables validate --compile          for deployment: the app then starts without YAML
   index-tables validate --schema > docs/indexes.schema.json
 """
@@ -35,6 +38,13 @@ def add(commands: Commands) -> None:
         examples=_EXAMPLES,
     )
     add_file_argument(parser)
+    parser.add_argument(
+        "--infra",
+        metavar="DIR",
+        nargs="?",
+        const="infra",
+        help="also check that the templates of this folder (default: infra) can deploy it",
+    )
     other = parser.add_mutually_exclusive_group()
     other.add_argument("--compile", action="store_true", help="also write the form that loads fast, FILE.compiled.json")
     other.add_argument("--schema", action="store_true", help="print the JSON Schema of definitions files instead")
@@ -44,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
     """Check the file (or print the schema)."""
     if args.schema:
         return _print_schema()
-    loaded = read(args.file)
+    loaded = _with_infra(read(args.file), args)
     write_findings(loaded.faults, loaded.advice, args.format)
     print(f"{args.file}: {_summary(loaded)}", file=sys.stderr)
     if loaded.faults:
@@ -52,6 +62,14 @@ def run(args: argparse.Namespace) -> int:
     if args.compile:
         print(f"wrote {write_compiled(Path(args.file))}", file=sys.stderr)
     return 0
+
+
+def _with_infra(loaded: Loaded, args: argparse.Namespace) -> Loaded:
+    """The same with the faults that deploying would meet. Definitions with faults of their own are not looked at."""
+    if args.infra is None or loaded.faults:
+        return loaded
+    faults = infra_faults(Path(args.file), loaded.definitions, Templates.read(Path(args.infra)))
+    return replace(loaded, faults=faults)
 
 
 def _print_schema() -> int:

@@ -37,8 +37,11 @@ TOOL_TRIGGER = "mcpToolTrigger"
 REQUEST_LINE_BYTES_MAX = 64 * 1024
 
 
-async def run(app_folder: Path, port: int, keys: Keys | None, stop: Stop) -> bool:
-    """Run the app in `app_folder` until `stop`; says whether it ended well (no function ran over its time)."""
+async def run(app_folder: Path, port: int, keys: Keys | None, stop: Stop, *, http_only: bool = False) -> bool:
+    """Run the app in `app_folder` until `stop`; says whether it ended well (no function ran over its time).
+
+    With `http_only` no other trigger is listened on: enough to look things up in storage that others fill.
+    """
     host_json = read_host_json(app_folder)
     settings = read_app_settings(app_folder)
     os.environ.update(settings)  # where functions look for them
@@ -46,7 +49,7 @@ async def run(app_folder: Path, port: int, keys: Keys | None, stop: Stop) -> boo
     invoker = Invoker(runtime, host_json.function_timeout_seconds, stop)
     services = HostServices(settings, host_json, invoker, stop)
     http_functions, others = _by_kind(runtime.functions)
-    triggers = [trigger_for(function, services) for function in others]
+    triggers = [] if http_only else [trigger_for(function, services) for function in others]
     routes = RouteTable(http_functions, host_json.route_prefix)
     for trigger in triggers:
         await trigger.prepare()

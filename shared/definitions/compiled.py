@@ -44,7 +44,7 @@ def from_compiled(text: str, compiled: str) -> Definitions | None:
             return None
         return Definitions(
             {name: _source(fields) for name, fields in plain["sources"].items()},
-            {name: _index(fields) for name, fields in plain["indexes"].items()},
+            {name: index_from_plain(fields) for name, fields in plain["indexes"].items()},
         )
     except (ValueError, TypeError, KeyError, AttributeError):
         return None
@@ -63,7 +63,8 @@ def _source(fields: dict[str, Any]) -> Source:
     )
 
 
-def _index(fields: dict[str, Any]) -> Index:
+def index_from_plain(fields: dict[str, Any]) -> Index:
+    """The index that `asdict` made these fields of."""
     project: Any = fields.pop("project")
     each, expire, placement = (fields.pop(key) for key in ("each", "expire", "placement"))
     return Index(

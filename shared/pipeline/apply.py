@@ -2,8 +2,8 @@
 
     0. coalesce    only the newest version of each fact counts
     1. look        cached row, or none assumed (insert first), or read
-    2. claim       trim what is left of the previous version; then write the ledger rows, each on the condition that
-                   it is as it was; whoever loses looks again
+    2. claim       trim what is left of the previous version; close dead letters; then write the ledger rows, each on
+                   the condition that it is as it was; whoever loses looks again
     3. write       live rows; when acknowledged, removals: blind, idempotent
     4. announce    dead letters; sweep messages for the tombstones
     5. finish      remember which (fact, ETag) is finished; raise if any fact is not
@@ -52,6 +52,7 @@ class Applier:
         sweep_queue: SweepQueue,
         cache: LedgerCache,
         run_all: RunAll,
+        run_buckets: RunAll,
         now_seconds: Callable[[], float],
     ) -> None:
         self._cache = cache
@@ -59,7 +60,7 @@ class Applier:
         self._dead_letters = dead_letters
         self._sweep_queue = sweep_queue
         self._waves = Waves(accounts, run_all)
-        self._claiming = Claiming(accounts.main, self._waves, dead_letters, cache, run_all, now_seconds)
+        self._claiming = Claiming(accounts.main, self._waves, dead_letters, cache, run_all, run_buckets, now_seconds)
 
     async def apply(self, plan: SourcePlan, changes: Sequence[Change]) -> Outcome:
         """Apply every change or raise `IncompleteBatchError`; then the whole batch is to be applied again."""

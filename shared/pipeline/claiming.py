@@ -76,6 +76,13 @@ class Claims:
     failures: dict[str, Exception] = field(default_factory=dict)
     trims: list[tuple[str, Trim]] = field(default_factory=list)
 
+    def add(self, other: Claims) -> None:
+        """Take what became of other changes."""
+        self.claimed += other.claimed
+        self.passed += other.passed
+        self.failures |= other.failures
+        self.trims += other.trims
+
 
 class Claiming:
     """Claims batches of changes."""
@@ -87,6 +94,7 @@ class Claiming:
         dead_letters: DeadLetters,
         cache: LedgerCache,
         run_all: RunAll,
+        run_buckets: RunAll,
         now_seconds: Callable[[], float],
     ) -> None:
         self._ledger = ledger
@@ -94,13 +102,29 @@ class Claiming:
         self._dead_letters = dead_letters
         self._cache = cache
         self._run_all = run_all
+        self._run_buckets = run_buckets
         self._now_seconds = now_seconds
         self.first_move = FirstMove()
 
     async def claim(self, plan: SourcePlan, changes: Iterable[Change]) -> Claims:
-        """Settle every change."""
+        """Settle every change, bucket by bucket: while one bucket's claims are on their way, the next is projected."""
+        if not plan.generations:
+            return Claims()
+        buckets: dict[str, list[Change]] = {}
+        for change in changes:
+            partition = ledger_partition(plan.source, change.fact_hash, plan.buckets)
+            buckets.setdefault(partition, []).append(change)
         claims = Claims()
-        works = [self._work(plan, change) for change in changes] if plan.generations else []
+        work = [partial(self._claim_bucket, plan, partition, together) for partition, together in buckets.items()]
+        for result in await self._run_buckets(work):
+            if isinstance(result, Exception):
+                raise result
+            claims.add(result)
+        return claims
+
+    async def _claim_bucket(self, plan: SourcePlan, partition: str, changes: Sequence[Change]) -> Claims:
+        claims = Claims()
+        works = [Work(change, (partition, change.fact_key), project_all(change, plan)) for change in changes]
         await self._look_first(works, claims)
         for _ in range(_ROUNDS_MAX):
             works = [work for work in works if work.fact not in claims.failures]
@@ -111,10 +135,6 @@ class Claiming:
             await self._read_all(works, claims)
         claims.failures |= {work.fact: _contended() for work in works}
         return claims
-
-    def _work(self, plan: SourcePlan, change: Change) -> Work:
-        partition = ledger_partition(plan.source, change.fact_hash, plan.buckets)
-        return Work(change, (partition, change.fact_key), list(project_all(change, plan)))
 
     async def _look_first(self, works: Sequence[Work], claims: Claims) -> None:
         """What is cached; of the rest, assume that there is no ledger row, or read."""
@@ -188,7 +208,8 @@ class Claiming:
 
     async def _claim_all(self, works: Sequence[Work], claims: Claims) -> list[Work]:
         """Trim and claim; the works that lost."""
-        await self._prepare(works, claims)
+        await self._trim(works, claims)
+        await self._close_letters(works, claims)
         works = [work for work in works if work.fact not in claims.failures]
         wanted = [Claim(work.fact, work.entity, work.known.etag) for work in works if work.entity is not None]
         result = await claim_all(self._ledger, wanted, self._run_all)
@@ -214,23 +235,22 @@ class Claiming:
         if self.first_move.is_insert:
             self.first_move.observe(existing=existing, absent=inserted - existing)
 
-    async def _prepare(self, works: Sequence[Work], claims: Claims) -> None:
-        """Before the claim: tombstones that it lets go of, and dead letters that it forgets."""
+    async def _trim(self, works: Sequence[Work], claims: Claims) -> None:
+        """Before the claim: the tombstones that it lets go of."""
         trims = [(work.fact, trim) for work in works for trim in work.decision.trims]
         if trims:
             claims.failures |= await self._waves.write_trims(trims)
             claims.trims += [(fact, trim) for fact, trim in trims if fact not in claims.failures]
-        mended = [(work, generation) for work in works for generation in work.decision.mended]
-        if mended:
-            results = await self._run_all(
-                [partial(self._close, work.change, generation.index.name) for work, generation in mended]
-            )
-            for (work, _), result in zip(mended, results, strict=True):
-                if isinstance(result, Exception):
-                    claims.failures[work.fact] = result
 
-    async def _close(self, change: Change, index: str) -> None:
-        await self._dead_letters.close(change.source, change.fact_key, index, change.version)
+    async def _close_letters(self, works: Sequence[Work], claims: Claims) -> None:
+        """Before the claim: dead letters of facts that fit now. There are hardly ever any."""
+        mended = [(work, generation) for work in works for generation in work.decision.mended]
+        results = await self._run_all(
+            [partial(self._dead_letters.close, work.change, generation.index.name) for work, generation in mended]
+        )
+        for (work, _), result in zip(mended, results, strict=True):
+            if isinstance(result, Exception):
+                claims.failures[work.fact] = result
 
     def _won(self, work: Work, etag: str) -> None:
         assert work.decision.claim is not None

@@ -15,7 +15,10 @@ CALLS_AT_ONCE: Final = 16
 
 
 class RunAll(Protocol):
-    """Runs every piece of work to its end, in any order."""
+    """Runs every piece of work to its end, in any order.
+
+    Work that runs other work must not wait for the same permits: it has a `RunAll` of its own.
+    """
 
     async def __call__(self, work: Sequence[Work[T]]) -> list[T | Exception]:
         """The result of each, or what it raised; one that fails does not stop the others."""

@@ -102,9 +102,10 @@ class DeadLetters:
                 continue  # somebody else wrote it between: look again
         raise _contended(letter.source)
 
-    async def close(self, source: str, fact_key: str, index: str, version: str) -> None:
-        """Forget the dead letter of a fact that fits now, unless it is of a newer version."""
-        identity = letter_id(source, fact_key, index)
+    async def close(self, change: Change, index: str) -> None:
+        """Forget the dead letter of a fact that fits an index as of this change, unless it is of a newer version."""
+        source, version = change.source, change.version
+        identity = letter_id(source, change.fact_key, index)
         for _ in range(_ATTEMPTS):
             old = await self._tables.get(DEAD_LETTER_TABLE, source, identity)
             if old is None or _version(old) > version:

@@ -85,7 +85,11 @@ class Trim:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What to claim (none: nothing), what to write before and after it, and which dead letters change."""
+    """What to claim (none: nothing), what to write before and after it, and which dead letters change.
+
+    A dead letter is put after the claim that says `failed` (a redelivery puts it again), and closed before a claim that
+    does not say it any more: in no order of events is a fact failed without its letter, once its batch is done.
+    """
 
     claim: LedgerRow | None
     writes: tuple[PartWrites, ...]
@@ -202,7 +206,8 @@ class _Decider:
                 if (entry.partition_key, entry.pair) in at
             ]
         )
-        self._note_failure(one, None)
+        if part.failed:
+            self._note_failure(one, None)
         removals = tuple(_without_rows(part.left))
         self._writes.append(PartWrites(one.generation, part.version, writes, removals, must_list=True))
 

@@ -27,9 +27,11 @@ class Generation:
 
     @classmethod
     def of(cls, index: Index, source: Source, attempt: int = 1) -> Generation:
-        """The generation that a definition is."""
+        """The generation that a definition is. One that comes back after it was retired has another id and table:
+        ledger rows may still have parts of the earlier one."""
         identity = generation_id(index, source)
-        return cls(identity, index, table_name(index.name, identity, attempt), Projector(index, source))
+        table = table_name(index.name, identity, attempt)
+        return cls(identity if attempt == 1 else f"{identity}r{attempt}", index, table, Projector(index, source))
 
     def account_of(self, partition_key: str) -> str:
         """The storage account, by name of its connection, that holds this partition of the table."""

@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from shared.keys.fact import fact_hash
 from shared.keys.index import row_key
-from shared.pipeline.generations import BUCKETS
 from shared.pipeline.ledger_rows import LEDGER_TABLE, decode, ledger_partition
 from shared.pipeline.pairs import list_pair
 from shared.pipeline.storage import place_of
 
 if TYPE_CHECKING:
-    from shared.pipeline.generations import Generation
+    from shared.pipeline.generations import Generation, SourcePlan
     from shared.pipeline.ledger_rows import LedgerRow, Part
     from shared.pipeline.storage import Accounts
 
@@ -44,9 +43,9 @@ class Seen(Protocol):
         """The declared version, as a clock."""
 
 
-async def has_applied(accounts: Accounts, generation: Generation, seen: Seen) -> bool:
+async def has_applied(accounts: Accounts, plan: SourcePlan, generation: Generation, seen: Seen) -> bool:
     """Whether the generation has that change or a newer one, and its rows are written."""
-    partition = ledger_partition(generation.index.source, fact_hash(seen.fact_key), BUCKETS)
+    partition = ledger_partition(plan.source, fact_hash(seen.fact_key), plan.buckets)
     found = await accounts.main.get(LEDGER_TABLE, partition, seen.fact_key)
     if found is None:
         return False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from shared.pipeline.catalog import CATALOG_TABLE
 from shared.pipeline.dead_letters import DEAD_LETTER_TABLE
 from shared.pipeline.generations import DEFAULT_ACCOUNT, plan_of
 from shared.pipeline.ledger_rows import LEDGER_TABLE
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
 def needed_tables(definitions: Definitions) -> set[tuple[str, str]]:
     """Account and name of every table: the pipeline's own, and one per generation."""
-    needed = {(DEFAULT_ACCOUNT, LEDGER_TABLE), (DEFAULT_ACCOUNT, DEAD_LETTER_TABLE)}
+    needed = {(DEFAULT_ACCOUNT, table) for table in (CATALOG_TABLE, LEDGER_TABLE, DEAD_LETTER_TABLE)}
     for source in definitions.sources:
         needed |= {place for generation in plan_of(definitions, source).generations for place in generation.tables()}
     return needed

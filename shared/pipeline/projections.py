@@ -25,7 +25,7 @@ class Projected(NamedTuple):
         return Projected(self.generation, (), reason)
 
 
-def project_all(change: Change, plan: SourcePlan) -> tuple[Projected, ...]:
+def project_all(change: Change, plan: SourcePlan) -> list[Projected]:
     """The change in every generation of the plan, at most 1 000 entries in all.
 
     Over that, the generations with the most entries fail first, so that the other indexes go on.
@@ -33,7 +33,7 @@ def project_all(change: Change, plan: SourcePlan) -> tuple[Projected, ...]:
     projected = [_project(change, generation) for generation in plan.generations]
     while sum([len(one.entries) for one in projected]) > ENTRIES_MAX:
         fail_largest(projected, change, f"it has more than {ENTRIES_MAX} entries over all indexes")
-    return tuple(projected)
+    return projected
 
 
 def fail_largest(projected: list[Projected], change: Change, reason: str) -> None:

@@ -14,11 +14,12 @@ from shared import telemetry
 from shared.errors import IncompleteBatchError, TableMissingError
 from shared.pipeline.apply import Applier
 from shared.pipeline.cache import LedgerCache
+from shared.pipeline.catalog import Catalog
 from shared.pipeline.dead_letters import DeadLetters
-from shared.pipeline.generations import plan_of
 from shared.pipeline.intake import ReceivedEvent, read_all
 from shared.pipeline.ledger_view import has_applied
 from shared.pipeline.needed_tables import needed_tables
+from shared.pipeline.retention import Retention
 from shared.pipeline.sweep import Sweeper
 from shared.pipeline.sweep_messages import unpack
 from shared.projection.cosmos import CosmosReader
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from shared.definitions.model import Definitions
     from shared.pipeline.concurrency import RunAll
     from shared.pipeline.dead_letters import Blobs
+    from shared.pipeline.generations import SourcePlan
     from shared.pipeline.intake import Intake
     from shared.pipeline.ledger_view import Seen
     from shared.pipeline.outcome import Outcome
@@ -46,7 +48,10 @@ class Services:
     blobs: Blobs
     sweep_queue: SweepQueue
     run_all: RunAll
+    run_buckets: RunAll
     now_seconds: Callable[[], float]
+    # How long the ledger rows of deleted facts stay.
+    retention_seconds: int
     # Requests to the Table service since the last call.
     take_transactions: Callable[[], int]
 
@@ -56,30 +61,42 @@ class Worker:
 
     def __init__(self, definitions: Definitions, services: Services) -> None:
         self._services = services
-        self._tables = sorted(needed_tables(definitions))
-        self._plans = {name: plan_of(definitions, name) for name in definitions.sources}
+        self._definitions = definitions
+        self._plans: dict[str, SourcePlan] = {}
+        self._created: set[tuple[str, str]] = set()
         sources = definitions.sources.items()
         self._readers = {name: CosmosReader(source) for name, source in sources if source.cosmos}
         self._event_readers = {name: EventReader(source) for name, source in sources if source.event_hub}
         self._dead_letters = DeadLetters(services.accounts.main, services.blobs, services.now_seconds)
-        self._generations = {one.index.name: one for plan in self._plans.values() for one in plan.generations}
         self._applier = Applier(
             services.accounts,
             self._dead_letters,
             services.sweep_queue,
             LedgerCache(),
             services.run_all,
+            services.run_buckets,
             services.now_seconds,
         )
         self._sweeper = Sweeper(services.accounts, services.run_all)
+        self._retention = Retention(services.accounts.main, services.retention_seconds, services.now_seconds)
 
-    async def create_tables(self) -> None:
-        """Create the tables that are missing."""
+    async def prepare(self) -> None:
+        """Create the tables that are missing, and learn from the catalog what to write to."""
+        await self._create(needed_tables(self._definitions))
+        catalog = Catalog(self._services.accounts.main, self._services.run_all)
+        self._plans = await catalog.plans(self._definitions)
+        generations = [generation for plan in self._plans.values() for generation in plan.generations]
+        await self._create({place for generation in generations for place in generation.tables()})
+
+    async def _create(self, places: set[tuple[str, str]]) -> None:
+        """Create tables, by account and name, unless this worker has seen to them before."""
         accounts = self._services.accounts
-        work = [partial(accounts.tables(account).create_table, table) for account, table in self._tables]
+        missing = sorted(places - self._created)
+        work = [partial(accounts.tables(account).create_table, table) for account, table in missing]
         for result in await self._services.run_all(work):
             if isinstance(result, Exception):
                 raise result
+        self._created |= places
 
     async def apply_latest(self, source: str, documents: Sequence[object]) -> None:
         """Apply documents of a latest version feed."""
@@ -98,9 +115,15 @@ class Worker:
 
         await self._apply(source, read_all(source, events, read, ReceivedEvent.plain))
 
-    async def has_applied(self, index: str, seen: Seen) -> bool:
-        """Whether an index has a change that a caller knows of, or a newer one, with its rows written."""
-        return await has_applied(self._services.accounts, self._generations[index], seen)
+    async def has_applied(self, source: str, generation_id: str, seen: Seen) -> bool:
+        """Whether a generation has a change that a caller knows of, or a newer one, with its rows written."""
+        plan = self._plans[source]
+        generation = next((one for one in plan.generations if one.id == generation_id), None)
+        return generation is not None and await has_applied(self._services.accounts, plan, generation, seen)
+
+    async def retain(self) -> None:
+        """Forget some of the facts that were deleted long ago; called every hour."""
+        await self._retention.clean(self._plans.values())
 
     async def sweep(self, message: str | bytes) -> None:
         """Do what a sweep message asks for."""
@@ -122,7 +145,8 @@ class Worker:
     async def _mend(self, error: IncompleteBatchError) -> None:
         """A table that somebody removed is made again, so that the batch succeeds when it comes back."""
         if isinstance(error.__cause__, TableMissingError):
-            await self.create_tables()
+            self._created.clear()
+            await self.prepare()
 
     def _report(self, source: str, intake: Intake, outcome: Outcome) -> None:
         outcome.received += len(intake.letters)

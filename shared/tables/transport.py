@@ -7,6 +7,7 @@ other may have.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from io import BytesIO
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
@@ -32,6 +33,10 @@ _COMMON_HEADERS: Final = {
     "User-Agent": "index-tables",
 }
 _NO_AUTOMATIC_HEADERS: Final = ("Accept-Encoding",)
+
+
+# Over this, aiohttp wants to read the body in pieces, so that sending it does not block the event loop.
+_LARGE_BODY_BYTES: Final = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +77,7 @@ class Transport:
             async with self._open().request(
                 request.method,
                 URL(self._endpoint + request.path, encoded=True),
-                data=request.body,
+                data=_sendable(request.body),
                 headers={**request.headers, **signed},
                 allow_redirects=False,
                 timeout=self._timeout(within_seconds),
@@ -119,3 +124,7 @@ class Transport:
             f"The Table service at {self._endpoint} {what} ({error.__class__.__name__}): try again later.",
             outcome_unknown=outcome_unknown,
         )
+
+
+def _sendable(body: bytes | None) -> bytes | BytesIO | None:
+    return BytesIO(body) if body is not None and len(body) > _LARGE_BODY_BYTES else body

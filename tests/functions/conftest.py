@@ -10,29 +10,10 @@ from azure.cosmos import CosmosClient, PartitionKey
 
 from tests.contract.cosmos.server import LocalCosmos
 from tests.contract.table_services import key_client
-from tests.functions.apps import write_app
 from tests.lookup_facts import CUSTOMERS, YAML, facts, put_facts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
-
-
-LOOKUPS_ONLY = """
-from functions.lookup_tools import lookup_tools
-from functions.lookups import lookups
-from functions.operations import operations
-
-app.register_functions(operations)
-app.register_functions(lookups)
-app.register_functions(lookup_tools())
-"""
-
-
-@pytest.fixture(scope="session")
-def lookup_app(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """This project's app without its triggers, which would need every service and change what lookups find."""
-    return write_app(tmp_path_factory.mktemp("lookup-app") / "app", LOOKUPS_ONLY)
 
 
 @pytest.fixture(scope="session")

@@ -22,11 +22,9 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture(scope="module")
-def app(
-    lookup_app: Path, lookup_settings: dict[str, str], tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[RunningApp]:
+def app(lookup_settings: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningApp]:
     """This project's app with the facts of `lookup_facts` in its tables."""
-    with serving(lookup_app, lookup_settings, log_folder=tmp_path_factory.mktemp("app")) as running:
+    with serving(ROOT, lookup_settings, "--http-only", log_folder=tmp_path_factory.mktemp("app")) as running:
         yield running
 
 
@@ -109,11 +107,11 @@ def test_an_app_that_does_not_answer_is_a_problem(capsys: pytest.CaptureFixture[
 
 
 def test_a_missing_key_is_told(
-    lookup_app: Path, lookup_settings: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    lookup_settings: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The local run's own keys are in its endpoints; another app's come with --key."""
     keys_file = tmp_path / "keys.json"
-    with serving(lookup_app, lookup_settings, "--keys", str(keys_file), log_folder=tmp_path) as running:
+    with serving(ROOT, lookup_settings, "--http-only", "--keys", str(keys_file), log_folder=tmp_path) as running:
         assert main(["query", "customers-by-town", "town=x", "--url", running.url]) == 1
         assert "the app wants a function key" in capsys.readouterr().err
         keys = json.loads(keys_file.read_text())

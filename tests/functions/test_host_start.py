@@ -158,10 +158,7 @@ def test_the_host_ends_when_its_input_does(tmp_path: Path) -> None:
 def test_the_project_itself_is_an_app(azurite: str, tmp_path: Path) -> None:
     """The real function app loads and answers."""
     (port,) = ports.any_free(1)
-    # Without sources, whose triggers would want every service.
-    (tmp_path / "indexes.yaml").write_text("version: 1\nsources: {}\nindexes: {}\n")
     settings = {"AzureWebJobsStorage": azurite, "INDEX_STORAGE": azurite}
-    settings["INDEX_DEFINITIONS"] = str(tmp_path / "indexes.yaml")
-    with started(ROOT, tmp_path / "host.log", settings, "--port", str(port)) as program:
+    with started(ROOT, tmp_path / "host.log", settings, "--port", str(port), "--http-only") as program:
         wait_until(lambda: listens(port) or program.process.poll() is not None, "the host listens")
         assert requests.get(f"http://127.0.0.1:{port}/api/health/ready", timeout=10).json() == {"status": "ready"}

@@ -6,13 +6,10 @@ import json
 import os
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tests.functions.apps import serving
 from tests.support import ROOT
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 # Loads the app as the worker in Azure does, in a process of its own, and calls one tool.
 PROGRAM = """
@@ -89,7 +86,7 @@ def test_tools_are_off_by_default(lookup_settings: dict[str, str]) -> None:
     assert through_the_runtime(lookup_settings)["tools"] == []
 
 
-def test_the_local_host_passes_tools_over(lookup_app: Path, lookup_settings: dict[str, str], tmp_path: Path) -> None:
+def test_the_local_host_passes_tools_over(lookup_settings: dict[str, str], tmp_path: Any) -> None:
     """It cannot serve them, says so, and serves everything else."""
-    with serving(lookup_app, {**lookup_settings, "MCP_TOOLS": "true"}, log_folder=tmp_path) as app:
+    with serving(ROOT, {**lookup_settings, "MCP_TOOLS": "true"}, "--http-only", log_folder=tmp_path) as app:
         assert "serves no tools for assistants; passed over: tool_customers_by_town" in app.program.output

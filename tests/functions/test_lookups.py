@@ -10,6 +10,7 @@ import pytest
 import requests
 
 from tests.functions.apps import RunningApp, serving
+from tests.support import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,11 +24,9 @@ SECRETS = ("555-0001", "ann1@example.com", "Ann 01", "Redmond")
 
 
 @pytest.fixture(scope="module")
-def app(
-    lookup_app: Path, lookup_settings: dict[str, str], tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[RunningApp]:
+def app(lookup_settings: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningApp]:
     """This project's app with the facts of `lookup_facts` in its tables."""
-    with serving(lookup_app, lookup_settings, log_folder=tmp_path_factory.mktemp("app")) as running:
+    with serving(ROOT, lookup_settings, "--http-only", log_folder=tmp_path_factory.mktemp("app")) as running:
         yield running
 
 
@@ -290,12 +289,10 @@ def test_facts_are_fetched_and_checked(app: RunningApp) -> None:
     assert "ETag" not in answer.headers
 
 
-def test_lookups_need_a_key_and_health_does_not(
-    lookup_app: Path, lookup_settings: dict[str, str], tmp_path: Path
-) -> None:
+def test_lookups_need_a_key_and_health_does_not(lookup_settings: dict[str, str], tmp_path: Path) -> None:
     """The docs page is open, what it shows is not."""
     keys_file = tmp_path / "keys.json"
-    with serving(lookup_app, lookup_settings, "--keys", str(keys_file), log_folder=tmp_path) as running:
+    with serving(ROOT, lookup_settings, "--http-only", "--keys", str(keys_file), log_folder=tmp_path) as running:
         keys = json.loads(keys_file.read_text())
         closed = ["indexes", "indexes/customers-by-town", "openapi.json"]
         closed += [f"indexes/customers-by-town/{call}?town=x" for call in ("entries", "explain")]
@@ -308,13 +305,13 @@ def test_lookups_need_a_key_and_health_does_not(
 
 
 def test_broken_definitions_are_told_with_all_faults_and_health_stays(
-    lookup_app: Path, lookup_settings: dict[str, str], tmp_path: Path
+    lookup_settings: dict[str, str], tmp_path: Path
 ) -> None:
     """The app starts, so that it can say why it cannot work."""
     broken = tmp_path / "broken.yaml"
     broken.write_text("version: 1\nsources: {}\nindexes: {by-town: {source: customers, partitoin: town}}\n")
     settings = {**lookup_settings, "INDEX_DEFINITIONS": str(broken), "MCP_TOOLS": "true"}
-    with serving(lookup_app, settings, log_folder=tmp_path) as running:
+    with serving(ROOT, settings, "--http-only", log_folder=tmp_path) as running:
         assert get(running, "/api/health/live").status_code == 200
         for path in ("health/ready", "indexes", "indexes/by-town/entries?town=x", "openapi.json"):
             problem = check_problem(get(running, f"/api/{path}"), 503, "DefinitionsBroken")
@@ -322,10 +319,12 @@ def test_broken_definitions_are_told_with_all_faults_and_health_stays(
             assert any('Did you mean "partition"?' in each["detail"] for each in problem["errors"])
 
 
-def test_storage_that_does_not_answer_is_a_problem_with_retry_after(lookup_app: Path, tmp_path: Path) -> None:
+def test_storage_that_does_not_answer_is_a_problem_with_retry_after(tmp_path: Path) -> None:
     """Nothing listens on port 1."""
     dead = "DefaultEndpointsProtocol=http;AccountName=a;AccountKey=a2V5;TableEndpoint=http://127.0.0.1:1/a;"
-    with serving(lookup_app, {"AzureWebJobsStorage": dead, "INDEX_STORAGE": dead}, log_folder=tmp_path) as running:
+    with serving(
+        ROOT, {"AzureWebJobsStorage": dead, "INDEX_STORAGE": dead}, "--http-only", log_folder=tmp_path
+    ) as running:
         for path in ("health/ready", "indexes/customers-by-town/entries?town=x"):
             answer = get(running, f"/api/{path}")
             check_problem(answer, 503, "StorageUnreachable")

@@ -15,6 +15,7 @@ from shared.tables.port import RowRange
 from tests.contract.table_services import TIMING
 from tests.functions.apps import serving
 from tests.lookup_facts import DEFINITIONS
+from tests.support import ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,12 +33,12 @@ def with_dead_primary(connection: str) -> str:
 
 @pytest.mark.parametrize(("switch", "status"), [("true", 200), ("false", 503)])
 def test_the_secondary_answers_only_when_it_is_switched_on(
-    lookup_app: Path, lookup_settings: dict[str, str], tmp_path: Path, switch: str, status: int
+    lookup_settings: dict[str, str], tmp_path: Path, switch: str, status: int
 ) -> None:
     """The answer says where it was read."""
     storage = with_dead_primary(lookup_settings["INDEX_STORAGE"])
     settings = {**lookup_settings, "INDEX_STORAGE": storage, "READ_SECONDARY": switch}
-    with serving(lookup_app, settings, log_folder=tmp_path) as app:
+    with serving(ROOT, settings, "--http-only", log_folder=tmp_path) as app:
         answer = requests.get(app.url + TARGET, timeout=30)
     assert answer.status_code == status
     assert answer.json().get("readFrom") == ("secondary" if status == 200 else None)

@@ -99,10 +99,13 @@ class World:
 
     def restart(self, run_all: RunAll | None = None) -> None:
         """A new worker process: nothing is cached."""
+        run_buckets = run_all or Bounded()
         run_all = run_all or Bounded()
         letters = DeadLetters(self.tables, self.blobs, lambda: self.now_seconds)
         cache = LedgerCache()
-        self.applier = Applier(self.accounts, letters, self.queue, cache, run_all, lambda: self.now_seconds)
+        self.applier = Applier(
+            self.accounts, letters, self.queue, cache, run_all, run_buckets, lambda: self.now_seconds
+        )
         self.sweeper = Sweeper(self.accounts, run_all)
 
     async def create_tables(self) -> None:

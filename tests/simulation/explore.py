@@ -118,7 +118,7 @@ class Explorer:
             call = self._calls[number]
             late = moment.late[:place] + moment.late[place + 1 :]
             store, answer = self._perform(moment.store, call, 0)
-            yield f"late: {_text(call)} -> {_answer_text(answer)}", moment._replace(store=store, late=late)
+            yield f"late: {describe(call)} -> {describe_answer(answer)}", moment._replace(store=store, late=late)
 
     def _moves_of(self, moment: Moment, number: int, actor: Actor) -> Iterator[tuple[str, Moment]]:
         switches = self._switches_after(moment, number)
@@ -133,9 +133,9 @@ class Explorer:
         for place in self._places(pending, actor):
             call = pending[place]
             store, answer = self._perform(moment.store, call, place)
-            answer = _resent(answer) if actor.resends is not None else answer
+            answer = resent(answer) if actor.resends is not None else answer
             heard = _with(moment, number, self._heard(number, actor, answer))
-            text = f"{name}: {_text(call)} -> {_answer_text(answer)}"
+            text = f"{name}: {describe(call)} -> {describe_answer(answer)}"
             yield text, heard._replace(store=store)
             if moment.faults and isinstance(call, Query):
                 empty = self._heard(number, actor, perform(replace(call, limit=0), Store(moment.store), place))
@@ -155,7 +155,7 @@ class Explorer:
         if actor.resends is None:
             again = _with(moment, number, actor._replace(resends=place))
             yield "(answer lost, will be sent again)", again._replace(store=store)
-        gave_up = _with(moment, number, self._heard(number, actor, _no_answer(place)))
+        gave_up = _with(moment, number, self._heard(number, actor, no_answer(place)))
         yield "(answer lost, given up)", gave_up._replace(store=store)
         if self._scenario.lates:
             yield "(late, given up)", gave_up._replace(late=late)
@@ -257,19 +257,21 @@ def _with(moment: Moment, number: int, actor: Actor) -> Moment:
     return moment._replace(actors=(*moment.actors[:number], actor, *moment.actors[number + 1 :]))
 
 
-def _no_answer(place: int) -> Answer:
+def no_answer(place: int) -> Answer:
+    """What the wire client says when its attempts are used up."""
     error = StorageUnavailableError("No answer came: try again.", outcome_unknown=True)
     return Answer(place, error=error)
 
 
-def _resent(answer: Answer) -> Answer:
+def resent(answer: Answer) -> Answer:
     """What the wire client makes of an answer to its second attempt."""
     if isinstance(answer.error, OperationFailedError):
         return replace(answer, error=answer.error.after_resending())
     return answer
 
 
-def _text(call: Call[Any]) -> str:
+def describe(call: Call[Any]) -> str:
+    """A call, for a trace."""
     if not isinstance(call, Transact):
         return f"{type(call).__name__} {call.table} {getattr(call, 'row', '')}"
     operations = []
@@ -280,5 +282,6 @@ def _text(call: Call[Any]) -> str:
     return f"{call.table}: {', '.join(operations)}"
 
 
-def _answer_text(answer: Answer) -> str:
+def describe_answer(answer: Answer) -> str:
+    """An answer, for a trace."""
     return "ok" if answer.error is None else f"{type(answer.error).__name__}: {answer.error}"

@@ -104,7 +104,7 @@ def new_process() -> Applier:
     """A worker process as it starts."""
     reached = accounts()
     letters = DeadLetters(reached.main, KeptBlobs(), lambda: NOW_SECONDS)
-    return Applier(reached, letters, StoppingQueue(), LedgerCache(), interleaved, lambda: NOW_SECONDS)
+    return Applier(reached, letters, StoppingQueue(), LedgerCache(), interleaved, interleaved, lambda: NOW_SECONDS)
 
 
 @dataclass(frozen=True, slots=True)

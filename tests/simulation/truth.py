@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from shared.errors import UnprojectableError
 from shared.keys.index import pair_and_version
+from shared.pipeline.coalesce import newest_of_each
+from shared.pipeline.dead_letters import letter_id
 from shared.projection.rows import is_tombstone
 from shared.tables.calls import utf16_order
 from shared.tables.store import as_row
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
 
     from shared.pipeline.generations import Generation
     from shared.projection.change import Change
+    from shared.projection.project import Entry
     from shared.tables.store import Store
 
 Shown: TypeAlias = frozenset[tuple[str, str, frozenset[tuple[str, Any]]]]
@@ -22,19 +25,30 @@ Shown: TypeAlias = frozenset[tuple[str, str, frozenset[tuple[str, Any]]]]
 
 def expected(generation: Generation, changes: Iterable[Change]) -> Shown:
     """The entries of the newest version of every fact."""
-    newest: dict[str, Change] = {}
-    for change in changes:
-        other = newest.get(change.fact_key)
-        if other is None or other.version <= change.version:
-            newest[change.fact_key] = change
-    found = set()
-    for change in newest.values():
-        try:
-            entries = generation.projector.project(change)
-        except UnprojectableError:
-            entries = ()
-        found |= {(entry.partition_key, entry.pair, frozenset(entry.columns.items())) for entry in entries}
-    return frozenset(found)
+    return frozenset(
+        (entry.partition_key, entry.pair, frozenset(entry.columns.items()))
+        for change in newest_of_each(changes)
+        for entry in _entries(generation, change) or ()
+    )
+
+
+def expected_letters(generations: Iterable[Generation], changes: Iterable[Change]) -> dict[str, str]:
+    """The dead letters of the newest version of every fact: ids and versions."""
+    newest = newest_of_each(changes)
+    return {
+        letter_id(change.source, change.fact_key, generation.index.name): change.version
+        for generation in generations
+        for change in newest
+        if _entries(generation, change) is None
+    }
+
+
+def _entries(generation: Generation, change: Change) -> tuple[Entry, ...] | None:
+    """None when the change does not fit."""
+    try:
+        return generation.projector.project(change)
+    except UnprojectableError:
+        return None
 
 
 def shown(generation: Generation, store: Store) -> Shown:

@@ -1,0 +1,82 @@
+"""The names that Azure takes, for what the templates create from definitions.
+
+From Microsoft's "Naming rules and restrictions for Azure resources" and the quota pages of Cosmos DB and Event Hubs.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from shared import settings
+from shared.definitions.dotted import segments
+
+if TYPE_CHECKING:
+    from shared.definitions.findings import Findings, KeyPath
+    from shared.definitions.model import Definitions, Index, Source
+
+_COSMOS_CHARACTERS_MAX: Final = 255
+_COSMOS_FORBIDDEN: Final = re.compile(r"[/\\#?\x00-\x1f]")
+_HUB: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,254}[A-Za-z0-9])?")
+# A connection is the beginning of app settings, and part of the name of a deployment, which has 64 characters.
+_CONNECTION: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,42}")
+_TAKEN: Final = {"AzureWebJobsStorage"} | {one.name for one in settings.ALL} - {settings.INDEX_STORAGE.name}
+
+
+def check_names(definitions: Definitions, findings: Findings) -> None:
+    """Report every name that Azure or the templates would refuse."""
+    partition_keys: dict[tuple[str, str], tuple[str, ...]] = {}
+    for source in definitions.sources.values():
+        at: KeyPath = ("sources", source.name)
+        if source.event_hub and not _HUB.fullmatch(source.event_hub):
+            mend = "Use at most 256 letters, digits, `.`, `-` and `_`, with a letter or digit at both ends."
+            findings.fault((*at, "eventHub"), f'"{source.event_hub}" is no name of an event hub', mend)
+        if source.cosmos:
+            _check_cosmos(source, (*at, "cosmos"), findings)
+            key = (source.cosmos.database, source.cosmos.container)
+            if partition_keys.setdefault(key, source.partition_key) != source.partition_key:
+                what = "another source names the same container with another partition key"
+                findings.fault((*at, "partitionKey"), what, "Give both the container's own partition key.")
+    for index in definitions.indexes.values():
+        _check_connections(index, findings)
+
+
+def accounts_of(index: Index) -> set[str]:
+    """The connections that an index's placement names."""
+    place = index.placement
+    if place is None:
+        return set()
+    named = {*place.accounts, *(account for _, account in place.values), *(one.account for one in place.slices)}
+    return named | ({place.default} if place.default else set())
+
+
+def _check_cosmos(source: Source, at: KeyPath, findings: Findings) -> None:
+    assert source.cosmos is not None
+    for key, name in (("database", source.cosmos.database), ("container", source.cosmos.container)):
+        if len(name) > _COSMOS_CHARACTERS_MAX or _COSMOS_FORBIDDEN.search(name) or name != name.strip():
+            mend = f"Use at most {_COSMOS_CHARACTERS_MAX} characters, no `/ \\ # ?`, no space at an end."
+            findings.fault((*at, key), f'"{name}" is no name of a Cosmos DB {key}', mend)
+    if source.cosmos.container == settings.LEASE_CONTAINER:
+        mend = "Keep facts in a container of another name."
+        findings.fault((*at, "container"), f'"{settings.LEASE_CONTAINER}" is the container of the feed\'s leases', mend)
+    _check_partition_key(source, findings)
+
+
+def _check_partition_key(source: Source, findings: Findings) -> None:
+    at: KeyPath = ("sources", source.name, "partitionKey")
+    for path in source.partition_key:
+        names = segments(path)
+        # What the templates make of it, in Bicep, which cannot take a quoted name apart.
+        if names is None or path.replace('"', "").split(".") != list(names) or any("/" in name for name in names):
+            mend = "Create that container yourself and deploy with EXISTING_COSMOS_ACCOUNT."
+            findings.fault(at, f"the templates cannot make a partition key of {path}", mend)
+
+
+def _check_connections(index: Index, findings: Findings) -> None:
+    at: KeyPath = ("indexes", index.name, "placement")
+    for name in sorted(accounts_of(index)):
+        if not _CONNECTION.fullmatch(name) or "__" in name:
+            mend = "Use at most 43 letters, digits and single `_`, with a letter first: app settings begin with it."
+            findings.fault(at, f'"{name}" is no name of a connection', mend)
+        elif name in _TAKEN:
+            findings.fault(at, f'"{name}" is a setting of something else', "Choose another name, such as INDEX_1.")

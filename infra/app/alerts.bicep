@@ -1,0 +1,93 @@
+// Alerts: log queries over the lines that the app writes. The fields of a line are properties when they come through
+// OpenTelemetry, and JSON at the end of the message when they come through the Functions host.
+param location string
+param tags object
+param workspaceId string
+param email string
+param lagSeconds int
+
+var lines = 'AppTraces | extend line = parse_json(extract(@"(\\{.*\\})\\s*$", 1, Message))'
+
+var rules = [
+  {
+    name: 'lag'
+    severity: 2
+    description: 'A source is behind by more than ${lagSeconds} s. See Alerts in docs/deploy.md.'
+    query: '${lines} | extend lag = todouble(coalesce(line.lag_seconds, Properties.lag_seconds)) | where lag > ${lagSeconds} | summarize lag = max(lag) by source = tostring(coalesce(line.source, Properties.source))'
+    windowSize: 'PT15M'
+  }
+  {
+    name: 'dead-letters'
+    severity: 3
+    description: 'Changes became dead letters. See Alerts in docs/deploy.md.'
+    query: '${lines} | extend letters = toint(coalesce(line.dead_letters, Properties.dead_letters)) | where letters > 0 | summarize letters = sum(letters) by source = tostring(coalesce(line.source, Properties.source))'
+    windowSize: 'PT15M'
+  }
+  {
+    name: 'failures'
+    severity: 2
+    description: 'Functions fail: changes wait, or lookups are not answered. See Alerts in docs/deploy.md.'
+    query: 'AppRequests | where Success == false and toint(ResultCode) !between (400 .. 499) | summarize failures = count() by OperationName | where failures > 5'
+    windowSize: 'PT15M'
+  }
+  {
+    name: 'throttling'
+    severity: 3
+    description: 'Calls to the Table service fail and are repeated: it throttles, or is down. Spread the load by shards or placement.'
+    query: 'AppTraces | where Message startswith "A call to the Table service failed" | summarize repeated = count() | where repeated > 100'
+    windowSize: 'PT15M'
+  }
+]
+
+resource actions 'Microsoft.Insights/actionGroups@2023-01-01' = if (!empty(email)) {
+  name: 'index-tables'
+  location: 'global'
+  tags: tags
+  properties: {
+    groupShortName: 'indextables'
+    enabled: true
+    emailReceivers: [
+      {
+        name: 'operators'
+        emailAddress: email
+        useCommonAlertSchema: true
+      }
+    ]
+  }
+}
+
+resource alerts 'Microsoft.Insights/scheduledQueryRules@2023-12-01' = [for rule in rules: {
+  name: 'index-tables-${rule.name}'
+  location: location
+  tags: tags
+  kind: 'LogAlert'
+  properties: {
+    displayName: 'Index Tables: ${rule.name}'
+    description: rule.description
+    severity: rule.severity
+    enabled: true
+    scopes: [workspaceId]
+    evaluationFrequency: 'PT5M'
+    windowSize: rule.windowSize
+    autoMitigate: true
+    // The tables are empty until the app has run once.
+    skipQueryValidation: true
+    criteria: {
+      allOf: [
+        {
+          query: rule.query
+          timeAggregation: 'Count'
+          operator: 'GreaterThan'
+          threshold: 0
+          failingPeriods: {
+            numberOfEvaluationPeriods: 1
+            minFailingPeriodsToAlert: 1
+          }
+        }
+      ]
+    }
+    actions: {
+      actionGroups: empty(email) ? [] : [actions.id]
+    }
+  }
+}]

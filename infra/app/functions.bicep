@@ -1,0 +1,150 @@
+// The function app on the Flex Consumption plan. Its package lies in a container that only its identity reads.
+param planName string
+param appName string
+param location string
+param tags object
+param identityId string
+param packageContainerUrl string
+param instanceMemoryMB int
+param maximumInstanceCount int
+param alwaysReady array
+param isZoneRedundant bool
+param subnetId string
+param workspaceId string
+
+param clientId string
+param insightsConnectionString string
+
+@secure()
+param pageTokenKey string
+
+@description('What the app connects to with its identity: a list of {name, property, address}.')
+param connections array
+
+@description('Further app settings, by name.')
+param settings object
+
+// Loops, not lambdas: the security checks (checkov) cannot read a file with lambdas.
+var furtherSettings = [for setting in items(settings): {
+  name: setting.key
+  value: setting.value
+}]
+var addresses = [for connection in connections: {
+  name: '${connection.name}__${connection.property}'
+  value: connection.address
+}]
+var credentials = [for connection in connections: {
+  name: '${connection.name}__credential'
+  value: 'managedidentity'
+}]
+var clientIds = [for connection in connections: {
+  name: '${connection.name}__clientId'
+  value: clientId
+}]
+var ownSettings = [
+  {
+    name: 'PAGE_TOKEN_KEY'
+    value: pageTokenKey
+  }
+  {
+    name: 'APPLICATIONINSIGHTS_CONNECTION_STRING'
+    value: insightsConnectionString
+  }
+  {
+    name: 'APPLICATIONINSIGHTS_AUTHENTICATION_STRING'
+    value: 'ClientId=${clientId};Authorization=AAD'
+  }
+]
+
+resource plan 'Microsoft.Web/serverfarms@2024-11-01' = {
+  // checkov:skip=CKV_AZURE_225:A parameter of main.bicep, because not every region has zones
+  name: planName
+  location: location
+  tags: tags
+  kind: 'functionapp'
+  sku: {
+    name: 'FC1'
+    tier: 'FlexConsumption'
+  }
+  properties: {
+    reserved: true
+    zoneRedundant: isZoneRedundant
+  }
+}
+
+resource app 'Microsoft.Web/sites@2024-11-01' = {
+  // checkov:skip=CKV_AZURE_222:Lookups are called from outside; each needs a function key
+  // checkov:skip=CKV_AZURE_17:Callers have function keys, not certificates
+  // checkov:skip=CKV_AZURE_212:The plan adds and removes instances by itself; alwaysReady is a parameter
+  // checkov:skip=CKV_AZURE_213:The plan replaces instances by itself; callers may ask /api/health/ready
+  name: appName
+  location: location
+  tags: union(tags, { 'azd-service-name': 'functions' })
+  kind: 'functionapp,linux'
+  identity: {
+    type: 'UserAssigned'
+    userAssignedIdentities: {
+      '${identityId}': {}
+    }
+  }
+  properties: {
+    serverFarmId: plan.id
+    httpsOnly: true
+    keyVaultReferenceIdentity: identityId
+    virtualNetworkSubnetId: empty(subnetId) ? null : subnetId
+    functionAppConfig: {
+      deployment: {
+        storage: {
+          type: 'blobContainer'
+          value: packageContainerUrl
+          authentication: {
+            type: 'UserAssignedIdentity'
+            userAssignedIdentityResourceId: identityId
+          }
+        }
+      }
+      runtime: {
+        name: 'python'
+        version: '3.13'
+      }
+      scaleAndConcurrency: {
+        instanceMemoryMB: instanceMemoryMB
+        maximumInstanceCount: maximumInstanceCount
+        alwaysReady: alwaysReady
+      }
+    }
+    siteConfig: {
+      minTlsVersion: '1.2'
+      scmMinTlsVersion: '1.2'
+      ftpsState: 'Disabled'
+      http20Enabled: true
+      appSettings: concat(furtherSettings, addresses, credentials, clientIds, ownSettings)
+    }
+  }
+}
+
+// Packages are published with Entra tokens, never with a publishing password.
+resource publishing 'Microsoft.Web/sites/basicPublishingCredentialsPolicies@2024-11-01' = [for name in ['ftp', 'scm']: {
+  parent: app
+  name: name
+  properties: {
+    allow: false
+  }
+}]
+
+resource diagnostics 'Microsoft.Insights/diagnosticSettings@2021-05-01-preview' = {
+  name: 'to-workspace'
+  scope: app
+  properties: {
+    workspaceId: workspaceId
+    metrics: [
+      {
+        category: 'AllMetrics'
+        enabled: true
+      }
+    ]
+  }
+}
+
+output name string = app.name
+output url string = 'https://${app.properties.defaultHostName}'

@@ -1,0 +1,435 @@
+// Index Tables in Azure: one resource group with everything that the definitions need, and no key anywhere.
+// What depends on the definitions comes from indexes.yaml itself. docs/deploy.md explains the parameters.
+targetScope = 'subscription'
+
+@minLength(1)
+@maxLength(40)
+@description('Names the deployment; part of the name of its resource group.')
+param environmentName string
+
+@minLength(1)
+@description('The region of all resources. Flex Consumption is not in every region.')
+param location string
+
+@description('Tags of all resources.')
+param tags object = {}
+
+@allowed([512, 2048, 4096])
+@description('Memory of one instance of the function app, in MB. It decides the CPU, too.')
+param instanceMemoryMB int = 2048
+
+@minValue(1)
+@maxValue(1000)
+@description('The most instances that the function app may scale out to. An index account takes 20 000 transactions/s.')
+param maximumInstanceCount int = 40
+
+@description('Instances that never go away, as a list of {name, instanceCount}: http, or function:<name>. They cost money when idle.')
+param alwaysReady array = []
+
+@description('Spreads the instances of the function app over availability zones; where the region has them.')
+param isZoneRedundant bool = false
+
+@secure()
+@description('Seals page tokens of lookups. Empty: a new one with each deployment, which ends the pages that callers have open.')
+param pageTokenKey string = ''
+
+@secure()
+@description('Leave it: a random value, for when pageTokenKey is empty.')
+param freshPageTokenKey string = newGuid()
+
+@description('App settings beyond those that the templates set, by name; for what has a default in shared/settings.py.')
+param appSettings object = {}
+
+@allowed(['Standard_LRS', 'Standard_ZRS', 'Standard_GRS', 'Standard_RAGRS', 'Standard_GZRS', 'Standard_RAGZRS'])
+@description('Redundancy of the storage accounts that hold index tables. Reading from a secondary needs one with RA.')
+param indexStorageSku string = 'Standard_ZRS'
+
+@description('Storage accounts of your own for index tables: by connection name, {name, resourceGroup}.')
+param existingIndexStorage object = {}
+
+@allowed(['serverless', 'autoscale'])
+@description('How Cosmos DB capacity is paid. It cannot be changed later.')
+param cosmosCapacity string = 'serverless'
+
+@minValue(1000)
+@description('With autoscale: the most RU/s of each database, shared by its containers.')
+param cosmosMaxThroughput int = 1000
+
+@description('Continuous backup. A source with deletes: {feed: allVersions} turns it on by itself. It cannot be turned off later.')
+param cosmosContinuousBackup bool = false
+
+@description('A Cosmos DB account of your own that holds the facts; empty: one is created.')
+param existingCosmosAccount string = ''
+
+@description('The resource group of existingCosmosAccount.')
+param existingCosmosResourceGroup string = ''
+
+@allowed(['Standard', 'Premium'])
+@description('Tier of Event Hubs. Basic has no consumer groups of its own.')
+param eventHubsSku string = 'Standard'
+
+@minValue(1)
+@maxValue(32)
+@description('Partitions of each event hub: how many instances can read it at once. In the Standard tier this cannot be changed later.')
+param eventHubPartitions int = 8
+
+@minValue(1)
+@maxValue(168)
+@description('Hours that events are kept: the longest outage that loses nothing. More than 168 needs the Premium tier.')
+param eventRetentionHours int = 168
+
+@description('An Event Hubs namespace of your own with the hubs that the definitions name; empty: one is created.')
+param existingEventHubsNamespace string = ''
+
+@description('The resource group of existingEventHubsNamespace.')
+param existingEventHubsResourceGroup string = ''
+
+@description('A virtual network with private endpoints: storage, Cosmos DB and Event Hubs are then closed to the internet.')
+param usePrivateNetwork bool = false
+
+@description('Where alerts are mailed to; empty: they only show in the portal.')
+param alertEmail string = ''
+
+@minValue(1)
+@description('Lag of a source, in seconds, from which an alert is raised.')
+param lagAlertSeconds int = 300
+
+var definitions = any(loadYamlContent('../indexes.yaml'))
+var sources = map(items(definitions.sources), source => source.value)
+
+// Cosmos DB: the databases, and each container once, with the partition key of the first source that names it.
+var cosmosSources = filter(sources, source => contains(source, 'cosmos'))
+var databases = union(map(cosmosSources, source => source.cosmos.database), [])
+var containerKeys = union(map(cosmosSources, source => '${source.cosmos.database}/${source.cosmos.container}'), [])
+var containerSources = map(
+  containerKeys,
+  key => first(filter(cosmosSources, source => '${source.cosmos.database}/${source.cosmos.container}' == key))
+)
+var containers = map(containerSources, source => {
+  database: source.cosmos.database
+  name: source.cosmos.container
+  // One path or a list of paths, and a list is told by how it prints.
+  partitionKeyPaths: map(
+    startsWith(string(source.partitionKey), '[') ? source.partitionKey : [source.partitionKey],
+    path => '/${replace(replace(path, '"', ''), '.', '/')}'
+  )
+})
+var readsAllVersions = !empty(filter(cosmosSources, source => (source.?deletes.?feed ?? '') == 'allVersions'))
+
+var hubs = union(map(filter(sources, source => contains(source, 'eventHub')), source => source.eventHub), [])
+
+// Index storage: the app's own connection, and those that a placement names in any of its three forms.
+var placements = map(
+  filter(items(definitions.indexes), index => contains(index.value, 'placement')),
+  index => index.value.placement
+)
+var hashAccounts = map(filter(placements, placement => placement.by == 'hash'), placement => placement.accounts)
+var rangeAccounts = map(
+  filter(placements, placement => placement.by == 'range'),
+  placement => map(placement.map, slice => slice.account)
+)
+var listAccounts = map(
+  filter(placements, placement => placement.by == 'list'),
+  placement => concat(map(items(placement.map), entry => entry.value), [placement.default])
+)
+var indexConnections = union(['INDEX_STORAGE'], flatten(concat(hashAccounts, rangeAccounts, listAccounts)))
+
+var token = uniqueString(subscription().id, environmentName, location)
+var groupName = 'rg-${environmentName}'
+var allTags = union(tags, { 'azd-env-name': environmentName })
+
+var hostStorageName = 'sthost${token}'
+var indexStorage = map(indexConnections, connection => {
+  connection: connection
+  isCreated: !contains(existingIndexStorage, connection)
+  // Made from the connection's name: an account must not change because another one is added.
+  name: existingIndexStorage[?connection].?name ?? 'stix${uniqueString(token, connection)}'
+  resourceGroup: existingIndexStorage[?connection].?resourceGroup ?? groupName
+})
+var usesCosmos = !empty(containers)
+var createsCosmos = usesCosmos && empty(existingCosmosAccount)
+var cosmosName = empty(existingCosmosAccount) ? 'cosmos-${token}' : existingCosmosAccount
+var cosmosEndpoint = 'https://${cosmosName}.documents.azure.com:443/'
+var usesEventHubs = !empty(hubs)
+var createsEventHubs = usesEventHubs && empty(existingEventHubsNamespace)
+var eventHubsName = empty(existingEventHubsNamespace) ? 'evhns-${token}' : existingEventHubsNamespace
+var eventHubsAddress = '${eventHubsName}.servicebus.windows.net'
+
+var packageContainer = 'packages'
+var sweepQueue = 'index-sweep'
+var deadLetterContainer = 'dead-letters'
+var consumerGroup = 'index-tables'
+
+resource group 'Microsoft.Resources/resourceGroups@2025-04-01' = {
+  name: groupName
+  location: location
+  tags: allTags
+}
+
+module identity 'app/identity.bicep' = {
+  name: 'identity'
+  scope: group
+  params: {
+    name: 'id-${token}'
+    location: location
+    tags: allTags
+  }
+}
+
+module monitoring 'app/monitoring.bicep' = {
+  name: 'monitoring'
+  scope: group
+  params: {
+    workspaceName: 'log-${token}'
+    insightsName: 'appi-${token}'
+    location: location
+    tags: allTags
+    principalId: identity.outputs.principalId
+  }
+}
+
+module network 'app/network.bicep' = if (usePrivateNetwork) {
+  name: 'network'
+  scope: group
+  params: {
+    name: 'vnet-${token}'
+    location: location
+    tags: allTags
+  }
+}
+
+module hostStorage 'app/storage.bicep' = {
+  name: 'host-storage'
+  scope: group
+  params: {
+    name: hostStorageName
+    location: location
+    tags: allTags
+    // The package must be there when a zone is not.
+    sku: isZoneRedundant ? 'Standard_ZRS' : 'Standard_LRS'
+    isPublic: !usePrivateNetwork
+    workspaceId: monitoring.outputs.workspaceId
+  }
+}
+
+module hostStorageAccess 'app/host-storage-access.bicep' = {
+  name: 'host-storage-access'
+  scope: group
+  params: {
+    accountName: hostStorageName
+    principalId: identity.outputs.principalId
+    packageContainer: packageContainer
+    sweepQueue: sweepQueue
+  }
+  dependsOn: [hostStorage]
+}
+
+module indexAccounts 'app/storage.bicep' = [for account in indexStorage: if (account.isCreated) {
+  name: 'index-storage-${account.connection}'
+  scope: group
+  params: {
+    name: account.name
+    location: location
+    tags: allTags
+    sku: indexStorageSku
+    isPublic: !usePrivateNetwork
+    workspaceId: monitoring.outputs.workspaceId
+  }
+}]
+
+module indexAccess 'app/index-storage-access.bicep' = [for account in indexStorage: {
+  name: 'index-storage-access-${account.connection}'
+  scope: resourceGroup(account.resourceGroup)
+  params: {
+    accountName: account.name
+    principalId: identity.outputs.principalId
+    deadLetterContainer: account.connection == 'INDEX_STORAGE' ? deadLetterContainer : ''
+  }
+  dependsOn: [indexAccounts]
+}]
+
+module cosmos 'app/cosmos.bicep' = if (createsCosmos) {
+  name: 'cosmos'
+  scope: group
+  params: {
+    name: cosmosName
+    location: location
+    tags: allTags
+    capacity: cosmosCapacity
+    maxThroughput: cosmosMaxThroughput
+    hasContinuousBackup: cosmosContinuousBackup || readsAllVersions
+    databases: databases
+    containers: containers
+    isPublic: !usePrivateNetwork
+    workspaceId: monitoring.outputs.workspaceId
+  }
+}
+
+module cosmosAccess 'app/cosmos-access.bicep' = if (usesCosmos) {
+  name: 'cosmos-access'
+  scope: resourceGroup(empty(existingCosmosAccount) ? groupName : existingCosmosResourceGroup)
+  params: {
+    accountName: cosmosName
+    principalId: identity.outputs.principalId
+    databases: databases
+    containers: containers
+  }
+  dependsOn: [cosmos]
+}
+
+module eventHubs 'app/eventhubs.bicep' = if (createsEventHubs) {
+  name: 'event-hubs'
+  scope: group
+  params: {
+    name: eventHubsName
+    location: location
+    tags: allTags
+    sku: eventHubsSku
+    hubs: hubs
+    partitions: eventHubPartitions
+    retentionHours: eventRetentionHours
+    isPublic: !usePrivateNetwork
+    workspaceId: monitoring.outputs.workspaceId
+  }
+}
+
+module eventHubsAccess 'app/eventhubs-access.bicep' = if (usesEventHubs) {
+  name: 'event-hubs-access'
+  scope: resourceGroup(empty(existingEventHubsNamespace) ? groupName : existingEventHubsResourceGroup)
+  params: {
+    namespaceName: eventHubsName
+    principalId: identity.outputs.principalId
+    hubs: hubs
+    consumerGroup: consumerGroup
+  }
+  dependsOn: [eventHubs]
+}
+
+// Private endpoints: of what is created here. What you bring has a network of its own.
+var storageServices = ['blob', 'queue', 'table']
+var hostEndpoints = map(storageServices, service => {
+  name: 'host-${service}'
+  targetId: '${group.id}/providers/Microsoft.Storage/storageAccounts/${hostStorageName}'
+  service: service
+})
+var indexEndpoints = flatten(map(filter(indexStorage, account => account.isCreated), account =>
+  map(['blob', 'table'], service => {
+    name: '${toLower(replace(account.connection, '_', '-'))}-${service}'
+    targetId: '${group.id}/providers/Microsoft.Storage/storageAccounts/${account.name}'
+    service: service
+  })
+))
+var cosmosEndpoints = createsCosmos ? [
+  {
+    name: 'cosmos'
+    targetId: '${group.id}/providers/Microsoft.DocumentDB/databaseAccounts/${cosmosName}'
+    service: 'Sql'
+  }
+] : []
+var eventHubsEndpoints = createsEventHubs ? [
+  {
+    name: 'event-hubs'
+    targetId: '${group.id}/providers/Microsoft.EventHub/namespaces/${eventHubsName}'
+    service: 'namespace'
+  }
+] : []
+
+var allEndpoints = concat(hostEndpoints, indexEndpoints, cosmosEndpoints, eventHubsEndpoints)
+
+module endpoints 'app/endpoints.bicep' = if (usePrivateNetwork) {
+  name: 'endpoints'
+  scope: group
+  params: {
+    location: location
+    tags: allTags
+    vnetName: 'vnet-${token}'
+    endpoints: allEndpoints
+    services: union(map(allEndpoints, endpoint => endpoint.service), [])
+  }
+  dependsOn: [network, hostStorage, indexAccounts, cosmos, eventHubs]
+}
+
+// What the app connects to, and by which of the properties that Azure Functions knows for identities.
+var connections = concat(
+  [
+    {
+      name: 'AzureWebJobsStorage'
+      property: 'accountName'
+      address: hostStorageName
+    }
+  ],
+  map(indexStorage, account => {
+    name: account.connection
+    property: 'accountName'
+    address: account.name
+  }),
+  usesCosmos ? [
+    {
+      name: 'COSMOS'
+      property: 'accountEndpoint'
+      address: cosmosEndpoint
+    }
+  ] : [],
+  usesEventHubs ? [
+    {
+      name: 'EVENTHUB'
+      property: 'fullyQualifiedNamespace'
+      address: eventHubsAddress
+    }
+  ] : []
+)
+
+module functions 'app/functions.bicep' = {
+  name: 'functions'
+  scope: group
+  params: {
+    planName: 'plan-${token}'
+    appName: 'func-${token}'
+    location: location
+    tags: allTags
+    identityId: identity.outputs.id
+    packageContainerUrl: 'https://${hostStorageName}.blob.${environment().suffixes.storage}/${packageContainer}'
+    instanceMemoryMB: instanceMemoryMB
+    maximumInstanceCount: maximumInstanceCount
+    alwaysReady: alwaysReady
+    isZoneRedundant: isZoneRedundant
+    subnetId: usePrivateNetwork ? network!.outputs.functionsSubnetId : ''
+    workspaceId: monitoring.outputs.workspaceId
+    clientId: identity.outputs.clientId
+    connections: connections
+    insightsConnectionString: monitoring.outputs.connectionString
+    pageTokenKey: empty(pageTokenKey) ? freshPageTokenKey : pageTokenKey
+    settings: appSettings
+  }
+  dependsOn: [hostStorageAccess, indexAccess, cosmosAccess, eventHubsAccess, endpoints]
+}
+
+module alerts 'app/alerts.bicep' = {
+  name: 'alerts'
+  scope: group
+  params: {
+    location: location
+    tags: allTags
+    workspaceId: monitoring.outputs.workspaceId
+    email: alertEmail
+    lagSeconds: lagAlertSeconds
+  }
+}
+
+module workbook 'app/workbook.bicep' = {
+  name: 'workbook'
+  scope: group
+  params: {
+    location: location
+    tags: allTags
+    workspaceId: monitoring.outputs.workspaceId
+  }
+}
+
+output AZURE_LOCATION string = location
+output AZURE_RESOURCE_GROUP string = groupName
+output FUNCTION_APP_NAME string = functions.outputs.name
+output FUNCTION_APP_URL string = functions.outputs.url
+output INDEX_STORAGE_ACCOUNTS array = map(indexStorage, account => account.name)
+output COSMOS_ENDPOINT string = usesCosmos ? cosmosEndpoint : ''
+output EVENTHUB_NAMESPACE string = usesEventHubs ? eventHubsAddress : ''

@@ -1,0 +1,1 @@
+"""The templates in infra/, held to everything that can be known without Azure."""

@@ -1,0 +1,1 @@
+"""A small reader of Bicep: syntax, symbols, and what a deployment would send to Azure."""

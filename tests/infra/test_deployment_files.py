@@ -1,0 +1,102 @@
+"""azure.yaml, its hooks, the workflow, the emulators' compose file and host.json fit the project."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+import yaml
+
+from shared import settings
+from tests.infra.checks import project_deployment
+from tests.infra.templates import INFRA
+from tests.support import ROOT
+
+HOOK = "infra/hooks/check_definitions.py"
+
+
+def read_yaml(path: str) -> dict[str, Any]:
+    """A YAML file of the project."""
+    content: dict[str, Any] = yaml.safe_load((ROOT / path).read_text())
+    return content
+
+
+def test_azd_finds_the_app_by_the_tag_that_the_template_gives_it() -> None:
+    """And the templates where azure.yaml says they are."""
+    project = read_yaml("azure.yaml")
+    (service,) = project["services"]
+    app = next(one for one in project_deployment() if one.type == "Microsoft.Web/sites")
+    assert app.body["tags"]["azd-service-name"] == service
+    assert (ROOT / project["infra"]["path"] / f"{project['infra']['module']}.bicep").is_file()
+
+
+def test_azd_checks_the_definitions_before_it_packages_and_before_it_provisions() -> None:
+    """On every platform."""
+    hooks = read_yaml("azure.yaml")["hooks"]
+    assert set(hooks) == {"prepackage", "preprovision"}
+    assert [run["run"] for hook in hooks.values() for run in hook.values() if HOOK not in run["run"]] == []
+
+
+def run_hook(*arguments: str, definitions: str = "indexes.yaml") -> subprocess.CompletedProcess[str]:
+    """The hook as azd runs it; `INDEX_DEFINITIONS` chooses the file."""
+    environment = {"INDEX_DEFINITIONS": definitions, "PATH": "/usr/bin:/bin"}
+    command = [sys.executable, "-c", _HOOK_WITH_THIS_PYTHON, *arguments]
+    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+
+
+# The hook, but with the packages of the tests' own environment instead of one that it would have to make.
+_HOOK_WITH_THIS_PYTHON = f"""
+import pathlib, runpy, sys
+hook = runpy.run_path({HOOK!r})
+hook["main"].__globals__["interpreter"] = lambda: pathlib.Path(sys.executable)
+sys.exit(hook["main"]())
+"""
+
+
+def test_the_hook_lets_good_definitions_pass() -> None:
+    """Exit 0."""
+    done = run_hook()
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+
+
+def test_the_hook_stops_what_the_templates_would_not_make() -> None:
+    """A definitions file with an event hub that indexes.yaml, which the templates read, does not name."""
+    done = run_hook(definitions="docs/examples/orders.yaml")
+    assert done.returncode == 1
+    assert "The templates make no event hub" in done.stdout
+
+
+def test_the_workflow_has_no_secret() -> None:
+    """It logs in with a token of its own run."""
+    text = (ROOT / ".github/workflows/deploy.yml").read_text()
+    assert "secrets." not in text
+    assert yaml.safe_load(text)["permissions"] == {"id-token": "write", "contents": "read"}
+
+
+def test_the_emulators_are_on_loopback_and_have_our_consumer_group() -> None:
+    """Their keys are public."""
+    services = read_yaml("infra/emulators/compose.yaml")["services"]
+    ports = [port for service in services.values() for port in service["ports"]]
+    assert [port for port in ports if not port.startswith("127.0.0.1:")] == []
+    (namespace,) = json.loads((INFRA / "emulators/eventhubs.json").read_text())["UserConfig"]["NamespaceConfig"]
+    groups = [group["Name"] for hub in namespace["Entities"] for group in hub["ConsumerGroups"]]
+    assert set(groups) == {settings.EVENT_CONSUMER_GROUP}
+
+
+def leaves(prefix: str, value: Any) -> list[str]:
+    """The paths of all values in nested objects."""
+    if not isinstance(value, dict):
+        return [prefix]
+    return [leaf for key, item in value.items() for leaf in leaves(f"{prefix}.{key}".strip("."), item)]
+
+
+@pytest.mark.parametrize("path", leaves("", json.loads((ROOT / "host.json").read_text())))
+def test_every_setting_of_host_json_is_explained(path: str) -> None:
+    """JSON has no comments, so docs/deploy.md has a row for each, or for its section."""
+    section = (ROOT / "docs/deploy.md").read_text().partition("## host.json")[2].partition("\n## ")[0]
+    explained = re.findall(r"^\| `([\w.]+)` \|", section, re.MULTILINE)
+    assert any(f"{path}.".startswith(f"{name}.") for name in explained)

@@ -1,0 +1,157 @@
+"""The templates: syntax, symbols, official schemas, settings, triggers and roles, all without Azure."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from function_app import app
+from local.provision import partition_key_paths
+from shared import settings
+from shared.definitions.load import load
+from tests.infra.bicep.deployment import deploy
+from tests.infra.bicep.references import TemplateError
+from tests.infra.bicep.symbols import PARAMETER
+from tests.infra.bicep.syntax import declared_name, parse
+from tests.infra.checks import bindings_of, project_definitions, project_deployment, scenario_faults, static_faults
+from tests.infra.roles import documented_roles
+from tests.infra.settings import app_settings, setting_faults
+from tests.infra.templates import BASE, EVERYTHING, INFRA, SCENARIOS, all_templates
+from tests.infra.triggers import CONSUMER_GROUP, CONTAINER, QUEUE, named, trigger_faults
+from tests.infra.triggers import partition_key_paths as deployed_paths
+from tests.support import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_syntax_symbols_and_modules_are_right() -> None:
+    """Nothing undefined, unused or declared twice; modules get what they declare, outputs exist."""
+    assert static_faults(INFRA) == []
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_a_deployment_holds_to_every_check(scenario: str) -> None:
+    """Official type schemas, no keys, and for all definitions at once settings, triggers and roles."""
+    assert scenario_faults(INFRA, scenario) == []
+
+
+def test_the_scenarios_deploy_every_resource_of_the_templates() -> None:
+    """A branch that no scenario takes would go unchecked."""
+    deployed = {
+        (one.template, one.symbol)
+        for parameters, definitions in SCENARIOS.values()
+        for one in deploy(INFRA / "main.bicep", parameters, definitions)
+    }
+    pattern = re.compile(r"^resource (\w+) '[^']+' = ", re.MULTILINE)
+    declared = {(path.name, symbol) for path in all_templates() for symbol in pattern.findall(path.read_text())}
+    assert declared - deployed == set()
+
+
+def test_this_project_deploys_what_its_app_needs() -> None:
+    """Settings that its definitions do not need, such as EVENTHUB without a hub, are left out; nothing is unknown."""
+    resources = project_deployment()
+    unused = {"no template sets EVENTHUB"}
+    assert set(setting_faults(resources, project_definitions())) <= unused
+    assert trigger_faults(bindings_of(app), resources) == []
+
+
+def test_the_templates_make_what_the_local_run_makes(tmp_path: Path) -> None:
+    """The same containers with the same partition keys, and the same consumer groups, from the same definitions."""
+    path = tmp_path / "indexes.yaml"
+    path.write_text(json.dumps(EVERYTHING))
+    sources = load(path.read_text(), str(path)).require().sources.values()
+    resources = deploy(INFRA / "main.bicep", BASE, EVERYTHING)
+    expected = {
+        **{f"{one.cosmos.database}/{settings.LEASE_CONTAINER}": ["/id"] for one in sources if one.cosmos},
+        **{f"{one.cosmos.database}/{one.cosmos.container}": partition_key_paths(one) for one in sources if one.cosmos},
+    }
+    assert {name: deployed_paths(one) for name, one in named(resources, CONTAINER).items()} == expected
+    hubs = {f"{one.event_hub}/{settings.EVENT_CONSUMER_GROUP}" for one in sources if one.event_hub}
+    assert set(named(resources, CONSUMER_GROUP)) == hubs
+
+
+def test_queues_and_containers_have_the_names_that_the_code_uses() -> None:
+    """The app's identity may use these and no others."""
+    resources = project_deployment()
+    assert f"default/{settings.SWEEP_QUEUE}" in named(resources, QUEUE)
+    containers = [one for one in resources if one.id.endswith(f"/containers/{settings.DEAD_LETTER_CONTAINER}")]
+    assert [one.name.partition("/")[0] for one in containers] == [app_settings(resources)["INDEX_STORAGE__accountName"]]
+
+
+def test_an_index_account_keeps_its_name_when_another_is_added() -> None:
+    """Otherwise a new placement would move every index to empty accounts."""
+    alone = app_settings(deploy(INFRA / "main.bicep", BASE, {**EVERYTHING, "indexes": {}}))
+    together = app_settings(deploy(INFRA / "main.bicep", BASE, EVERYTHING))
+    assert alone["INDEX_STORAGE__accountName"] == together["INDEX_STORAGE__accountName"]
+    accounts = [value for name, value in together.items() if name.endswith("__accountName")]
+    assert len(set(accounts)) == len(accounts) == 6
+
+
+def test_page_tokens_have_a_key_of_their_own() -> None:
+    """Without a key of the storage account there is nothing else to seal them with."""
+    assert app_settings(project_deployment())["PAGE_TOKEN_KEY"]
+    given = deploy(INFRA / "main.bicep", {**BASE, "pageTokenKey": "mine"})
+    assert app_settings(given)["PAGE_TOKEN_KEY"] == "mine"
+
+
+def test_a_hard_deleting_source_turns_continuous_backup_on() -> None:
+    """The all-versions feed needs it."""
+    account = next(
+        one
+        for one in deploy(INFRA / "main.bicep", BASE, EVERYTHING)
+        if one.type == "Microsoft.DocumentDB/databaseAccounts"
+    )
+    assert account.body["properties"]["backupPolicy"]["type"] == "Continuous"
+
+
+@pytest.mark.parametrize(
+    ("parameter", "value", "message"),
+    [
+        ("eventHubPartitions", 33, "maxValue is 32"),
+        ("eventHubPartitions", "8", "not of type int"),
+        ("eventHubsSku", "Basic", "not allowed"),
+        ("environmentName", "", "minLength is 1"),
+    ],
+)
+def test_a_parameter_is_held_to_its_declaration(parameter: str, value: object, message: str) -> None:
+    """Types, allowed values, bounds."""
+    with pytest.raises(TemplateError, match=message):
+        deploy(INFRA / "main.bicep", {**BASE, parameter: value})
+
+
+def test_the_parameters_file_names_parameters_of_the_template() -> None:
+    """And gives every one that has no default."""
+    given = json.loads((INFRA / "main.parameters.json").read_text())["parameters"]
+    declared = {declared_name(node) for node in parse(INFRA / "main.bicep").declarations(PARAMETER)}
+    assert set(given) <= declared
+    assert {"environmentName", "location"} <= set(given)
+
+
+def test_no_template_asks_for_a_key() -> None:
+    """`listKeys` and its kin would put a secret into settings or outputs."""
+    asking = re.compile(r"\blist[A-Z]\w*\(|AccountKey|SharedAccessKey")
+    assert [path.name for path in all_templates() if asking.search(path.read_text())] == []
+
+
+def test_every_service_that_the_code_calls_has_a_role() -> None:
+    """The table of roles names the package that needs each of them."""
+    pattern = re.compile(r"^\s*(?:from|import) (azure\.(?:data|storage|cosmos|eventhub)[\w.]*)", re.MULTILINE)
+    files = [path for folder in ("functions", "shared") for path in (ROOT / folder).rglob("*.py")]
+    imported = {name.removesuffix(".aio") for path in files for name in pattern.findall(path.read_text())}
+    needs = " ".join(documented_roles().values())
+    assert [
+        name for name in sorted(imported) if not any(word in needs for word in (name, name.rpartition(".")[0]))
+    ] == []
+
+
+def test_the_throttling_alert_reads_a_line_that_the_code_writes() -> None:
+    """An alert on another text would never be raised."""
+    queries = (INFRA / "app/alerts.bicep").read_text()
+    started = re.findall(r'Message startswith "([^"]+)"', queries)
+    code = "".join(path.read_text() for path in (ROOT / "shared").rglob("*.py"))
+    assert started
+    assert [text for text in started if text not in code] == []

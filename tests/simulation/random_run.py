@@ -1,0 +1,286 @@
+"""One long simulation, decided by a seed: several worker processes on one feed, faults of every kind, sweeps, readers.
+
+A worker that takes over starts at the checkpoint while the one before it may still run. A batch that is not
+acknowledged comes again. A sweep message waits until every run and every late request from before it has ended, as
+its delay promises.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from shared.errors import OperationFailedError, ThrottledError, TransientError
+from shared.pipeline.dead_letters import DEAD_LETTER_TABLE
+from shared.pipeline.sweep_messages import unpack
+from shared.tables.calls import Query, Transact
+from tests.simulation.explore import describe, describe_answer, no_answer, resent
+from tests.simulation.programs import SendMessage, Sweep, new_process, new_store
+from tests.simulation.random_history import PLAN, STEADY, random_feed
+from tests.simulation.reader import Reader
+from tests.simulation.scenario import difference
+from tests.simulation.steps import Answer, Ended, Run, ViolationError, perform
+from tests.simulation.truth import expected_letters, shown
+
+if TYPE_CHECKING:
+    from random import Random
+
+    from shared.pipeline.apply import Applier
+    from shared.pipeline.generations import SourcePlan
+    from shared.projection.change import Change
+    from shared.tables.calls import Call
+
+STEPS_MAX = 20_000
+
+
+@dataclass(slots=True)
+class Process:
+    """A worker process: its code's plan, its cache, and how far it has come in the feed."""
+
+    applier: Applier
+    plan: SourcePlan
+    position: int
+    batch_end: int = 0
+    batches_left: int = 0
+
+
+@dataclass(slots=True)
+class Actor:
+    """A run with its number and, for a batch, the process that it belongs to."""
+
+    number: int
+    run: Run
+    name: str
+    process: Process | None = None
+    # After a request without an answer: which of the pending calls the client sends again.
+    resends: int | None = None
+    message: Waiting | None = None
+
+
+@dataclass(slots=True)
+class Waiting:
+    """A sweep message and the runs that must have ended before it becomes visible."""
+
+    message: str
+    after: frozenset[int]
+
+
+class Simulation:
+    """The state of one run."""
+
+    def __init__(self, random: Random) -> None:
+        self.random = random
+        self.feed = random_feed(random)
+        self.store = new_store(PLAN)
+        self.trace: list[str] = []
+        self.actors: list[Actor] = []
+        # Requests that will land later, each with the number of the run that sent it.
+        self.late: list[tuple[int, Call[Any]]] = []
+        self.waiting: list[Waiting] = []
+        self.checkpoint = 0
+        self.started = 0
+
+    def run(self) -> None:
+        """Deliver the feed under faults, drain, sweep, compare; then deliver it all again and compare again."""
+        self._deliver()
+        self._settle()
+        self._check("after the feed")
+        self._deliver_again()
+        self._settle()
+        self._check("after a second delivery")
+
+    def _deliver(self) -> None:
+        """Until the checkpoint is at the end and nobody runs."""
+        for _ in range(STEPS_MAX):
+            if not self.actors and self.checkpoint == len(self.feed):
+                return
+            self._step()
+        raise AssertionError("the simulation does not end")
+
+    def _step(self) -> None:
+        random = self.random
+        is_stopped = self._processes() == 0 and self.checkpoint < len(self.feed)
+        if is_stopped or (self._processes() < 3 and random.random() < 0.02):
+            self._start_process()
+        elif random.random() < 0.03:
+            self._start_reader()
+        if self.late and random.random() < 0.1:
+            self._land(random.randrange(len(self.late)))
+        ready = self._ready()
+        if ready and random.random() < 0.2:
+            self._start_sweep(random.choice(ready))
+        if self.actors:
+            self._advance(random.choice(self.actors))
+
+    def _processes(self) -> int:
+        return sum(actor.process is not None for actor in self.actors)
+
+    def _start(self, run: Run, name: str, process: Process | None = None) -> Actor:
+        self.started += 1
+        actor = Actor(self.started, run, f"{self.started} {name}", process)
+        self.actors.append(actor)
+        self._note_end(actor)
+        return actor
+
+    def _start_process(self) -> None:
+        """A worker takes the lease over at the checkpoint. Some still run code that does not know the last index."""
+        plan = PLAN
+        if self.random.random() < 0.2:
+            plan = replace(PLAN, generations=PLAN.generations[:-1])
+        process = Process(new_process(), replace(plan, left_max=self.random.choice([0, 1, 4])), self.checkpoint)
+        process.batches_left = self.random.randint(1, 6)
+        if self.random.random() < 0.5:
+            process.applier._claiming.first_move.observe(existing=10, absent=0)
+        self._start_batch(process)
+
+    def _start_batch(self, process: Process) -> None:
+        process.batch_end = min(len(self.feed), process.position + self.random.randint(1, 6))
+        batch = self._seen(self.feed[process.position : process.batch_end])
+        versions = "+".join(f"{change.id}{change.version[33:35]}" for change in batch)
+        run = Run(partial(process.applier.apply, process.plan, batch))
+        self._start(run, f"worker({versions})", process)
+
+    def _seen(self, changes: tuple[Change, ...]) -> list[Change]:
+        """What the feed shows: a version that a later one replaced may be missing, others may come twice."""
+        newest = {change.fact_key: change for change in self.feed}
+        shown = [change for change in changes if newest[change.fact_key] is change or self.random.random() < 0.7]
+        return [*shown, *self.random.sample(shown, min(len(shown), self.random.choice([0, 0, 1])))]
+
+    def _start_reader(self) -> None:
+        """A reader of the steady fact's partition, once it can be seen there: from then on it always can."""
+        generation = PLAN.generations[0]
+        (entry,) = generation.projector.project(next(change for change in self.feed if change.id == STEADY))
+        place = (entry.partition_key, entry.pair)
+        if place in {(partition, pair) for partition, pair, _ in shown(generation, self.store)}:
+            self._start(Run(Reader(generation.table, entry.partition_key, frozenset([entry.pair]))), "reader")
+
+    def _ready(self) -> list[Waiting]:
+        """Messages whose delay is over: nothing from before them can still come."""
+        alive = {actor.number for actor in self.actors} | {owner for owner, _ in self.late}
+        return [waiting for waiting in self.waiting if not waiting.after & alive]
+
+    def _start_sweep(self, waiting: Waiting) -> None:
+        self.waiting.remove(waiting)
+        self._start(Run(Sweep((waiting.message,))), "sweeper").message = waiting
+
+    def _land(self, place: int) -> None:
+        _, call = self.late.pop(place)
+        answer = perform(call, self.store, 0)
+        self.trace.append(f"late: {describe(call)} -> {describe_answer(answer)}")
+
+    def _advance(self, actor: Actor) -> None:
+        """Let one pending call of an actor happen, or go wrong."""
+        pending = actor.run.state
+        assert not isinstance(pending, Ended)
+        if self.random.random() < 0.01:
+            self._crash(actor)
+            return
+        place = self.random.randrange(len(pending)) if actor.resends is None else actor.resends
+        call = pending[place]
+        answer = self._answer(actor, call, place)
+        if answer is None:
+            self.trace.append(f"{actor.name}: {describe(call)} -> answer lost, will be sent again")
+            return
+        self.trace.append(f"{actor.name}: {describe(call)} -> {describe_answer(answer)}")
+        if isinstance(call, SendMessage):
+            after = {other.number for other in self.actors} | {owner for owner, _ in self.late}
+            self.waiting.append(Waiting(call.message, frozenset(after)))
+        actor.run.give(answer)
+        self._note_end(actor)
+
+    def _answer(self, actor: Actor, call: Call[Any], place: int) -> Answer | None:
+        """The answer that the actor hears; None when its client will send the request again."""
+        if actor.resends is not None:
+            actor.resends = None
+            return resent(perform(call, self.store, place))
+        chance = self.random.random()
+        if isinstance(call, Query) and chance < 0.1:
+            return perform(replace(call, limit=self.random.choice([0, 1])), self.store, place)
+        if not isinstance(call, Transact) or chance >= 0.08:
+            return perform(call, self.store, place)
+        if chance < 0.01:
+            return Answer(place, error=ThrottledError("Busy: try again.", outcome_unknown=False))
+        if chance < 0.03:
+            perform(call, self.store, place)
+            actor.resends = place
+            return None
+        if chance < 0.05:
+            self.late.append((actor.number, call))
+            return perform(call, self.store, place)
+        if chance < 0.065:
+            self.late.append((actor.number, call))
+        else:
+            perform(call, self.store, place)
+        return no_answer(place)
+
+    def _crash(self, actor: Actor) -> None:
+        self.trace.append(f"{actor.name}: crash")
+        self.actors.remove(actor)
+        if actor.message is not None:
+            self.waiting.append(actor.message)
+
+    def _note_end(self, actor: Actor) -> None:
+        """What follows when an actor has come to its end."""
+        end = actor.run.state
+        if not isinstance(end, Ended):
+            return
+        self.actors.remove(actor)
+        # A sweeper gives up when its pair changes all the time; the queue brings the message back.
+        if end.error is not None and not isinstance(end.error, (TransientError, OperationFailedError)):
+            raise end.error
+        if actor.process is not None:
+            self._note_batch(actor.process, succeeded=end.error is None)
+        elif end.error is not None and actor.message is not None:
+            self.waiting.append(actor.message)
+
+    def _note_batch(self, process: Process, *, succeeded: bool) -> None:
+        """Checkpoint and go on; or the same batch again."""
+        if succeeded:
+            process.position = process.batch_end
+            if len(process.plan.generations) == len(PLAN.generations):
+                self.checkpoint = max(self.checkpoint, process.position)
+            process.batches_left -= 1
+        if process.batches_left > 0 and process.position < len(self.feed):
+            self._start_batch(process)
+
+    def _settle(self) -> None:
+        """Late requests land; then every delay is over and everything is swept, some messages twice."""
+        while self.late:
+            self._land(0)
+        for waiting in [*self.waiting, *self.waiting[:2]]:
+            run = Run(Sweep((waiting.message,)))
+            self._finish(run, f"sweeper of {len(unpack(waiting.message))}")
+        self.waiting = []
+
+    def _deliver_again(self) -> None:
+        """The whole feed from the start, by a new worker: everything in it is old."""
+        process = Process(new_process(), PLAN, 0)
+        for start in range(0, len(self.feed), 5):
+            run = Run(partial(process.applier.apply, PLAN, self.feed[start : start + 5]))
+            self._finish(run, "redelivery")
+
+    def _finish(self, run: Run, name: str) -> None:
+        while not isinstance(run.state, Ended):
+            call = run.state[0]
+            answer = perform(call, self.store, 0)
+            self.trace.append(f"{name}: {describe(call)} -> {describe_answer(answer)}")
+            if isinstance(call, SendMessage):
+                self.waiting.append(Waiting(call.message, frozenset()))
+            run.give(answer)
+        if run.state.error is not None:
+            raise run.state.error
+
+    def _check(self, moment: str) -> None:
+        """Every index, and the dead letters."""
+        for generation in PLAN.generations:
+            if text := difference(generation, self.feed, self.store):
+                raise ViolationError(f"{moment}: {text}")
+        if missing := self._missing_letters():
+            raise ViolationError(f"{moment}: dead letters are missing: {missing}")
+
+    def _missing_letters(self) -> list[str]:
+        """Failures of newest versions without a letter. One of an older version may stay behind: it says how old."""
+        wanted = expected_letters(PLAN.generations, self.feed)
+        rows = {key: self.store.get(DEAD_LETTER_TABLE, PLAN.source, key) for key in wanted}
+        return [key for key, row in rows.items() if row is None or row.entity["version"] != wanted[key]]
