@@ -9,24 +9,24 @@ skipped.
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 from shared.errors import StorageUnavailableError, TableMissingError
 from shared.keys.limits import VERSION_UNITS
 from shared.keys.text import CEILING
 from shared.projection.rows import is_tombstone
-from shared.tables.port import ROW_KEY, RowRange
+from shared.tables.port import ROW_KEY, Page, RowRange
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from shared.lookup.plan import Plan
     from shared.lookup.replicas import Replicas
-    from shared.tables.port import Entity, Row
+    from shared.tables.port import Continuation, Entity, Row
 
-# Azure may answer with an empty page and a continuation; inside one partition this many in a row mean trouble.
-_EMPTY_PAGES_MAX: Final = 30
+# One is the rule. Azure may answer with an empty page and a continuation; so many of them mean trouble.
+_REQUESTS_MAX: Final = 30
 
 
 class Newest(NamedTuple):
@@ -60,9 +60,9 @@ async def read_page(replicas: Replicas, table: str, plan: Plan, after_pair: str 
         return RowPage([], None, is_secondary=False)
     ranges = [_range(plan, partition_key, after_pair) for partition_key in plan.partition_keys]
     if len(ranges) == 1:
-        stretches = [await _read_stretch(replicas, table, ranges[0], limit)]
+        stretches = [await StretchReader(replicas, table, limit).read(ranges[0])]
     else:
-        stretches = list(await asyncio.gather(*(_read_stretch(replicas, table, rows, limit) for rows in ranges)))
+        stretches = list(await asyncio.gather(*(StretchReader(replicas, table, limit).read(rows) for rows in ranges)))
     live, last_pair = merged(stretches, limit)
     return RowPage(live, last_pair, any(stretch.is_secondary for stretch in stretches))
 
@@ -77,20 +77,52 @@ def _range(plan: Plan, partition_key: str, after_pair: str | None) -> RowRange:
     return RowRange(partition_key, lower or None, None if upper == CEILING else upper)
 
 
-async def _read_stretch(replicas: Replicas, table: str, rows: RowRange, limit: int) -> Stretch:
-    continuation = None
-    for _ in range(_EMPTY_PAGES_MAX):
+class StretchReader:
+    """Reads the first rows of ranges of one table, with a bounded number of requests."""
+
+    def __init__(self, replicas: Replicas, table: str, limit: int) -> None:
+        self._replicas = replicas
+        self._table = table
+        self._limit = limit
+        self._requests_left = _REQUESTS_MAX
+
+    async def read(self, rows: RowRange) -> Stretch:
+        """One request, unless the service answers with an empty page and a continuation.
+
+        Then the steps are: follow the continuation to the first rows; look again at what it passed over, because a
+        row that was updated in place in the meantime is there now; take what that look finds, else the rows.
+        """
+        page, is_secondary = await self._query(rows, None)
+        if page.rows or page.continuation is None:
+            return _stretch(page, is_secondary=is_secondary)
+        later = await self._follow(rows, page.continuation)
+        passed_over = await self.read(replace(rows, upper=later.newest[0].pair) if later.newest else rows)
+        if not passed_over.newest:
+            return later
+        return replace(passed_over, has_more=passed_over.has_more or bool(later.newest))
+
+    async def _follow(self, rows: RowRange, continuation: Continuation | None) -> Stretch:
+        while True:
+            page, is_secondary = await self._query(rows, continuation)
+            if page.rows or page.continuation is None:
+                return _stretch(page, is_secondary=is_secondary)
+            continuation = page.continuation
+
+    async def _query(self, rows: RowRange, continuation: Continuation | None) -> tuple[Page, bool]:
+        if not self._requests_left:
+            raise StorageUnavailableError(
+                f"Table {self._table} gives too many empty pages: try again later.", outcome_unknown=False
+            )
+        self._requests_left -= 1
         try:
-            page, is_secondary = await replicas.query(table, rows, limit, continuation)
+            return await self._replicas.query(self._table, rows, self._limit, continuation)
         except TableMissingError:
             # The first fact of this index has not arrived yet.
-            return Stretch((), has_more=False)
-        if page.rows or page.continuation is None:
-            return Stretch(newest_of_each_pair(page.rows), page.continuation is not None, is_secondary)
-        continuation = page.continuation
-    raise StorageUnavailableError(
-        f"Table {table} gave {_EMPTY_PAGES_MAX} empty pages in a row: try again later.", outcome_unknown=False
-    )
+            return Page((), None), False
+
+
+def _stretch(page: Page, *, is_secondary: bool) -> Stretch:
+    return Stretch(newest_of_each_pair(page.rows), page.continuation is not None, is_secondary)
 
 
 def newest_of_each_pair(rows: Sequence[Row]) -> list[Newest]:

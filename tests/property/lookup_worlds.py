@@ -12,6 +12,7 @@ from shared.definitions.model import CosmosContainer, Each, Index, KeyPart, Sour
 from shared.definitions.values import folded, rank
 from shared.keys.fact import encode_fact_key
 from shared.keys.index import row_key
+from shared.keys.limits import SORT_UNITS, units, within
 from shared.keys.versions import ticks_clock
 from shared.lookup.generations import Generation, generation_of
 from shared.projection.change import FactReader
@@ -163,9 +164,18 @@ class World:
         return found
 
     def expected(self, asked: Asked) -> list[tuple[str, dict[str, PartValue | None]]]:
-        """The answer, in order."""
+        """The answer, in order. Keys over their budget are cut, and behind the cut they stand by their digests."""
         found = [(fact_id, values) for fact_id, values in self.entries() if asked.holds(self.index, values)]
+        if any(units(self._whole_sort(values)) > SORT_UNITS for _, values in found):
+            return sorted(found, key=self._place_by_key)
         return sorted(found, key=lambda each: order_key(self.index, each[1], encode_fact_key(("p",), each[0])))
+
+    def _whole_sort(self, values: dict[str, PartValue | None]) -> str:
+        return self.generation.keys.whole_sort([values[part.name] for part in self.index.sort])
+
+    def _place_by_key(self, entry: tuple[str, dict[str, PartValue | None]]) -> bytes:
+        fact_id, values = entry
+        return (within(self._whole_sort(values), SORT_UNITS) + encode_fact_key(("p",), fact_id)).encode("utf-16-be")
 
 
 async def write(tables: Tables, table: str, operations: list[Operation]) -> None:
