@@ -50,18 +50,28 @@ class Templates:
         """The templates of a folder, with parameters as `azd` would fill them in."""
         try:
             reads = _READS.search((folder / _MAIN).read_text(encoding="utf-8"))
-            text = (folder / _PARAMETERS).read_text(encoding="utf-8")
+            given = json.loads((folder / _PARAMETERS).read_text(encoding="utf-8"))["parameters"]
         except OSError as error:
             raise UsageError(f"{folder} has no templates ({error.strerror}: {error.filename}): name infra/") from error
+        except (ValueError, KeyError, TypeError) as error:
+            raise UsageError(f"{folder / _PARAMETERS} is no parameters file: {error}") from error
         if reads is None:
             raise UsageError(f"{folder / _MAIN} reads no definitions: it calls loadYamlContent nowhere")
-        given = json.loads(_VARIABLE.sub(lambda match: environment.get(match[1]) or match[2] or "", text))
-        values = {name: one["value"] for name, one in given["parameters"].items()}
+        values = {name: _filled(one.get("value"), environment) for name, one in given.items()}
         return cls(folder, folder.parent / reads[1], values)
+
+
+def _filled(value: Any, environment: Mapping[str, str]) -> Any:
+    """A parameter's value with `${NAME=default}` replaced, which only texts have."""
+    if not isinstance(value, str):
+        return value
+    return _VARIABLE.sub(lambda match: environment.get(match[1]) or match[2] or "", value)
 
 
 def infra_faults(file: Path, definitions: Definitions, templates: Templates) -> tuple[Finding, ...]:
     """What keeps these definitions, which have no fault of their own, from being deployed with these templates."""
+    if not file.is_file():
+        raise UsageError(f"{file} is a pipe, which can be read only once: give --infra a file")
     findings = Findings(str(file))
     # Only for the lines of its keys.
     parse(file.read_text(encoding="utf-8").removeprefix("\ufeff"), findings)

@@ -12,12 +12,12 @@ import azure.functions as func
 
 from functions.retries import retried_for_ever
 from shared import runtime, settings
-from shared.pipeline.intake import ReceivedEvent
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from shared.definitions.model import Definitions
+    from shared.pipeline.intake import ReceivedEvent
 
 
 def events(definitions: Definitions) -> func.Blueprint:
@@ -31,8 +31,7 @@ def events(definitions: Definitions) -> func.Blueprint:
 
 def _register(blueprint: func.Blueprint, source: str, hub: str) -> None:
     async def on_events(events: List[func.EventHubEvent]) -> None:  # noqa: UP006 - as above
-        received = [_received(event) for event in events]
-        await (await runtime.worker()).apply_events(source, received)
+        await (await runtime.worker()).apply_events(source, [_received(event) for event in events])
 
     function = retried_for_ever(blueprint, f"events-{source}", on_events)
     blueprint.event_hub_message_trigger(
@@ -46,5 +45,7 @@ def _register(blueprint: func.Blueprint, source: str, hub: str) -> None:
 
 
 def _received(event: func.EventHubEvent) -> ReceivedEvent:
+    from shared.pipeline.intake import ReceivedEvent  # needed at the first event, not at the start
+
     # Declared optional for events that a function makes; one that a hub delivers has both.
     return ReceivedEvent(event.get_body(), cast("datetime", event.enqueued_time), cast("int", event.sequence_number))

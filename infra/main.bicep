@@ -119,19 +119,14 @@ var readsAllVersions = !empty(filter(cosmosSources, source => (source.?deletes.?
 var hubs = union(map(filter(sources, source => contains(source, 'eventHub')), source => source.eventHub), [])
 
 // Index storage: the app's own connection, and those that a placement names in any of its three forms.
-var placements = map(
-  filter(items(definitions.indexes), index => contains(index.value, 'placement')),
-  index => index.value.placement
-)
-var hashAccounts = map(filter(placements, placement => placement.by == 'hash'), placement => placement.accounts)
-var rangeAccounts = map(
-  filter(placements, placement => placement.by == 'range'),
-  placement => map(placement.map, slice => slice.account)
-)
-var listAccounts = map(
-  filter(placements, placement => placement.by == 'list'),
-  placement => concat(map(items(placement.map), entry => entry.value), [placement.default])
-)
+var indexes = map(items(definitions.indexes), index => index.value)
+var placements = map(filter(indexes, index => contains(index, 'placement')), index => index.placement)
+var hashed = filter(placements, placement => placement.by == 'hash')
+var ranged = filter(placements, placement => placement.by == 'range')
+var listed = filter(placements, placement => placement.by == 'list')
+var hashAccounts = map(hashed, placement => placement.accounts)
+var rangeAccounts = map(ranged, placement => map(placement.map, slice => slice.account))
+var listAccounts = map(listed, placement => concat(map(items(placement.map), entry => entry.value), [placement.default]))
 var indexConnections = union(['INDEX_STORAGE'], flatten(concat(hashAccounts, rangeAccounts, listAccounts)))
 
 var token = uniqueString(subscription().id, environmentName, location)
@@ -154,7 +149,6 @@ var usesEventHubs = !empty(hubs)
 var createsEventHubs = usesEventHubs && empty(existingEventHubsNamespace)
 var eventHubsName = empty(existingEventHubsNamespace) ? 'evhns-${token}' : existingEventHubsNamespace
 var eventHubsAddress = '${eventHubsName}.servicebus.windows.net'
-
 var packageContainer = 'packages'
 var sweepQueue = 'index-sweep'
 var deadLetterContainer = 'dead-letters'
@@ -306,35 +300,29 @@ module eventHubsAccess 'app/eventhubs-access.bicep' = if (usesEventHubs) {
 }
 
 // Private endpoints: of what is created here. What you bring has a network of its own.
-var storageServices = ['blob', 'queue', 'table']
-var hostEndpoints = map(storageServices, service => {
+var storageId = '${group.id}/providers/Microsoft.Storage/storageAccounts'
+var cosmosId = '${group.id}/providers/Microsoft.DocumentDB/databaseAccounts/${cosmosName}'
+var eventHubsId = '${group.id}/providers/Microsoft.EventHub/namespaces/${eventHubsName}'
+var hostEndpoints = map(['blob', 'queue', 'table'], service => {
   name: 'host-${service}'
-  targetId: '${group.id}/providers/Microsoft.Storage/storageAccounts/${hostStorageName}'
+  targetId: '${storageId}/${hostStorageName}'
   service: service
 })
-var indexEndpoints = flatten(map(filter(indexStorage, account => account.isCreated), account =>
-  map(['blob', 'table'], service => {
+var createdStorage = filter(indexStorage, account => account.isCreated)
+var indexEndpoints = flatten(map(
+  createdStorage,
+  account => map(account.connection == 'INDEX_STORAGE' ? ['blob', 'table'] : ['table'], service => {
     name: '${toLower(replace(account.connection, '_', '-'))}-${service}'
-    targetId: '${group.id}/providers/Microsoft.Storage/storageAccounts/${account.name}'
+    targetId: '${storageId}/${account.name}'
     service: service
   })
 ))
-var cosmosEndpoints = createsCosmos ? [
-  {
-    name: 'cosmos'
-    targetId: '${group.id}/providers/Microsoft.DocumentDB/databaseAccounts/${cosmosName}'
-    service: 'Sql'
-  }
-] : []
-var eventHubsEndpoints = createsEventHubs ? [
-  {
-    name: 'event-hubs'
-    targetId: '${group.id}/providers/Microsoft.EventHub/namespaces/${eventHubsName}'
-    service: 'namespace'
-  }
-] : []
-
-var allEndpoints = concat(hostEndpoints, indexEndpoints, cosmosEndpoints, eventHubsEndpoints)
+var allEndpoints = concat(
+  hostEndpoints,
+  indexEndpoints,
+  createsCosmos ? [{ name: 'cosmos', targetId: cosmosId, service: 'Sql' }] : [],
+  createsEventHubs ? [{ name: 'event-hubs', targetId: eventHubsId, service: 'namespace' }] : []
+)
 
 module endpoints 'app/endpoints.bicep' = if (usePrivateNetwork) {
   name: 'endpoints'
@@ -351,32 +339,10 @@ module endpoints 'app/endpoints.bicep' = if (usePrivateNetwork) {
 
 // What the app connects to, and by which of the properties that Azure Functions knows for identities.
 var connections = concat(
-  [
-    {
-      name: 'AzureWebJobsStorage'
-      property: 'accountName'
-      address: hostStorageName
-    }
-  ],
-  map(indexStorage, account => {
-    name: account.connection
-    property: 'accountName'
-    address: account.name
-  }),
-  usesCosmos ? [
-    {
-      name: 'COSMOS'
-      property: 'accountEndpoint'
-      address: cosmosEndpoint
-    }
-  ] : [],
-  usesEventHubs ? [
-    {
-      name: 'EVENTHUB'
-      property: 'fullyQualifiedNamespace'
-      address: eventHubsAddress
-    }
-  ] : []
+  [{ name: 'AzureWebJobsStorage', property: 'accountName', address: hostStorageName }],
+  map(indexStorage, account => { name: account.connection, property: 'accountName', address: account.name }),
+  usesCosmos ? [{ name: 'COSMOS', property: 'accountEndpoint', address: cosmosEndpoint }] : [],
+  usesEventHubs ? [{ name: 'EVENTHUB', property: 'fullyQualifiedNamespace', address: eventHubsAddress }] : []
 )
 
 module functions 'app/functions.bicep' = {
@@ -426,7 +392,6 @@ module workbook 'app/workbook.bicep' = {
   }
 }
 
-output AZURE_LOCATION string = location
 output AZURE_RESOURCE_GROUP string = groupName
 output FUNCTION_APP_NAME string = functions.outputs.name
 output FUNCTION_APP_URL string = functions.outputs.url

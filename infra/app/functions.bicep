@@ -11,7 +11,6 @@ param alwaysReady array
 param isZoneRedundant bool
 param subnetId string
 param workspaceId string
-
 param clientId string
 param insightsConnectionString string
 
@@ -90,7 +89,6 @@ resource app 'Microsoft.Web/sites@2024-11-01' = {
   properties: {
     serverFarmId: plan.id
     httpsOnly: true
-    keyVaultReferenceIdentity: identityId
     virtualNetworkSubnetId: empty(subnetId) ? null : subnetId
     functionAppConfig: {
       deployment: {

@@ -3,7 +3,7 @@ param name string
 param location string
 param tags object
 
-resource endpointsGuard 'Microsoft.Network/networkSecurityGroups@2024-07-01' = {
+resource guard 'Microsoft.Network/networkSecurityGroups@2024-07-01' = {
   name: 'nsg-${name}'
   location: location
   tags: tags
@@ -26,7 +26,7 @@ resource vnet 'Microsoft.Network/virtualNetworks@2024-07-01' = {
         properties: {
           addressPrefix: '10.0.0.0/24'
           networkSecurityGroup: {
-            id: endpointsGuard.id
+            id: guard.id
           }
           // What Flex Consumption needs of a subnet.
           delegations: [
@@ -44,7 +44,7 @@ resource vnet 'Microsoft.Network/virtualNetworks@2024-07-01' = {
         properties: {
           addressPrefix: '10.0.1.0/24'
           networkSecurityGroup: {
-            id: endpointsGuard.id
+            id: guard.id
           }
           privateEndpointNetworkPolicies: 'Enabled'
         }

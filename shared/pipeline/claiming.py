@@ -60,8 +60,8 @@ class Work:
 
     @property
     def written(self) -> frozenset[str]:
-        """The generations that this work writes to."""
-        return frozenset([part.generation.id for part in self.decision.writes])
+        """The generations that are finished when this work's writes are."""
+        return frozenset([part.generation.id for part in self.decision.writes if part.is_whole])
 
 
 @dataclass(slots=True)

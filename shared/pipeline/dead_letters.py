@@ -6,7 +6,7 @@ success closes it. A document that fits in no row goes into a blob.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from shared.projection.change import Change
+    from shared.projection.columns import Columns
     from shared.tables.port import Entity, Row, Tables
 
 DEAD_LETTER_TABLE: Final = "DeadLetters"
@@ -47,6 +48,8 @@ class Letter:
     reason: str
     version: str
     content: bytes
+    # Which fact it is, as in its entries; of what could not be read nobody knows.
+    fact: Columns = field(default_factory=dict)
 
 
 def letter_id(source: str, fact: str, index: str) -> str:
@@ -63,6 +66,7 @@ def letter_of(change: Change, index: str, reason: str) -> Letter:
         reason,
         change.version,
         _content(change.document),
+        change.columns,
     )
 
 
@@ -127,6 +131,7 @@ class DeadLetters:
             "reason": letter.reason[:_REASON_CHARACTERS_MAX],
             "version": letter.version,
             "failedAt": int(self._now_seconds()),
+            **letter.fact,
         }
         packed = compress(letter.content)
         if len(packed) <= _ROW_BYTES_MAX:

@@ -64,7 +64,8 @@ class Removal(NamedTuple):
 class PartWrites:
     """The blind writes of one part: live rows first, then tombstones at `version` for what is left.
 
-    `must_list`: nobody knows which rows the pairs have, so look before writing.
+    `must_list`: nobody knows which rows the pairs have, so look before writing. `is_whole`: these are all the writes
+    that the part needs, so that it is finished after them.
     """
 
     generation: Generation
@@ -72,6 +73,7 @@ class PartWrites:
     live: tuple[LiveWrite, ...]
     left: tuple[Removal, ...]
     must_list: bool = False
+    is_whole: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +198,8 @@ class _Decider:
         self._writes.append(PartWrites(one.generation, version, writes, removals, must_list=True))
 
     def _redeliver(self, one: Projected, part: Part) -> None:
-        """Write what the part says. The same version of a fact has the same entries, so their columns are here."""
+        """Write what the part says. The same version of a fact has the same entries, so their columns are here;
+        unless the code that claimed them could project what this code cannot."""
         self.redelivers = True
         at = {(entry.partition, entry.pair): entry.at for entry in part.live}
         writes = tuple(
@@ -209,7 +212,10 @@ class _Decider:
         if part.failed:
             self._note_failure(one, None)
         removals = tuple(_without_rows(part.left))
-        self._writes.append(PartWrites(one.generation, part.version, writes, removals, must_list=True))
+        is_whole = len(writes) == len(part.live)
+        self._writes.append(
+            PartWrites(one.generation, part.version, writes, removals, must_list=True, is_whole=is_whole)
+        )
 
     def _note_failure(self, one: Projected, part: Part | None) -> None:
         if one.failure is not None:

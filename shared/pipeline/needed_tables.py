@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from shared.pipeline.catalog import CATALOG_TABLE
 from shared.pipeline.dead_letters import DEAD_LETTER_TABLE
@@ -13,9 +13,14 @@ if TYPE_CHECKING:
     from shared.definitions.model import Definitions
 
 
+PIPELINE_TABLES: Final = frozenset(
+    (DEFAULT_ACCOUNT, table) for table in (CATALOG_TABLE, LEDGER_TABLE, DEAD_LETTER_TABLE)
+)
+
+
 def needed_tables(definitions: Definitions) -> set[tuple[str, str]]:
-    """Account and name of every table: the pipeline's own, and one per generation."""
-    needed = {(DEFAULT_ACCOUNT, table) for table in (CATALOG_TABLE, LEDGER_TABLE, DEAD_LETTER_TABLE)}
+    """Account and name of every table: the pipeline's own, and one per generation, were all of them new."""
+    needed = set(PIPELINE_TABLES)
     for source in definitions.sources:
         needed |= {place for generation in plan_of(definitions, source).generations for place in generation.tables()}
     return needed

@@ -18,7 +18,7 @@ from shared.pipeline.catalog import Catalog
 from shared.pipeline.dead_letters import DeadLetters
 from shared.pipeline.intake import ReceivedEvent, read_all
 from shared.pipeline.ledger_view import has_applied
-from shared.pipeline.needed_tables import needed_tables
+from shared.pipeline.needed_tables import PIPELINE_TABLES
 from shared.pipeline.retention import Retention
 from shared.pipeline.sweep import Sweeper
 from shared.pipeline.sweep_messages import unpack
@@ -27,6 +27,7 @@ from shared.projection.events import EventReader
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from collections.abc import Set as AbstractSet
 
     from shared.definitions.model import Definitions
     from shared.pipeline.concurrency import RunAll
@@ -82,13 +83,13 @@ class Worker:
 
     async def prepare(self) -> None:
         """Create the tables that are missing, and learn from the catalog what to write to."""
-        await self._create(needed_tables(self._definitions))
+        await self._create(PIPELINE_TABLES)
         catalog = Catalog(self._services.accounts.main, self._services.run_all)
         self._plans = await catalog.plans(self._definitions)
         generations = [generation for plan in self._plans.values() for generation in plan.generations]
         await self._create({place for generation in generations for place in generation.tables()})
 
-    async def _create(self, places: set[tuple[str, str]]) -> None:
+    async def _create(self, places: AbstractSet[tuple[str, str]]) -> None:
         """Create tables, by account and name, unless this worker has seen to them before."""
         accounts = self._services.accounts
         missing = sorted(places - self._created)

@@ -20,6 +20,12 @@ BREAKS = {
     "an undefined symbol": ("app/storage.bicep", "location: location", "location: locaton", "locaton is not declared"),
     "an unused parameter": ("app/identity.bicep", "  tags: tags\n", "", "tags is declared and never used"),
     "an unknown function": ("main.bicep", "uniqueString(token", "uniqeString(token", "no function uniqeString"),
+    "a name that hides another": (
+        "main.bicep",
+        "source => source.eventHub",
+        "hubs => hubs.eventHub",
+        "hides the symbol",
+    ),
     "a missing module parameter": (
         "main.bicep",
         "    sku: indexStorageSku\n",

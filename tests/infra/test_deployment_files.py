@@ -87,6 +87,13 @@ def test_the_emulators_are_on_loopback_and_have_our_consumer_group() -> None:
     assert set(groups) == {settings.EVENT_CONSUMER_GROUP}
 
 
+def test_every_variable_of_the_parameters_file_is_documented() -> None:
+    """They are what people set with `azd env set`; azd itself sets the first two."""
+    variables = set(re.findall(r"\$\{(\w+)", (INFRA / "main.parameters.json").read_text()))
+    text = (ROOT / "docs/deploy.md").read_text()
+    assert [name for name in sorted(variables - {"AZURE_ENV_NAME"}) if f"`{name}`" not in text] == []
+
+
 def leaves(prefix: str, value: Any) -> list[str]:
     """The paths of all values in nested objects."""
     if not isinstance(value, dict):

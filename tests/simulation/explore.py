@@ -7,6 +7,7 @@ when the service and the answers are.
 
 from __future__ import annotations
 
+import gc
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -76,6 +77,14 @@ class Explorer:
 
     def run(self) -> Report:
         """Explore until everything is seen or a problem is found."""
+        # All states are kept, so every full collection would walk through all of them in vain.
+        gc.disable()
+        try:
+            return self._run()
+        finally:
+            gc.enable()
+
+    def _run(self) -> Report:
         scenario = self._scenario
         first = Moment(
             self._store.state(),

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from typing import TYPE_CHECKING
 
 import pytest
 
+from cli.errors import UsageError
 from cli.infra import Templates, infra_faults
 from cli.main import main
 from shared.definitions.load import load
+from shared.definitions.model import Definitions
 from tests.support import ROOT
 
 if TYPE_CHECKING:
@@ -125,6 +128,20 @@ def test_faults_of_the_file_itself_come_first(tmp_path: Path, capsys: pytest.Cap
     file.write_text("version: 2\n")
     assert main(["validate", str(file), "--infra", str(ROOT / "infra")]) == 1
     assert "infra" not in capsys.readouterr().out
+
+
+def test_a_broken_parameters_file_is_wrong_usage(infra: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One sentence, not a traceback."""
+    (infra / "main.parameters.json").write_text("{")
+    assert main(["validate", str(ROOT / "indexes.yaml"), "--infra", str(infra)]) == 2
+    assert "is no parameters file" in capsys.readouterr().err
+
+
+def test_a_pipe_cannot_be_checked(infra: Path, tmp_path: Path) -> None:
+    """Its lines are gone when they are needed."""
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(UsageError, match="can be read only once"):
+        infra_faults(tmp_path / "pipe", Definitions(), Templates.read(infra, {}))
 
 
 def test_a_folder_without_templates_is_wrong_usage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from tests.infra.bicep.functions import PURE, Unknown
 from tests.infra.bicep.references import ModuleReference, Reference, TemplateError
-from tests.infra.bicep.syntax import has_word, lambda_parameters, leading_lambda, loop_names, parts, text
+from tests.infra.bicep.syntax import (
+    has_word,
+    is_misread,
+    lambda_body,
+    lambda_parameters,
+    leading_lambda,
+    loop_names,
+    parts,
+    text,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -45,30 +54,17 @@ class Expressions:
 
     def value(self, node: Node, bound: Mapping[str, Any]) -> Any:
         """The value of any expression."""
-        lead = leading_lambda(node)
-        if lead is not None and node is not lead and _placeholder(lead) not in bound:
-            return self._function(lead, node, bound)
+        if lead := leading_lambda(node):
+            return self._function(lambda_parameters(lead), lambda_body(node), bound)
+        if is_misread(node):
+            raise TemplateError(f"{text(node)!r} is misread by the grammar: put the right side into parentheses")
         method = getattr(self, f"_{node.type}", None)
         if method is None:
             raise TemplateError(f"{text(node)!r}: the evaluator does not know {node.type}")
         return method(node, bound)
 
-    def _function(self, declared: Node, body: Node, bound: Mapping[str, Any]) -> Callable[..., Any]:
-        """A lambda whose body is `body`, in which the lambda itself stands for its own first piece."""
-        names, own = lambda_parameters(declared), parts(declared)[-1]
-
-        def call(*arguments: Any) -> Any:
-            inner = {**bound, **dict(zip(names, arguments, strict=True))}
-            if body is own:
-                return self.value(body, inner)
-            return self.value(body, {**inner, _placeholder(declared): self.value(own, inner)})
-
-        return call
-
-    def _lambda_expression(self, node: Node, bound: Mapping[str, Any]) -> Any:
-        if _placeholder(node) in bound:
-            return bound[_placeholder(node)]
-        return self._function(node, parts(node)[-1], bound)
+    def _function(self, names: list[str], body: Node, bound: Mapping[str, Any]) -> Callable[..., Any]:
+        return lambda *arguments: self.value(body, {**bound, **dict(zip(names, arguments, strict=True))})
 
     def _identifier(self, node: Node, bound: Mapping[str, Any]) -> Any:
         name = text(node)
@@ -84,11 +80,11 @@ class Expressions:
 
     def _string(self, node: Node, bound: Mapping[str, Any]) -> str:
         pieces = [
-            str(self.value(parts(piece)[0], bound)) if piece.type == "interpolation" else _unescaped(text(piece))
+            self.value(parts(piece)[0], bound) if piece.type == "interpolation" else _unescaped(text(piece))
             for piece in parts(node)
         ]
-        joined = "".join(pieces)
-        return Unknown(joined) if any("<" in piece for piece in pieces) else joined
+        joined = "".join(map(str, pieces))
+        return Unknown(joined) if any(isinstance(piece, Unknown) for piece in pieces) else joined
 
     def _object(self, node: Node, bound: Mapping[str, Any]) -> dict[str, Any]:
         return {
@@ -158,17 +154,12 @@ def _member(owner: Any, name: str, node: Node) -> Any:
         return owner.member(name)
     if isinstance(owner, Unknown):
         return Unknown(f"{owner[:-1]}.{name}>")
-    is_safe = has_word(node, ".?") or has_word(node, "?") or "?" in text(node)[len(text(parts(node)[0])) :]
+    is_safe = has_word(node, ".?") or has_word(node, "?")
     if is_safe and (owner is None or name not in owner):
         return None
     if not isinstance(owner, dict) or name not in owner:
         raise TemplateError(f"{text(node)!r}: there is no {name}")
     return owner[name]
-
-
-def _placeholder(node: Node) -> str:
-    """The name under which the value of a misplaced lambda's own piece is bound; no identifier looks like it."""
-    return f"lambda@{node.start_byte}-{node.end_byte}"
 
 
 def _unescaped(piece: str) -> str:

@@ -49,6 +49,7 @@ def symbol_faults(template: Template) -> list[str]:
             if name not in KNOWN_FUNCTIONS
         ),
         *_unused(template, {name for _, name in used}),
+        *_shadowing(template, names),
     ]
 
 
@@ -58,6 +59,16 @@ def _unused(template: Template, used: set[str]) -> list[str]:
         for node in template.declarations(*_USED)
         if declared_name(node) not in used
     ]
+
+
+def _shadowing(template: Template, names: list[str]) -> list[str]:
+    bound = [
+        (node, name)
+        for node in walk(template.root)
+        if node.type in {"for_statement", "lambda_expression"}
+        for name in (loop_names(node) if node.type == "for_statement" else lambda_parameters(node))
+    ]
+    return [f"{template.place(node)}: {name} hides the symbol of that name" for node, name in bound if name in names]
 
 
 def _references(node: Node, bound: frozenset[str]) -> Iterator[Node]:

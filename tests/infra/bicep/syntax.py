@@ -1,7 +1,8 @@
 """Templates as syntax trees (tree-sitter), and the little that the grammar gets wrong put right.
 
-The grammar binds a lambda tighter than what follows its body: `x => x.a == 1` comes as `((x => x).a) == 1`.
-`leading_lambda` finds such a lambda, so that its parameters can be given the whole expression as their scope.
+The grammar ends the body of a lambda too early: `x => x.a == 1` comes as `((x => x).a) == 1`. `leading_lambda` finds
+such a lambda, `lambda_body` reads all that belongs to its body again, on its own. It also reads `1 + x.a` as
+`(1 + x).a`, which `is_misread` finds; templates write `1 + (x.a)`.
 """
 
 from __future__ import annotations
@@ -105,6 +106,24 @@ def leading_lambda(node: Node) -> Node | None:
     while node.type in _LED_BY_FIRST:
         node = parts(node)[0]
     return node if node.type == "lambda_expression" else None
+
+
+def is_misread(node: Node) -> bool:
+    """Whether a member, element or call was taken from an operation, which Bicep lets only parentheses do."""
+    takes = {"member_expression", "subscript_expression", "call_expression"}
+    operations = {"binary_expression", "ternary_expression", "unary_expression"}
+    return node.type in takes and parts(node)[0].type in operations
+
+
+def lambda_body(node: Node) -> Node:
+    """The body of the lambda that this expression starts with: all that comes after its arrow."""
+    return _expression(text(node).partition("=>")[2])
+
+
+@cache
+def _expression(source: str) -> Node:
+    root = _parser().parse(f"var body = {source.strip()}\n".encode()).root_node
+    return parts(parts(root)[0])[1]
 
 
 def lambda_parameters(node: Node) -> list[str]:
