@@ -38,14 +38,15 @@ class World:
 
     def __init__(self) -> None:
         self.primary, self.secondary, self.seconds = Line(), Line(), 0.0
-        tables = MemoryTables(carrier=self.primary)
+        self.tables = MemoryTables(carrier=self.primary)
         self.catalogs = [
-            Catalog(tables, Bounded()),
-            Catalog(MemoryTables(tables.store, self.secondary), Bounded()),
+            Catalog(self.tables, Bounded()),
+            Catalog(MemoryTables(self.tables.store, self.secondary), Bounded()),
         ]
 
     async def generations(self) -> CatalogGenerations:
         """What lookups ask."""
+        await self.tables.create_table("Ledger")
         await self.catalogs[0].plans(DEFINITIONS)
         return CatalogGenerations(DEFINITIONS, self.catalogs, lambda: self.seconds)
 
