@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from shared.lookup.sees import Sighting
     from shared.pipeline.worker import Services, Worker
     from shared.tables.account import Account
+    from shared.tables.client import TableClient
     from shared.web.lookup_api import LookupApi
 
 # A probe answers before the platform that asks gives up on it.
@@ -68,37 +69,47 @@ async def check_storage() -> None:
 @lru_cache(maxsize=1)
 def generations() -> Generations:
     """Which generation serves each index; raises `DefinitionsError`."""
-    from shared.connections import TIMING, table_client
+    from shared.connections import TIMING
     from shared.pipeline.catalog import Catalog
     from shared.pipeline.concurrency import Bounded
     from shared.serving import CatalogGenerations
 
-    served = definitions().require()
-    tables = table_client(settings.storage_connection(settings.INDEX_STORAGE.name))
-    return CatalogGenerations(served, Catalog(tables, Bounded()), TIMING.steady_seconds)
+    catalogs = [Catalog(tables, Bounded()) for tables in _readers(_index_account())]
+    return CatalogGenerations(definitions().require(), catalogs, TIMING.steady_seconds)
 
 
-@lru_cache(maxsize=1)
-def lookups() -> Lookups:
-    """Lookups in the index storage; raises `DefinitionsError` or `SettingError`."""
-    from shared.connections import TIMING, account_of, cosmos_client
-    from shared.facts.cosmos import CosmosFacts
-    from shared.lookup.lookups import Lookups
-    from shared.lookup.replicas import Replicas
-    from shared.lookup.sees import OwnWrites
-    from shared.lookup.tokens import Tokens
+def _index_account() -> Account:
+    from shared.connections import account_of
+
+    return account_of(settings.storage_connection(settings.INDEX_STORAGE.name))
+
+
+def _readers(account: Account) -> list[TableClient]:
+    """The index storage as lookups read it: its primary endpoint and, if the app wants it, its secondary."""
+    from shared.connections import TIMING
     from shared.tables.client import TableClient
     from shared.tables.retry import RetryPolicy
 
     # A caller is waiting: better a 503 soon than an answer that nobody waits for any more.
     retries = RetryPolicy(attempts=3, budget_seconds=8, first_wait_seconds=0.1, longest_wait_seconds=1)
-    account = account_of(settings.storage_connection(settings.INDEX_STORAGE.name))
-    secondary = None
-    if settings.switch(settings.READ_SECONDARY):
-        secondary = TableClient(account.secondary(), TIMING, policy=retries)
+    accounts = [account, account.secondary()] if settings.switch(settings.READ_SECONDARY) else [account]
+    return [TableClient(each, TIMING, policy=retries) for each in accounts]
+
+
+@lru_cache(maxsize=1)
+def lookups() -> Lookups:
+    """Lookups in the index storage; raises `DefinitionsError` or `SettingError`."""
+    from shared.connections import TIMING, cosmos_client
+    from shared.facts.cosmos import CosmosFacts
+    from shared.lookup.lookups import Lookups
+    from shared.lookup.replicas import Replicas
+    from shared.lookup.sees import OwnWrites
+    from shared.lookup.tokens import Tokens
+
+    account = _index_account()
     return Lookups(
         generations(),
-        Replicas(TableClient(account, TIMING, policy=retries), secondary),
+        Replicas(*_readers(account)),
         Tokens(_page_token_key(account)),
         facts=CosmosFacts(lambda: cosmos_client(settings.cosmos_connection(settings.COSMOS.name))),
         own_writes=OwnWrites(_Ledger(), settings.seconds(settings.SEES_SECONDS), TIMING.steady_seconds, TIMING.sleep),

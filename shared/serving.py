@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from shared.errors import IndexBuildingError, TableMissingError
+from shared.errors import IndexBuildingError, StorageUnavailableError, TableMissingError
 from shared.keys.index import IndexKeys
 from shared.lookup.generations import DefinedGenerations, Generation
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from shared.definitions.model import Definitions
     from shared.pipeline.catalog import Catalog, Listed
@@ -24,12 +24,18 @@ UNKNOWN_REFRESH_SECONDS: Final = 1.0
 
 
 class CatalogGenerations:
-    """Generations by the catalog, with the definitions for what it does not know yet."""
+    """Generations by the catalog, with the definitions for what it does not know yet.
 
-    def __init__(self, definitions: Definitions, catalog: Catalog, steady_seconds: Callable[[], float]) -> None:
+    The catalog may be given by several endpoints: the next one is asked when one gives no answer. When none does, what
+    was read before is good enough.
+    """
+
+    def __init__(
+        self, definitions: Definitions, catalogs: Sequence[Catalog], steady_seconds: Callable[[], float]
+    ) -> None:
         self._definitions = definitions
         self._defined = DefinedGenerations(definitions)
-        self._catalog = catalog
+        self._catalogs = catalogs
         self._steady_seconds = steady_seconds
         self._listed: list[Listed] = []
         self._read_at: float | None = None
@@ -61,9 +67,17 @@ class CatalogGenerations:
         is_known = any(one.index == index for one in self._listed)
         refresh_seconds = REFRESH_SECONDS if is_known else UNKNOWN_REFRESH_SECONDS
         if self._read_at is None or now - self._read_at > refresh_seconds:
-            try:
-                self._listed = await self._catalog.listed()
-            except TableMissingError:
-                self._listed = []
+            self._listed = await self._read()
             self._read_at = now
+        return self._listed
+
+    async def _read(self) -> list[Listed]:
+        for number, catalog in enumerate(self._catalogs, 1):
+            try:
+                return await catalog.listed()
+            except TableMissingError:
+                return []
+            except StorageUnavailableError:
+                if number == len(self._catalogs) and self._read_at is None:
+                    raise
         return self._listed

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
 from shared.keys.limits import SORT_UNITS, head, kept_units, units
-from shared.keys.text import CEILING
+from shared.keys.text import CEILING, SUMMIT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -83,7 +83,7 @@ def _range(codec: PartCodec, comparison: Comparison) -> tuple[str, str]:
 def _within_budget(lower: str, upper: str) -> Bounds:
     kept = kept_units(SORT_UNITS)
     wide_lower = lower if units(lower) <= kept else head(lower, kept)
-    wide_upper = upper if units(upper) <= kept else head(upper, kept) + CEILING
+    wide_upper = upper if units(upper) <= kept else head(upper, kept) + SUMMIT
     return Bounds(wide_lower, wide_upper, lower, upper)
 
 

@@ -23,6 +23,8 @@ from typing import Final
 END: Final = " !"
 # Above everything that an encoded value can begin with; below it there is nothing but encoded values.
 CEILING: Final = "\uffee"
+# Above every unit of an encoded value, wherever it stands: the ceiling also spells characters, these never appear.
+SUMMIT: Final = "\uffef"
 
 _SPECIAL: Final = re.compile("[\x00-\x1f\x7f-\x9f/\\\\#?'\u2028\u2029\uffed-\uffff]| (?=[\x00- !\"#$]|\\Z)")
 _DESCENDING_END: Final = "x"

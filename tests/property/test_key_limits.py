@@ -121,6 +121,16 @@ def test_equality_meets_equal_values_and_nulls_only(asked: str | None, values: l
     assert found == [value for value in values if value == asked]
 
 
+@given(st.sampled_from("/#?'\\\x7f\u2028\uffff"), st.integers(0, 9), st.integers(120, 200))
+def test_a_key_that_is_cut_inside_a_spelled_character_is_found(character: str, offset: int, count: int) -> None:
+    """What spells it may be the highest unit there is: the widened bound lies above that, too."""
+    keys = IndexKeys(Index("i", "s", (KeyPart("p", "p"),), (KeyPart("a", "a"), KeyPart("b", "b", type="integer"))))
+    value = "x" * offset + character * count
+    bounds = keys.bounds([value])
+    stored = keys.sort([value, 0]).encode("utf-16-be")
+    assert bounds.lower.encode("utf-16-be") <= stored < bounds.upper.encode("utf-16-be")
+
+
 def test_contradicting_comparisons_give_an_empty_range() -> None:
     """Above 5 and below 3 there is nothing to read."""
     keys = IndexKeys(index(KeyPart(path="n", name="n", type="integer")))

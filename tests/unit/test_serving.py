@@ -1,0 +1,78 @@
+"""Which generation serves an index stays known while storage gives no answer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+import pytest
+
+from shared.errors import StorageUnavailableError
+from shared.pipeline.catalog import Catalog
+from shared.pipeline.concurrency import Bounded
+from shared.serving import REFRESH_SECONDS, CatalogGenerations
+from shared.tables.memory import MemoryTables
+from tests.lookup_facts import DEFINITIONS
+
+if TYPE_CHECKING:
+    from shared.tables.calls import Call
+    from shared.tables.store import Store
+
+T = TypeVar("T")
+
+
+class Line:
+    """The way to an endpoint, which may be down."""
+
+    def __init__(self) -> None:
+        self.is_down = False
+
+    async def carry(self, call: Call[T], store: Store) -> T:
+        """The answer, or none."""
+        if self.is_down:
+            raise StorageUnavailableError("It is down: try again.", outcome_unknown=False)
+        return call.perform(store)
+
+
+class World:
+    """A catalog with the definitions in it, behind two endpoints, and a clock."""
+
+    def __init__(self) -> None:
+        self.primary, self.secondary, self.seconds = Line(), Line(), 0.0
+        self.tables = MemoryTables(carrier=self.primary)
+        self.catalogs = [
+            Catalog(self.tables, Bounded()),
+            Catalog(MemoryTables(self.tables.store, self.secondary), Bounded()),
+        ]
+
+    async def generations(self) -> CatalogGenerations:
+        """What lookups ask."""
+        await self.tables.create_table("Ledger")
+        await self.catalogs[0].plans(DEFINITIONS)
+        return CatalogGenerations(DEFINITIONS, self.catalogs, lambda: self.seconds)
+
+
+async def test_the_secondary_is_asked_when_the_primary_gives_no_answer() -> None:
+    """A lookup of one that reads from there needs the catalog, too."""
+    world = World()
+    generations = await world.generations()
+    world.primary.is_down = True
+    assert (await generations.serving("customers-by-town")).index.name == "customers-by-town"
+
+
+async def test_what_was_read_before_serves_while_no_endpoint_answers() -> None:
+    """A switch is learned of later; lookups go on."""
+    world = World()
+    generations = await world.generations()
+    before = await generations.serving("customers-by-town")
+    world.primary.is_down = world.secondary.is_down = True
+    world.seconds = 2 * REFRESH_SECONDS
+    assert (await generations.serving("customers-by-town")).id == before.id
+
+
+async def test_a_catalog_that_was_never_read_is_not_guessed() -> None:
+    """A changed definition may be served by its old generation still: nobody knows which table is right."""
+    world = World()
+    generations = await world.generations()
+    world.primary.is_down = world.secondary.is_down = True
+    with pytest.raises(StorageUnavailableError):
+        await generations.serving("customers-by-town")
