@@ -146,6 +146,7 @@ class Rivals:
         recorder = Recorder()
         worker = self._worker_on(MemoryTables(carrier=recorder))
         await worker.prepare()
+        recorder.rows.clear()  # the catalog's
         await self._apply_with(worker, count)
         self._transactions = recorder.transactions()
 
