@@ -86,7 +86,7 @@ class Services:
         headers = {"x-ms-version": API_VERSION, "Accept": "application/json;odata=minimalmetadata", **signed}
         async with self.http.get(URL(self.account.endpoint + path, encoded=True), headers=headers) as response:
             response.raise_for_status()
-            return (await response.read()).count(b'"_id"')
+            return (await response.read()).count(b'"RowKey"')
 
     async def read_large_page(self) -> int:
         """A page of 1000 rows in this process, up to the bytes of the answer."""
