@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from local.errors import LocalRunError
 from local.lifeline import Stop
+from local.ports import port_number
 from shared.errors import IndexTablesError
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def _add_up(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
         action=argparse.BooleanOptionalAction,
         help="fill empty containers with sample facts (default: with the app's own definitions only)",
     )
-    up.add_argument("--http-port", type=int, metavar="N", help="the HTTP port (default: 7071, or a free one)")
+    up.add_argument("--http-port", type=port_number, metavar="N", help="the HTTP port (default: 7071, or a free one)")
     up.add_argument("--auth", action="store_true", help="check function keys; they are in endpoints.json")
     up.add_argument("--host", choices=["own", "func"], default="own", help="our host, or Azure Functions Core Tools")
     up.set_defaults(run=_run_up)
@@ -111,7 +112,7 @@ def _add_host(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
         epilog="Example: python -m local host --app . --port 7071",
     )
     host.add_argument("--app", type=Path, default=PROJECT_ROOT, help="the app's folder (default: this project)")
-    host.add_argument("--port", type=int, default=7071, help="the HTTP port (default: 7071)")
+    host.add_argument("--port", type=port_number, default=7071, help="the HTTP port (default: 7071)")
     host.add_argument("--http-only", action="store_true", help="serve HTTP and listen on no other trigger")
     host.add_argument("--keys", type=Path, help="check function keys, kept in this file")
     host.add_argument(

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import socket
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+
+def port_number(text: str) -> int:
+    """A port on a command line."""
+    if not (text.isascii() and text.isdecimal() and 0 < int(text) < 65536):
+        raise argparse.ArgumentTypeError(f"'{text}' is not a port: give a number from 1 to 65535")
+    return int(text)
 
 
 def is_free(port: int) -> bool:

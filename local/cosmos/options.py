@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from local.ports import port_number
+
 if TYPE_CHECKING:
     import argparse
 
@@ -19,7 +21,9 @@ MAX_RANGES = 64
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of the local Cosmos DB."""
-    parser.add_argument("--port", type=int, default=DEFAULT_PORT, help="port on 127.0.0.1 (default %(default)s)")
+    parser.add_argument(
+        "--port", type=port_number, default=DEFAULT_PORT, help="port on 127.0.0.1 (default %(default)s)"
+    )
     parser.add_argument("--data", type=Path, required=True, metavar="DIR", help="folder that holds the data")
     parser.add_argument(
         "--partitions", type=int, default=DEFAULT_RANGES, metavar="N",

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from local.ports import port_number
+
 HOST = "127.0.0.1"
 DEFAULT_PORT = 5672
 # What Microsoft's emulator uses, so that its connection strings work here.
@@ -24,7 +26,9 @@ def connection_string(port: int, key_name: str = KEY_NAME, key: str = KEY) -> st
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of the local Event Hubs."""
-    parser.add_argument("--port", type=_port, default=DEFAULT_PORT, help=f"the AMQP port (default: {DEFAULT_PORT})")
+    parser.add_argument(
+        "--port", type=port_number, default=DEFAULT_PORT, help=f"the AMQP port (default: {DEFAULT_PORT})"
+    )
     parser.add_argument("--data", type=Path, required=True, metavar="DIR", help="the folder that keeps the events")
     parser.add_argument(
         "--hub", action="append", default=[], metavar="NAME:PARTITIONS", help="a hub to create if it is not there"
@@ -42,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--idle-timeout", type=_positive, default=IDLE_TIMEOUT_SECONDS, metavar="SECONDS",
         help=f"close a connection that is silent for so long (default: {IDLE_TIMEOUT_SECONDS:g})",
     )  # fmt: skip
-    parser.add_argument("--admin-port", type=_port, help="serve the fault switches over HTTP on this port")
+    parser.add_argument("--admin-port", type=port_number, help="serve the fault switches over HTTP on this port")
     parser.add_argument("--watch-stdin", action="store_true", help="stop when standard input ends")
 
 
@@ -54,9 +58,3 @@ def _positive(text: str) -> float:
     if not 0 < number < MAX_NUMBER:
         raise argparse.ArgumentTypeError(f"'{text}' is not a number above 0 and below {MAX_NUMBER:g}")
     return number
-
-
-def _port(text: str) -> int:
-    if not (text.isascii() and text.isdecimal() and 0 < int(text) < 65536):
-        raise argparse.ArgumentTypeError(f"'{text}' is not a port: give a number from 1 to 65535")
-    return int(text)

@@ -161,3 +161,10 @@ def test_the_demo_shows_real_answers_and_ends(tmp_path: Path) -> None:
     assert ended.returncode == 0, ended.stdout + ended.stderr
     assert '"status": "ready"' in ended.stdout
     assert "MissingPartitionPart" in ended.stdout  # the last stage of the tour
+
+
+def test_a_port_that_is_none_is_refused(tmp_path: Path) -> None:
+    """Wrong usage: exit code 2 and what to give."""
+    with runs.up(tmp_path / "data", "--http-port", "99999") as program:
+        assert program.wait() == 2
+        assert "give a number from 1 to 65535" in program.output
