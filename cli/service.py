@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, urlsplit
 
 from cli.errors import ServiceError, UsageError
+from cli.local_run import DATA_FOLDER, endpoints
 from shared.lookup.parameters import to_query
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator, Mapping, Sequence
 
-_DATA_FOLDER: Final = ".local"
 _KEY_VARIABLE: Final = "INDEX_TABLES_KEY"
 _ANSWER_SECONDS: Final = 60
 
@@ -66,7 +66,7 @@ def lookup_path(index: str, call: str) -> str:
 def add_service_arguments(parser: argparse.ArgumentParser) -> None:
     """`--data`, or `--url` with `--key`."""
     where = parser.add_mutually_exclusive_group()
-    where.add_argument("--data", metavar="DIR", help=f"the data folder of a local run (default: {_DATA_FOLDER})")
+    where.add_argument("--data", metavar="DIR", help=f"the data folder of a local run (default: {DATA_FOLDER})")
     where.add_argument("--url", help="the app's address, such as https://NAME.azurewebsites.net")
     parser.add_argument("--key", help=f"the function key (default: the environment variable {_KEY_VARIABLE})")
 
@@ -87,14 +87,8 @@ def service_of(args: argparse.Namespace) -> Service:
         if urlsplit(args.url).scheme not in ("http", "https"):
             raise UsageError(f"{args.url} is no address: it begins with http:// or https://")
         return Service(args.url.rstrip("/").removesuffix("/api"), key)
-    file = Path(args.data or _DATA_FOLDER) / "endpoints.json"
-    try:
-        endpoints = json.loads(file.read_text(encoding="utf-8"))
-        return Service(endpoints["http"], key or endpoints.get("keys", {}).get("function"))
-    except (OSError, ValueError, KeyError, TypeError):
-        raise UsageError(
-            f"no local run has written {file}: start one with `make run`, or name an app with --url"
-        ) from None
+    found = endpoints(Path(args.data or DATA_FOLDER))
+    return Service(found["http"], key or found.get("keys", {}).get("function"))
 
 
 def read_parameters(pairs: Sequence[str]) -> dict[str, str]:

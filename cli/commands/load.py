@@ -10,7 +10,7 @@ from cli.arguments import add_command
 from cli.definitions import read
 from cli.errors import UsageError
 from cli.fact_files import facts_in
-from cli.local_run import endpoints
+from cli.local_run import DATA_FOLDER, endpoints
 from cli.output import write_rows
 from cli.progress import Progress
 from shared import settings
@@ -49,7 +49,7 @@ def add(commands: Commands) -> None:
     parser.add_argument("--source", required=True, help="the source, as the definitions call it")
     parser.add_argument("--definitions", metavar="FILE", default=settings.value(settings.INDEX_DEFINITIONS))
     where = parser.add_mutually_exclusive_group()
-    where.add_argument("--data", type=Path, default=Path(".local"), metavar="DIR", help="a local run's data folder")
+    where.add_argument("--data", type=Path, default=Path(DATA_FOLDER), metavar="DIR", help="a local run's data folder")
     where.add_argument("--azure", action="store_true", help="the account in the setting COSMOS instead")
 
 
