@@ -14,6 +14,7 @@ import pytest
 from azure.core.exceptions import AzureError
 from azure.cosmos import CosmosClient, PartitionKey, exceptions
 
+from local import ports
 from tests.contract.cosmos.server import STOP_SECONDS, LocalCosmos
 from tests.support import wait_until
 
@@ -125,7 +126,8 @@ def test_it_ends_cleanly(tmp_path: Path, way: str) -> None:
 
 def test_a_folder_serves_one_server(own_server: LocalCosmos) -> None:
     """A second server on the folder says so and ends with 1."""
-    command = [sys.executable, "-m", "local.cosmos", "--port", "0", "--data", str(own_server.folder)]
+    (port,) = ports.any_free(1)
+    command = [sys.executable, "-m", "local.cosmos", "--port", str(port), "--data", str(own_server.folder)]
     second = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
     assert second.returncode == 1
     assert "stop the other server" in second.stderr
