@@ -1,4 +1,5 @@
-"""Work that follows later: sweeping tombstones, from a Storage queue whose messages were delayed, and retention."""
+"""Work that follows later: sweeping tombstones, from a Storage queue whose messages were delayed, and retention of
+deleted facts and dead letters."""
 
 from __future__ import annotations
 
@@ -19,3 +20,9 @@ async def sweep(message: func.QueueMessage) -> None:
 async def retain(timer: func.TimerRequest) -> None:
     """Forget facts that were deleted long ago, a part of them every hour."""
     await (await runtime.worker()).retain()
+
+
+@maintenance.timer_trigger(arg_name="timer", schedule="0 41 3 * * *")
+async def purge_dead_letters(timer: func.TimerRequest) -> None:
+    """Forget dead letters that are older than their retention."""
+    await (await runtime.worker()).purge_dead_letters()

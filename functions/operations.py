@@ -1,12 +1,20 @@
-"""HTTP functions for those who run the app: health."""
+"""HTTP functions for those who run the app: health, and dead letters with the admin key."""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 import azure.functions as func
 
 from functions.responses import respond
 from shared import runtime
 from shared.web import health
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from shared.web.answers import Answer
+    from shared.web.dead_letter_api import DeadLetterApi
 
 operations = func.Blueprint()  # type: ignore[no-untyped-call]  # the SDK leaves it unannotated
 
@@ -21,3 +29,40 @@ async def health_live(req: func.HttpRequest) -> func.HttpResponse:
 async def health_ready(req: func.HttpRequest) -> func.HttpResponse:
     """The instance can do its work, or a problem that says why not."""
     return await respond(health.ready(runtime.definitions, runtime.check_storage))
+
+
+@operations.route(route="dead-letters", methods=["GET"], auth_level=func.AuthLevel.ADMIN)
+async def list_dead_letters(req: func.HttpRequest) -> func.HttpResponse:
+    """A page of dead letters."""
+    return await _about_letters(lambda api: api.letters(req.url))
+
+
+@operations.route(route="dead-letters/{id}", methods=["GET"], auth_level=func.AuthLevel.ADMIN)
+async def show_dead_letter(req: func.HttpRequest) -> func.HttpResponse:
+    """One dead letter, with what arrived."""
+    return await _about_letters(lambda api: api.letter(req.route_params["id"], req.url))
+
+
+@operations.route(route="dead-letters/{id}/replay", methods=["POST"], auth_level=func.AuthLevel.ADMIN)
+async def replay_dead_letter(req: func.HttpRequest) -> func.HttpResponse:
+    """Replay one dead letter."""
+    return await _about_letters(lambda api: api.replay(req.route_params["id"], req.url))
+
+
+@operations.route(route="dead-letters/replay", methods=["POST"], auth_level=func.AuthLevel.ADMIN)
+async def replay_dead_letters(req: func.HttpRequest) -> func.HttpResponse:
+    """Replay a page of dead letters."""
+    return await _about_letters(lambda api: api.replay_all(req.url))
+
+
+@operations.route(route="dead-letters/purge", methods=["POST"], auth_level=func.AuthLevel.ADMIN)
+async def purge_dead_letters_now(req: func.HttpRequest) -> func.HttpResponse:
+    """Forget old dead letters."""
+    return await _about_letters(lambda api: api.purge(req.url))
+
+
+async def _about_letters(call: Callable[[DeadLetterApi], Awaitable[Answer]]) -> func.HttpResponse:
+    async def work() -> Answer:
+        return await call(await runtime.dead_letter_api())
+
+    return await respond(work())

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from shared.tables.account import Account
     from shared.tables.breaker import Breaker
     from shared.tables.client import TableClient
+    from shared.web.dead_letter_api import DeadLetterApi
     from shared.web.lookup_api import LookupApi
 
 # A probe answers before the platform that asks gives up on it.
@@ -135,6 +136,15 @@ def lookup_api() -> LookupApi:
     return LookupApi(definitions().require(), generations(), lookups())
 
 
+async def dead_letter_api() -> DeadLetterApi:
+    """The HTTP API of dead letters; raises as `worker` does."""
+    from shared.lookup.tokens import Tokens
+    from shared.web.dead_letter_api import DeadLetterApi
+
+    desk = (await worker()).dead_letters
+    return DeadLetterApi(desk, Tokens(_page_token_key(_index_account())))
+
+
 def _page_token_key(account: Account) -> bytes:
     """The setting, else the account's key: both are secret, and all instances of the app agree on them."""
     secret = settings.value(settings.PAGE_TOKEN_KEY) or account.key
@@ -205,6 +215,7 @@ def _services(served: Definitions) -> Services:
         run_buckets=Bounded(),
         now_seconds=TIMING.wall_seconds,
         retention_seconds=settings.number(settings.LEDGER_RETENTION_DAYS) * SECONDS_PER_DAY,
+        dead_letter_retention_seconds=settings.dead_letter_retention_days() * SECONDS_PER_DAY,
         take_transactions=counts.take,
     )
 

@@ -52,6 +52,12 @@ LEDGER_RETENTION_DAYS = Setting(
     "How long deleted facts are remembered: longer than hubs and dead letters keep changes, and than any build runs",
 )
 
+DEAD_LETTER_RETENTION_DAYS = Setting(
+    "DEAD_LETTER_RETENTION_DAYS",
+    "14",
+    "How long dead letters are kept: with the time that a hub keeps events, less than LEDGER_RETENTION_DAYS",
+)
+
 ALL = (
     INDEX_STORAGE,
     INDEX_DEFINITIONS,
@@ -64,6 +70,7 @@ ALL = (
     READ_SECONDARY,
     MCP_TOOLS,
     LEDGER_RETENTION_DAYS,
+    DEAD_LETTER_RETENTION_DAYS,
 )
 
 # Of the platform: the host's own storage, where our queue is, too.
@@ -124,6 +131,18 @@ def number(setting: Setting, environment: Mapping[str, str] = os.environ) -> int
     if not (text.isascii() and text.isdecimal()):
         raise SettingError(f"The app setting {setting.name} is {text!r}: make it a whole number from 0 up.")
     return int(text)
+
+
+def dead_letter_retention_days(environment: Mapping[str, str] = os.environ) -> int:
+    """How long dead letters are kept; less than deleted facts are remembered, or a replay could bring one back."""
+    days = number(DEAD_LETTER_RETENTION_DAYS, environment)
+    ledger_days = number(LEDGER_RETENTION_DAYS, environment)
+    if not 0 < days < ledger_days:
+        raise SettingError(
+            f"The app setting {DEAD_LETTER_RETENTION_DAYS.name} is {days}: make it at least 1 and less than "
+            f"{LEDGER_RETENTION_DAYS.name}, which is {ledger_days}."
+        )
+    return days
 
 
 def switch(setting: Setting, environment: Mapping[str, str] = os.environ) -> bool:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final
 from shared.errors import IncompleteBatchError
 from shared.pipeline.claiming import Claiming
 from shared.pipeline.coalesce import newest_of_each
-from shared.pipeline.dead_letters import letter_of
+from shared.pipeline.dead_letter_rows import letter_of
 from shared.pipeline.outcome import Outcome
 from shared.pipeline.storage import place_of
 from shared.pipeline.sweep_messages import Tombstone, pack
@@ -86,7 +86,9 @@ class Applier:
 
     async def _announce_failed(self, works: Sequence[Work]) -> dict[str, Exception]:
         failed = [(work, one) for work in works for one in work.decision.failed]
-        letters = [letter_of(work.change, one.generation.index.name, str(one.failure)) for work, one in failed]
+        letters = [
+            letter_of(work.change, one.generation.index.name, *one.failure) for work, one in failed if one.failure
+        ]
         results = await self._run_all([partial(self._dead_letters.put, letter) for letter in letters])
         outcomes = zip(failed, results, strict=True)
         return {work.fact: result for (work, _), result in outcomes if isinstance(result, Exception)}

@@ -109,6 +109,10 @@ class Catalog:
         """Every generation that there is or was."""
         return [_read(row.entity) for row in await self._rows(_GENERATIONS)]
 
+    async def sources(self) -> list[str]:
+        """Every source that there is or was."""
+        return [str(row.entity[ROW_KEY]) for row in await self._rows(_SOURCES)]
+
     async def _rows(self, partition: str) -> list[Row]:
         rows: list[Row] = []
         continuation = None

@@ -6,19 +6,24 @@ cache of ledger rows serves every batch.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import logging
+from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from shared import telemetry
 from shared.errors import IncompleteBatchError, TableMissingError
 from shared.pipeline.apply import Applier
 from shared.pipeline.cache import LedgerCache
 from shared.pipeline.catalog import Catalog
+from shared.pipeline.concurrency import Bounded
+from shared.pipeline.dead_letter_desk import DeadLetterDesk, Known
+from shared.pipeline.dead_letter_list import DeadLetterList
 from shared.pipeline.dead_letters import DeadLetters
 from shared.pipeline.intake import ReceivedEvent, read_all
 from shared.pipeline.ledger_view import has_applied
 from shared.pipeline.needed_tables import PIPELINE_TABLES
+from shared.pipeline.replay import OpenLetters, Replayer
 from shared.pipeline.retention import Retention
 from shared.pipeline.sweep import Sweeper
 from shared.pipeline.sweep_messages import unpack
@@ -40,6 +45,11 @@ if TYPE_CHECKING:
     from shared.pipeline.sweep_messages import SweepQueue
     from shared.projection.change import Change
 
+LETTERS_AT_ONCE: Final = 8
+DEAD_LETTER_SECONDS: Final = 14 * 86_400
+
+_log = logging.getLogger(__name__)
+
 
 @dataclass(frozen=True, slots=True)
 class Services:
@@ -55,6 +65,9 @@ class Services:
     retention_seconds: int
     # Requests to the Table service since the last call.
     take_transactions: Callable[[], int]
+    # How long dead letters stay, which is less, and how they are replayed side by side.
+    dead_letter_retention_seconds: int = DEAD_LETTER_SECONDS
+    run_letters: RunAll = field(default_factory=partial(Bounded, LETTERS_AT_ONCE))
 
 
 class Worker:
@@ -78,8 +91,38 @@ class Worker:
             services.run_buckets,
             services.now_seconds,
         )
+        self.dead_letters = self._desk()
         self._sweeper = Sweeper(services.accounts, services.run_all)
         self._retention = Retention(services.accounts.main, services.retention_seconds, services.now_seconds)
+
+    def _desk(self) -> DeadLetterDesk:
+        """Replays have an applier of their own, which leaves letters open, and permits of their own."""
+        services = self._services
+        letters = OpenLetters(services.accounts.main, services.blobs, services.now_seconds)
+        listed = DeadLetterList(services.accounts.main, letters)
+        applier = Applier(
+            services.accounts,
+            letters,
+            services.sweep_queue,
+            LedgerCache(),
+            services.run_all,
+            services.run_buckets,
+            services.now_seconds,
+        )
+        seconds = services.dead_letter_retention_seconds
+        replayer = Replayer(
+            self._definitions, lambda: self._plans, applier, letters, listed, seconds, services.now_seconds
+        )
+        return DeadLetterDesk(
+            self._known_names, letters, listed, replayer, services.run_letters, seconds, services.now_seconds
+        )
+
+    async def _known_names(self) -> Known:
+        """Those of the definitions, and of the catalog, which forgets none."""
+        catalog = Catalog(self._services.accounts.main, self._services.run_all)
+        sources = {*self._definitions.sources, *await catalog.sources()}
+        indexes = {*self._definitions.indexes, *(one.index for one in await catalog.listed())}
+        return Known(tuple(sorted(sources)), tuple(sorted(indexes)))
 
     async def prepare(self) -> None:
         """Create the tables that are missing, and learn from the catalog what to write to."""
@@ -114,7 +157,7 @@ class Worker:
         def read(event: ReceivedEvent) -> Change:
             return reader.read(event.body, event.enqueued, event.sequence_number)
 
-        await self._apply(source, read_all(source, events, read, ReceivedEvent.plain))
+        await self._apply(source, read_all(source, events, read, ReceivedEvent.plain, "event"))
 
     async def has_applied(self, source: str, generation_id: str, seen: Seen) -> bool:
         """Whether a generation has a change that a caller knows of, or a newer one, with its rows written."""
@@ -125,6 +168,10 @@ class Worker:
     async def retain(self) -> None:
         """Forget some of the facts that were deleted long ago; called every hour."""
         await self._retention.clean(self._plans.values())
+
+    async def purge_dead_letters(self) -> None:
+        """Forget dead letters that are older than their retention; called every day."""
+        _log.info("Dead letters purged", extra={"purged": await self.dead_letters.purge_all()})
 
     async def sweep(self, message: str | bytes) -> None:
         """Do what a sweep message asks for."""

@@ -42,7 +42,7 @@ class Refusing(Projector):
         """Refuse what is not a delete."""
         if change.document is None:
             return ()
-        raise UnprojectableError("The code has a fault: mend it.")
+        raise UnprojectableError("The code has a fault: mend it.", "wrongType")
 
 
 def refusing(plan: SourcePlan) -> SourcePlan:

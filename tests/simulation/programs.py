@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from shared.errors import IncompleteBatchError
 from shared.pipeline.apply import Applier
 from shared.pipeline.cache import LedgerCache
-from shared.pipeline.dead_letters import DEAD_LETTER_TABLE, DeadLetters
+from shared.pipeline.dead_letter_rows import DEAD_LETTER_TABLE
+from shared.pipeline.dead_letters import DeadLetters
 from shared.pipeline.generations import DEFAULT_ACCOUNT
 from shared.pipeline.ledger_rows import LEDGER_TABLE
 from shared.pipeline.storage import Accounts
