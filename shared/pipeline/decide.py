@@ -91,8 +91,10 @@ class Trim:
 class Decision:
     """What to claim (none: nothing), what to write before and after it, and which dead letters change.
 
-    A dead letter is put after the claim that says `failed` (a redelivery puts it again), and closed before a claim that
-    does not say it any more: in no order of events is a fact failed without its letter, once its batch is done.
+    A dead letter is put after the claim that says `failed` (a redelivery puts it again), and closed before a claim of a
+    newer version that does not say it any more: in no order of events is a fact failed without its letter, once its
+    batch is done. A claim of the same version closes it last: the version may have been acknowledged as failed, so that
+    nobody would deliver it again after a crash.
     """
 
     claim: LedgerRow | None
@@ -100,6 +102,7 @@ class Decision:
     trims: tuple[Trim, ...]
     failed: tuple[Projected, ...]
     mended: tuple[Generation, ...]
+    mended_again: tuple[Generation, ...]
     # Parts known finished before, and still as they were.
     still_finished: frozenset[str]
     # The newest version that made a part drop the change.
@@ -107,7 +110,7 @@ class Decision:
     needs_read: bool = False
 
 
-NOTHING: Final = Decision(None, (), (), (), (), frozenset(), None)
+NOTHING: Final = Decision(None, (), (), (), (), (), frozenset(), None)
 READ_FIRST: Final = replace(NOTHING, needs_read=True)
 
 
@@ -142,6 +145,7 @@ class _Decider:
         self._trims: list[Trim] = []
         self._failed: list[Projected] = []
         self._mended: list[Generation] = []
+        self._mended_again: list[Generation] = []
         self._newer: str | None = None
 
     def add(self, one: Projected) -> None:
@@ -198,7 +202,7 @@ class _Decider:
         keys = {(entry.partition_key, entry.pair) for entry in one.entries}
         left = tuple([old for old in part.left if (old.partition, old.pair) not in keys])
         live = tuple([Live(entry.partition_key, entry.pair, at, entry.digest) for entry in one.entries])
-        self._note_failure(one, part)
+        self._mended_again.append(one.generation)
         self.claimed[one.generation.id] = Part(version, live, left)
         writes = tuple([_live_write(entry, at, None) for entry in one.entries])
         removals = tuple(_without_rows(left))
@@ -239,6 +243,7 @@ class _Decider:
             tuple(self._trims),
             tuple(self._failed),
             tuple(self._mended),
+            tuple(self._mended_again),
             self._known.finished - touched,
             self._newer,
         )

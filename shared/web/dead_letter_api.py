@@ -6,7 +6,7 @@ from collections import Counter
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, get_args
 
-from shared.errors import BadLookupError
+from shared.errors import BadLookupError, NotReplayableError
 from shared.lookup.entries import shown_partition_key
 from shared.lookup.faults import fault, near, shown
 from shared.lookup.options import page_size
@@ -57,9 +57,11 @@ class DeadLetterApi:
         return json_answer({**_summary(found), "document": await self._desk.document(found)})
 
     async def replay(self, identity: str, url: str) -> Answer:
-        """Replay one letter."""
+        """Replay one letter; one that is not even tried is a problem."""
         no_parameters(url)
         (replayed,) = await self._desk.replay([await self._desk.find(identity)])
+        if replayed.result == "refused":
+            raise NotReplayableError(replayed.detail)
         return json_answer(_outcome(replayed))
 
     async def replay_all(self, url: str) -> Answer:

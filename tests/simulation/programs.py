@@ -11,21 +11,25 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from shared.errors import IncompleteBatchError
 from shared.pipeline.apply import Applier
 from shared.pipeline.cache import LedgerCache
+from shared.pipeline.dead_letter_list import LetterFilter
 from shared.pipeline.dead_letter_rows import DEAD_LETTER_TABLE
 from shared.pipeline.dead_letters import DeadLetters
 from shared.pipeline.generations import DEFAULT_ACCOUNT
 from shared.pipeline.ledger_rows import LEDGER_TABLE
+from shared.pipeline.replay import OpenLetters
 from shared.pipeline.storage import Accounts
 from shared.pipeline.sweep import Sweeper
 from shared.pipeline.sweep_messages import unpack
 from shared.tables.memory import MemoryTables
 from shared.tables.store import Store
+from tests.pipeline.letters import new_replayer
 from tests.pipeline.world import KeptBlobs
 from tests.simulation.steps import Stopping, interleaved
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from shared.definitions.model import Definitions
     from shared.pipeline.generations import SourcePlan
     from shared.projection.change import Change
     from shared.tables.counts import CallKind
@@ -151,6 +155,27 @@ class Sweep:
 
     def __str__(self) -> str:
         return "sweeper"
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """An operator who replays every dead letter that there is."""
+
+    plan: SourcePlan
+    definitions: Definitions
+    letters: type[DeadLetters] = OpenLetters
+
+    async def __call__(self) -> None:
+        """List them, then replay one after the other."""
+        replayer, listed = new_replayer(
+            self.definitions, self.plan, accounts(), StoppingQueue(), interleaved, lambda: NOW_SECONDS, self.letters
+        )
+        page = await listed.page((self.plan.source,), LetterFilter(), 10, None)
+        for letter in page.letters:
+            await replayer.replay(letter)
+
+    def __str__(self) -> str:
+        return "replay"
 
 
 def batches_of(*changes: Change) -> tuple[tuple[Change, ...], ...]:
