@@ -1,10 +1,10 @@
-"""Work that follows later: sweeping tombstones, from a Storage queue whose messages were delayed, and retention."""
+"""Work that follows later: sweeping tombstones, from a Storage queue whose messages were delayed, and what timers do."""
 
 from __future__ import annotations
 
 import azure.functions as func
 
-from shared import runtime, settings
+from shared import observing, runtime, settings
 
 maintenance = func.Blueprint()  # type: ignore[no-untyped-call]  # the SDK leaves it unannotated
 
@@ -19,3 +19,9 @@ async def sweep(message: func.QueueMessage) -> None:
 async def retain(timer: func.TimerRequest) -> None:
     """Forget facts that were deleted long ago, a part of them every hour."""
     await (await runtime.worker()).retain()
+
+
+@maintenance.timer_trigger(arg_name="timer", schedule="0 * * * * *")
+async def watch(timer: func.TimerRequest) -> None:
+    """Measure how far behind every source is, also when nothing arrives."""
+    await observing.status(runtime.definitions().require()).watch()

@@ -8,7 +8,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from shared import settings
+from shared import observing, settings
 from shared.definition_files import read_for_start
 from shared.errors import IndexTablesError, StorageUnreachableError, TableMissingError
 
@@ -93,7 +93,7 @@ def _readers(account: Account) -> list[TableClient]:
     # A caller is waiting: better a 503 soon than an answer that nobody waits for any more.
     retries = RetryPolicy(attempts=3, budget_seconds=8, first_wait_seconds=0.1, longest_wait_seconds=1)
     accounts = [account, account.secondary()] if settings.switch(settings.READ_SECONDARY) else [account]
-    return [TableClient(each, TIMING, policy=retries) for each in accounts]
+    return [TableClient(each, TIMING, policy=retries, counts=observing.lookup_counts()) for each in accounts]
 
 
 @lru_cache(maxsize=1)
@@ -113,6 +113,7 @@ def lookups() -> Lookups:
         Tokens(_page_token_key(account)),
         facts=CosmosFacts(lambda: cosmos_client(settings.cosmos_connection(settings.COSMOS.name))),
         own_writes=OwnWrites(_Ledger(), settings.seconds(settings.SEES_SECONDS), TIMING.steady_seconds, TIMING.sleep),
+        answered=observing.lookup_answered,
     )
 
 
@@ -173,6 +174,7 @@ def _services(served: Definitions) -> Services:
     from shared.tables.counts import Counts
 
     counts = Counts()
+    observing.counters().counters.watch("changes", counts)
     index_storage = settings.storage_connection(settings.INDEX_STORAGE.name)
     sweep_queue = queue_client(settings.storage_connection(settings.HOST_STORAGE), settings.SWEEP_QUEUE)
     return Services(
@@ -186,6 +188,7 @@ def _services(served: Definitions) -> Services:
         now_seconds=TIMING.wall_seconds,
         retention_seconds=settings.number(settings.LEDGER_RETENTION_DAYS) * SECONDS_PER_DAY,
         take_transactions=counts.take,
+        report=observing.batch_applied,
     )
 
 

@@ -55,6 +55,8 @@ class Services:
     retention_seconds: int
     # Requests to the Table service since the last call.
     take_transactions: Callable[[], int]
+    # Told of every batch that was applied.
+    report: Callable[[str, Outcome], None] = telemetry.batch_applied
 
 
 class Worker:
@@ -153,4 +155,4 @@ class Worker:
         outcome.received += len(intake.letters)
         outcome.dead_letters += len(intake.letters)
         outcome.transactions = self._services.take_transactions()
-        telemetry.batch_applied(source, outcome)
+        self._services.report(source, outcome)

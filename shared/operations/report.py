@@ -1,0 +1,140 @@
+"""The status as JSON, made from what could be learnt; what could not is null, and `unknown` says why."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from shared.operations.counters import Totals
+from shared.prices import MILLION
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from shared.definitions.model import Definitions, Index, Source
+    from shared.operations.counters import Purpose
+    from shared.operations.lag import Lag
+    from shared.operations.open_letters import OpenLetters
+    from shared.pipeline.catalog import Listed
+    from shared.prices import Price
+
+SERVING_STATES = ("serving", "active")
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """What was learnt for one status; None for what could not be."""
+
+    at: str
+    lags: Mapping[str, Lag]
+    totals: Totals = field(default_factory=Totals)
+    listed: Sequence[Listed] | None = None
+    letters: OpenLetters | None = None
+    storage: Mapping[str, Any] = field(default_factory=dict)
+    unknown: Sequence[str] = ()
+
+
+class Report:
+    """Shows findings about the sources and indexes of an app."""
+
+    def __init__(self, definitions: Definitions, transaction_price: Price, price_date: str) -> None:
+        self._definitions = definitions
+        self._price = transaction_price
+        self._price_date = price_date
+
+    def shown(self, findings: Findings) -> dict[str, Any]:
+        """The whole status."""
+        since = findings.totals.since_seconds
+        return {
+            "at": findings.at,
+            "unknown": list(findings.unknown),
+            "sources": [self._source(one, findings) for one in self._definitions.sources.values()],
+            "indexes": [self._index(one, findings) for one in self._definitions.indexes.values()],
+            "deadLetters": _letters(findings.letters),
+            "storage": dict(findings.storage),
+            "counters": {"sinceSeconds": since, "instances": findings.totals.instances},
+            "prices": {
+                "date": self._price_date,
+                "currency": "USD",
+                "perMillionTransactions": round(self._price.of(MILLION), 6),
+            },
+        }
+
+    def _source(self, source: Source, findings: Findings) -> dict[str, Any]:
+        lag = findings.lags[source.name]
+        counts = findings.totals.of("source", source.name)
+        letters = findings.letters
+        return {
+            "name": source.name,
+            "lagSeconds": lag.seconds,
+            "applied": counts["applied"],
+            "dropped": counts["dropped"],
+            "redelivered": counts["redelivered"],
+            "deadLetters": None if letters is None else letters.by_source.get(source.name, 0),
+            "deadLettered": counts["dead_letters"],
+            "transactions": counts["transactions"],
+            "dollarsPerMillionChanges": self._per_million(counts["transactions"], counts["applied"]),
+        }
+
+    def _index(self, index: Index, findings: Findings) -> dict[str, Any]:
+        counts = findings.totals.of("index", index.name)
+        own = None if findings.listed is None else [one for one in findings.listed if one.index == index.name]
+        serving = next((one for one in own or () if one.state in SERVING_STATES), None)
+        spent = {purpose: _sent(own, findings.totals, purpose) for purpose in ("changes", "lookups")}
+        return {
+            "name": index.name,
+            "source": index.source,
+            "state": _state(own, serving),
+            "generation": None if serving is None else serving.id,
+            "lagSeconds": findings.lags[index.source].seconds,
+            "entriesWritten": counts["entries_written"],
+            "entriesRemoved": counts["entries_removed"],
+            "lookups": counts["lookups"],
+            "rowsRead": counts["rows_read"],
+            "entriesReturned": counts["entries_returned"],
+            "transactions": spent,
+            "dollarsPerMillionEntries": self._per_million(
+                spent["changes"], counts["entries_written"] + counts["entries_removed"]
+            ),
+            "dollarsPerMillionLookups": self._per_million(spent["lookups"], counts["lookups"]),
+            "generations": [_generation(one) for one in own or ()],
+        }
+
+    def _per_million(self, transactions: int | None, units: int) -> float | None:
+        """What the transactions of a million units cost; None before the first of them."""
+        if transactions is None or not units:
+            return None
+        return round(self._price.of(transactions / units * MILLION), 6)
+
+
+def _state(own: Sequence[Listed] | None, serving: Listed | None) -> str:
+    """What the index is to those who look it up."""
+    if own is None:
+        return "unknown"
+    if serving is not None:
+        return "active"
+    return "building" if any(one.state != "retired" for one in own) else "new"
+
+
+def _sent(own: Sequence[Listed] | None, totals: Totals, purpose: Purpose) -> int | None:
+    """Storage transactions on the tables of an index, whatever their generation."""
+    if own is None:
+        return None
+    return sum(totals.of("table", table)[purpose] for table in {one.table for one in own})
+
+
+def _generation(one: Listed) -> dict[str, Any]:
+    return {"id": one.id, "state": one.state, "table": one.table}
+
+
+def _letters(letters: OpenLetters | None) -> dict[str, Any]:
+    if letters is None:
+        return {"count": None, "hasMore": False, "reasons": []}
+    return {
+        "count": sum(letters.by_source.values()),
+        "hasMore": bool(letters.has_more),
+        "reasons": [
+            {"source": reason.source, "index": reason.index_name or None, "reason": reason.text, "count": count}
+            for reason, count in letters.reasons
+        ],
+    }

@@ -1,0 +1,24 @@
+"""The HTTP API of the status, without the binding."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from shared.web.answers import Answer, json_answer
+from shared.web.parameters import no_parameters
+
+if TYPE_CHECKING:
+    from shared.operations.status import StatusReader
+
+
+async def status(reader: StatusReader, url: str) -> Answer:
+    """How the app is; an answer also while the storage is down, with what is known."""
+    no_parameters(url)
+    return json_answer(await reader.status())
+
+
+async def history(reader: StatusReader, url: str) -> Answer:
+    """The lag of each source over time."""
+    no_parameters(url)
+    known = await reader.history()
+    return json_answer({"value": [{"source": source, "points": points} for source, points in known.items()]})
