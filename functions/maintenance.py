@@ -1,4 +1,4 @@
-"""Work that follows later: sweeping tombstones, from a Storage queue whose messages were delayed, and what timers do."""
+"""Work that follows later: sweeping tombstones, from a queue whose messages were delayed, and what timers do."""
 
 from __future__ import annotations
 

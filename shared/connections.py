@@ -80,13 +80,15 @@ def container_client(connection: StorageConnection, container: str) -> Container
 
 
 def event_hub_client(connection: EventHubsConnection, hub: str, group: str) -> EventHubConsumerClient:
-    """A hub, as a reader in one of its consumer groups."""
+    """A hub, as a reader in one of its consumer groups. Who asks how it is does not want to wait for many retries."""
     from azure.eventhub.aio import EventHubConsumerClient
 
     if connection.connection_string:
-        return EventHubConsumerClient.from_connection_string(connection.connection_string, group, eventhub_name=hub)
+        return EventHubConsumerClient.from_connection_string(
+            connection.connection_string, group, eventhub_name=hub, retry_total=1
+        )
     identity = _identity(connection.client_id)
-    return EventHubConsumerClient(str(connection.namespace), hub, group, identity)
+    return EventHubConsumerClient(str(connection.namespace), hub, group, identity, retry_total=1)
 
 
 def event_hubs_namespace(connection: EventHubsConnection) -> str:

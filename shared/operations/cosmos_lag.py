@@ -73,9 +73,6 @@ class CosmosFeed:
 
     def _arguments(self, rid: str, position: Position) -> dict[str, Any]:
         arguments: dict[str, Any] = {"max_item_count": 1}
-        if position.feed_range is None:
-            arguments |= {"partition_key_range_id": position.partition_key_range_id}
-            return arguments | ({"continuation": position.etag} if position.etag else {"is_start_from_beginning": True})
         if position.etag is not None:
             return arguments | {"continuation": sdk_token(rid, self._mode, position.feed_range, position.etag)}
         feed_range = {"Range": dict(position.feed_range)}

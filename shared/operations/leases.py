@@ -13,6 +13,8 @@ from base64 import b64decode, b64encode
 from binascii import Error as Base64Error
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from shared.errors import FeedUnavailableError
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
@@ -25,14 +27,10 @@ _SDK_VERSION: Final = "v2"
 
 
 class Position(NamedTuple):
-    """A range of the feed and the ETag up to which it has been applied; None: nothing of it yet.
+    """A range of the feed and the ETag up to which it has been applied; None: nothing of it yet."""
 
-    `partition_key_range_id` stands in for the range in leases of an older form, which have none.
-    """
-
-    feed_range: Mapping[str, Any] | None
+    feed_range: Mapping[str, Any]
     etag: str | None
-    partition_key_range_id: str | None = None
 
 
 def trigger_prefix(source: Source) -> str:
@@ -57,7 +55,8 @@ def _positions(lease: Mapping[str, Any]) -> list[Position]:
         return [Position(_plain_range(one["range"]), one["token"]) for one in ranges]
     feed_range = (lease.get("FeedRange") or {}).get("Range")
     if feed_range is None:
-        return [Position(None, token or None, str(lease["LeaseToken"]))]
+        # As the SDKs of 2019 made them, and no extension that this app runs with.
+        raise FeedUnavailableError(f"The lease {lease['id']} names no range: it was made by an extension too old.")
     return [Position(_plain_range(feed_range), token or None)]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from shared.definitions.generation import generation_id
 from shared.operations.counters import Totals
 from shared.prices import MILLION
 
@@ -79,13 +80,11 @@ class Report:
     def _index(self, index: Index, findings: Findings) -> dict[str, Any]:
         counts = findings.totals.of("index", index.name)
         own = None if findings.listed is None else [one for one in findings.listed if one.index == index.name]
-        serving = next((one for one in own or () if one.state in SERVING_STATES), None)
         spent = {purpose: _sent(own, findings.totals, purpose) for purpose in ("changes", "lookups")}
         return {
             "name": index.name,
             "source": index.source,
-            "state": _state(own, serving),
-            "generation": None if serving is None else serving.id,
+            **self._serving(index, own),
             "lagSeconds": findings.lags[index.source].seconds,
             "entriesWritten": counts["entries_written"],
             "entriesRemoved": counts["entries_removed"],
@@ -100,20 +99,25 @@ class Report:
             "generations": [_generation(one) for one in own or ()],
         }
 
+    def _serving(self, index: Index, own: Sequence[Listed] | None) -> dict[str, Any]:
+        """What the index is to those who look it up, as `/api/indexes` tells it."""
+        kept = [one for one in own or () if one.state != "retired"]
+        serving = next((one for one in kept if one.state in SERVING_STATES), None)
+        if own is None:
+            return {"state": "unknown", "generation": None}
+        if serving is not None:
+            return {"state": "active", "generation": serving.id}
+        if kept:
+            return {"state": "building", "generation": None}
+        # No worker has started yet, so that its table is empty or not there.
+        source = self._definitions.sources[index.source]
+        return {"state": "active", "generation": generation_id(index, source)}
+
     def _per_million(self, transactions: int | None, units: int) -> float | None:
         """What the transactions of a million units cost; None before the first of them."""
         if transactions is None or not units:
             return None
         return round(self._price.of(transactions / units * MILLION), 6)
-
-
-def _state(own: Sequence[Listed] | None, serving: Listed | None) -> str:
-    """What the index is to those who look it up."""
-    if own is None:
-        return "unknown"
-    if serving is not None:
-        return "active"
-    return "building" if any(one.state != "retired" for one in own) else "new"
 
 
 def _sent(own: Sequence[Listed] | None, totals: Totals, purpose: Purpose) -> int | None:
