@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from shared import settings
@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from azure.cosmos.aio import CosmosClient
+    from azure.eventhub.aio import EventHubConsumerClient
+    from azure.storage.blob.aio import ContainerClient
 
     from shared.definitions.model import Definitions, Source
     from shared.operations.keeping import KeptCounters
@@ -62,7 +64,9 @@ def _tables() -> TableClient:
     from shared.connections import table_client
     from shared.tables.retry import RetryPolicy
 
-    retries = RetryPolicy(attempts=2, budget_seconds=4, first_wait_seconds=0.2, longest_wait_seconds=0.5)
+    retries = RetryPolicy(
+        attempts=2, budget_seconds=4, first_wait_seconds=0.2, longest_wait_seconds=0.5, open_seconds=0
+    )
     return table_client(settings.storage_connection(settings.INDEX_STORAGE.name), policy=retries)
 
 
@@ -98,32 +102,41 @@ def _new_status(served: Definitions) -> StatusReader:
             history=LagHistory(tables),
             report=Report(served, read_prices()["tableTransactions"], prices_date()),
             now_seconds=TIMING.wall_seconds,
+            breaker=lambda: tables.breaker.snapshot(TIMING.steady_seconds()),
         )
     )
 
 
 def _feeds(source: Source) -> list[OldestWaiting]:
-    """Where the changes of a source come from."""
-    from shared.connections import container_client, event_hub_client, event_hubs_namespace
+    """Where the changes of a source come from. A connection that is not set makes its lag unknown, nothing else."""
     from shared.operations.cosmos_lag import CosmosFeed
-    from shared.operations.event_lag import CHECKPOINT_CONTAINER, HubFeed
+    from shared.operations.event_lag import HubFeed
 
     feeds: list[OldestWaiting] = []
     if source.cosmos is not None:
         feeds.append(CosmosFeed(source, _cosmos()))
     if source.event_hub is not None:
-        connection = settings.event_hubs_connection(settings.EVENTHUB.name)
-        checkpoints = settings.storage_connection(settings.HOST_STORAGE)
-        feeds.append(
-            HubFeed(
-                source.name,
-                source.event_hub,
-                partial(event_hubs_namespace, connection),
-                partial(event_hub_client, connection, group=settings.EVENT_LAG_GROUP),
-                partial(container_client, checkpoints, CHECKPOINT_CONTAINER),
-            )
-        )
+        feeds.append(HubFeed(source.name, source.event_hub, _hub_namespace, _hub, _checkpoints))
     return feeds
+
+
+def _hub_namespace() -> str:
+    from shared.connections import event_hubs_namespace
+
+    return event_hubs_namespace(settings.event_hubs_connection(settings.EVENTHUB.name))
+
+
+def _hub(name: str) -> EventHubConsumerClient:
+    from shared.connections import event_hub_client
+
+    return event_hub_client(settings.event_hubs_connection(settings.EVENTHUB.name), name, settings.EVENT_LAG_GROUP)
+
+
+def _checkpoints() -> ContainerClient:
+    from shared.connections import container_client
+    from shared.operations.event_lag import CHECKPOINT_CONTAINER
+
+    return container_client(settings.storage_connection(settings.HOST_STORAGE), CHECKPOINT_CONTAINER)
 
 
 @lru_cache(maxsize=1)

@@ -80,12 +80,17 @@ class CosmosFeed:
 
 
 async def _leases(container: ContainerProxy, prefix: str) -> list[dict[str, Any]]:
-    """The leases whose ids begin so; none while the trigger has never started."""
+    """The leases whose ids begin so; none while the trigger has never started, for want of a container or otherwise."""
+    from azure.cosmos.exceptions import CosmosResourceNotFoundError
+
     found = container.query_items(
         "SELECT c.id, c.LeaseToken, c.ContinuationToken, c.FeedRange FROM c WHERE STARTSWITH(c.id, @prefix)",
         parameters=[{"name": "@prefix", "value": prefix}],
     )
-    return [lease async for lease in found]
+    try:
+        return [lease async for lease in found]
+    except CosmosResourceNotFoundError:
+        return []
 
 
 def _made_at(document: Mapping[str, Any]) -> float:

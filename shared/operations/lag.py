@@ -11,7 +11,7 @@ import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
-from shared.errors import FeedUnavailableError
+from shared.errors import FeedUnavailableError, SettingError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -66,7 +66,7 @@ class LagMeter:
         try:
             async with asyncio.timeout(ASKING_SECONDS):
                 waiting = await asyncio.gather(*(feed.oldest_waiting() for feed in feeds))
-        except FeedUnavailableError as error:
+        except (FeedUnavailableError, SettingError) as error:
             return Lag(None, str(error))
         except TimeoutError:
             return Lag(None, f'The feed of source "{source}" did not answer within {ASKING_SECONDS:g} s: try again.')

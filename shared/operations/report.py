@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from shared.operations.open_letters import OpenLetters
     from shared.pipeline.catalog import Listed
     from shared.prices import Price
+    from shared.tables.breaker import Snapshot
 
 SERVING_STATES = ("serving", "active")
 
@@ -28,10 +29,11 @@ class Findings:
 
     at: str
     lags: Mapping[str, Lag]
+    is_reachable: bool
+    breaker: Snapshot
     totals: Totals = field(default_factory=Totals)
     listed: Sequence[Listed] | None = None
     letters: OpenLetters | None = None
-    storage: Mapping[str, Any] = field(default_factory=dict)
     unknown: Sequence[str] = ()
 
 
@@ -52,7 +54,7 @@ class Report:
             "sources": [self._source(one, findings) for one in self._definitions.sources.values()],
             "indexes": [self._index(one, findings) for one in self._definitions.indexes.values()],
             "deadLetters": _letters(findings.letters),
-            "storage": dict(findings.storage),
+            "storage": {"isReachable": findings.is_reachable, "breaker": _breaker(findings.breaker)},
             "counters": {"sinceSeconds": since, "instances": findings.totals.instances},
             "prices": {
                 "date": self._price_date,
@@ -129,6 +131,21 @@ def _sent(own: Sequence[Listed] | None, totals: Totals, purpose: Purpose) -> int
 
 def _generation(one: Listed) -> dict[str, Any]:
     return {"id": one.id, "state": one.state, "table": one.table}
+
+
+def _breaker(seen: Snapshot) -> dict[str, Any]:
+    """What this instance has seen of the storage."""
+    return {
+        "state": seen.state,
+        "failures": seen.failures,
+        "openForSeconds": _rounded(seen.open_for_seconds),
+        "lastError": seen.last_error,
+        "lastOutageSeconds": _rounded(seen.last_outage_seconds),
+    }
+
+
+def _rounded(seconds: float | None) -> float | None:
+    return None if seconds is None else round(seconds, 3)
 
 
 def _letters(letters: OpenLetters | None) -> dict[str, Any]:

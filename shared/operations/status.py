@@ -20,7 +20,7 @@ from shared.operations.open_letters import open_letters
 from shared.operations.report import Findings
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Sequence
 
     from shared.definitions.model import Definitions
     from shared.operations.counters import Measure
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from shared.operations.lag import LagMeter
     from shared.operations.report import Report
     from shared.pipeline.catalog import Catalog, Listed
+    from shared.tables.breaker import Snapshot
     from shared.tables.port import Tables
 
 T = TypeVar("T")
@@ -48,8 +49,8 @@ class Means:
     history: LagHistory
     report: Report
     now_seconds: Callable[[], float]
-    # What this instance knows of its storage, such as the state of its breaker.
-    storage: Callable[[], Mapping[str, Any]] = dict
+    # What this instance has seen of the index storage.
+    breaker: Callable[[], Snapshot]
 
 
 class StatusReader:
@@ -89,7 +90,8 @@ class StatusReader:
                 totals=self._with_own(totals),
                 listed=self._listed,
                 letters=letters,
-                storage={"isReachable": totals is not None, **means.storage()},
+                is_reachable=totals is not None,
+                breaker=means.breaker(),
                 unknown=unknown,
             )
         )
