@@ -83,7 +83,7 @@ class IndexBuildingError(TransientError):
     """The first generation of an index is still being built. Wait until its progress is complete."""
 
     def __init__(self, index: str, progress: str) -> None:
-        super().__init__(f'Index "{index}" is still being built ({progress}); look it up when it is active.')
+        super().__init__(f'Index "{index}" is still being built ({progress}); look it up when it serves.')
 
 
 class NotSeenYetError(TransientError):

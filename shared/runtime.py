@@ -71,11 +71,11 @@ def generations() -> Generations:
     """Which generation serves each index; raises `DefinitionsError`."""
     from shared.connections import TIMING
     from shared.pipeline.catalog import Catalog
-    from shared.pipeline.concurrency import Bounded
     from shared.serving import CatalogGenerations
 
-    catalogs = [Catalog(tables, Bounded()) for tables in _readers(_index_account())]
-    return CatalogGenerations(definitions().require(), catalogs, TIMING.steady_seconds)
+    catalogs = [Catalog(tables) for tables in _readers(_index_account())]
+    refresh_seconds = settings.seconds(settings.CATALOG_REFRESH_SECONDS)
+    return CatalogGenerations(definitions().require(), catalogs, TIMING, refresh_seconds)
 
 
 def _index_account() -> Account:
@@ -186,6 +186,8 @@ def _services(served: Definitions) -> Services:
         now_seconds=TIMING.wall_seconds,
         retention_seconds=settings.number(settings.LEDGER_RETENTION_DAYS) * SECONDS_PER_DAY,
         take_transactions=counts.take,
+        refresh_seconds=settings.seconds(settings.CATALOG_REFRESH_SECONDS),
+        build_delay_seconds=settings.number(settings.BUILD_DELAY_SECONDS),
     )
 
 

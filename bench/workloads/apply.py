@@ -126,7 +126,7 @@ class Rivals:
 
     def _worker_on(self, tables: Tables) -> Worker:
         accounts = Accounts({DEFAULT_ACCOUNT: tables})
-        services = Services(accounts, NoBlobs(), NoQueue(), Bounded(), Bounded(), time.time, 0, lambda: 0)
+        services = Services(accounts, NoBlobs(), NoQueue(), Bounded(), Bounded(), time.time, 0, lambda: 0, 30, 0)
         return Worker(self._definitions, services)
 
     async def apply(self, count: int) -> dict[str, int]:

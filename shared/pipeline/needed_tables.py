@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from shared.pipeline.catalog import CATALOG_TABLE
+from shared.pipeline.catalog_rows import CATALOG_TABLE
 from shared.pipeline.dead_letters import DEAD_LETTER_TABLE
 from shared.pipeline.generations import DEFAULT_ACCOUNT, plan_of
 from shared.pipeline.ledger_rows import LEDGER_TABLE
