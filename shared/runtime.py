@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from shared.lookup.generations import Generations
     from shared.lookup.lookups import Lookups
     from shared.lookup.sees import Sighting
+    from shared.pipeline.tasks import Kind, Runner
     from shared.pipeline.worker import Services, Worker
     from shared.tables.account import Account
     from shared.tables.client import TableClient
@@ -189,6 +190,18 @@ def _services(served: Definitions) -> Services:
         refresh_seconds=settings.seconds(settings.CATALOG_REFRESH_SECONDS),
         build_delay_seconds=settings.number(settings.BUILD_DELAY_SECONDS),
     )
+
+
+async def tasks() -> Runner:
+    """Long work, in slices that messages of the task queue ask for."""
+    from shared.connections import TIMING, queue_client
+    from shared.pipeline.azure_storage import DelayedQueue
+    from shared.pipeline.task_rows import TaskRows
+    from shared.pipeline.tasks import Runner
+
+    queue = queue_client(settings.storage_connection(settings.HOST_STORAGE), settings.TASK_QUEUE)
+    kinds: dict[str, Kind] = {}
+    return Runner(TaskRows((await worker()).accounts.main), DelayedQueue(queue), kinds, TIMING.wall_seconds)
 
 
 def _account_names(served: Definitions) -> Iterable[str]:

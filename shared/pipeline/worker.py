@@ -90,6 +90,11 @@ class Worker:
         self._sweeper = Sweeper(services.accounts, services.run_all)
         self._retention = Retention(services.accounts.main, services.retention_seconds, services.now_seconds)
 
+    @property
+    def accounts(self) -> Accounts:
+        """The storage that it works on."""
+        return self._services.accounts
+
     async def prepare(self) -> None:
         """Create the tables that are missing, enter what is new in the definitions, and learn what to write to."""
         await self._create(PIPELINE_TABLES)
