@@ -18,8 +18,9 @@ from bench.workloads.projection import CUSTOMER, DEFINITIONS
 from bench.workloads.tables import in_flight
 from shared.connections import TIMING
 from shared.definitions.load import load
+from shared.keys.placement import DEFAULT_ACCOUNT
 from shared.pipeline.concurrency import Bounded
-from shared.pipeline.generations import DEFAULT_ACCOUNT, plan_of
+from shared.pipeline.generations import plan_of
 from shared.pipeline.storage import Accounts
 from shared.pipeline.worker import Services, Worker
 from shared.projection.cosmos import CosmosReader

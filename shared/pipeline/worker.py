@@ -82,11 +82,16 @@ class Worker:
         self._retention = Retention(services.accounts.main, services.retention_seconds, services.now_seconds)
 
     async def prepare(self) -> None:
-        """Create the tables that are missing, and learn from the catalog what to write to."""
+        """Create the tables that are missing, and learn from the catalog what to write to.
+
+        A storage account that is not there is found out before anything is written.
+        """
+        self._services.accounts.require(self._definitions.indexes.values())
         await self._create(PIPELINE_TABLES)
         catalog = Catalog(self._services.accounts.main, self._services.run_all)
         self._plans = await catalog.plans(self._definitions)
         generations = [generation for plan in self._plans.values() for generation in plan.generations]
+        self._services.accounts.require(generation.index for generation in generations)
         await self._create({place for generation in generations for place in generation.tables()})
 
     async def _create(self, places: AbstractSet[tuple[str, str]]) -> None:
