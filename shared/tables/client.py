@@ -87,13 +87,13 @@ class TableClient:
     async def query(
         self,
         table: str,
-        rows: RowRange,
+        rows: RowRange | None,
         *,
         limit: int | None = None,
         select: Sequence[str] = (),
         continuation: Continuation | None = None,
     ) -> Page:
-        """One page of the range, in key order."""
+        """One page of the range, or of the whole table, in key order."""
         limits.check_table(table)
         limits.check_query(rows, limit, select)
         path = urls.query_path(table, rows, limit, select, continuation)
