@@ -9,8 +9,8 @@ import time
 from typing import TYPE_CHECKING
 
 from shared.definitions.load import load
+from shared.keys.placement import DEFAULT_ACCOUNT
 from shared.pipeline.concurrency import Bounded
-from shared.pipeline.generations import DEFAULT_ACCOUNT
 from shared.pipeline.storage import Accounts
 from shared.pipeline.worker import Services, Worker
 
@@ -53,7 +53,7 @@ class Pipeline:
         (self.source,) = self.definitions.sources
         self.queue = Queue()
         accounts = Accounts({DEFAULT_ACCOUNT: tables})
-        services = Services(accounts, NoBlobs(), self.queue, Bounded(), Bounded(), time.time, 0, lambda: 0, 30, 0)
+        services = Services(accounts, NoBlobs(), self.queue, Bounded(), Bounded(), time.time, 0, lambda: 0)
         self.worker = Worker(self.definitions, services)
 
     async def prepare(self) -> None:

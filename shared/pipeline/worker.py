@@ -59,9 +59,9 @@ class Services:
     # Requests to the Table service since the last call.
     take_transactions: Callable[[], int]
     # No batch starts with a view of the catalog that is older than this.
-    refresh_seconds: float
+    refresh_seconds: float = 30
     # A new generation is built this long after it was entered: no batch that does not know it runs any more.
-    build_delay_seconds: int
+    build_delay_seconds: int = 1920
 
 
 class Worker:
@@ -96,7 +96,11 @@ class Worker:
         return self._services.accounts
 
     async def prepare(self) -> None:
-        """Create the tables that are missing, enter what is new in the definitions, and learn what to write to."""
+        """Create the tables that are missing, enter what is new in the definitions, and learn what to write to.
+
+        A storage account that is not there is found out before anything is written.
+        """
+        self._services.accounts.require(self._definitions.indexes.values())
         await self._create(PIPELINE_TABLES)
         services = self._services
         entrance = Entrance(self._catalog, services.accounts.main, services.run_all, services.build_delay_seconds)
@@ -115,6 +119,7 @@ class Worker:
         """Write to what this snapshot says, which is as old as its query: not as its answer."""
         plans = plans_of(snapshot, self._definitions)
         generations = [generation for plan in plans.values() for generation in plan.generations]
+        self._services.accounts.require(generation.index for generation in generations)
         await self._create({place for generation in generations for place in generation.tables()})
         self._plans = plans
         self._read_at_seconds = read_at_seconds

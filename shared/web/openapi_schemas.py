@@ -113,6 +113,7 @@ def explanation_schema() -> Schema:
         "required": ["index", "access", "explanation", "generation", "table", "storageTransactionsPerPage"],
         "properties": {
             "access": {"enum": ["point", "range", "partition", "fan-out", "refused"]},
+            "accounts": {"type": "array", "items": {"type": "string"}},
             "partitionKeys": {"type": "array", "items": {"type": "string"}},
             "rowKeys": {"type": "object", "required": ["from", "before"]},
             "shards": {"type": "integer"},

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from shared.keys.placement import DEFAULT_ACCOUNT
 from shared.pipeline.concurrency import Bounded
-from shared.pipeline.generations import DEFAULT_ACCOUNT
 from shared.pipeline.storage import Accounts
 from shared.pipeline.worker import Services, Worker
 from shared.tables.memory import MemoryTables
