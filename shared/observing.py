@@ -88,7 +88,7 @@ def _new_status(served: Definitions) -> StatusReader:
     from shared.operations.report import Report
     from shared.operations.status import Means, StatusReader
     from shared.pipeline.catalog import Catalog
-    from shared.pipeline.concurrency import Bounded
+    from shared.pipeline.task_rows import TaskRows
     from shared.prices import prices_date, read_prices
 
     tables = _tables()
@@ -96,7 +96,8 @@ def _new_status(served: Definitions) -> StatusReader:
         Means(
             definitions=served,
             tables=tables,
-            catalog=Catalog(tables, Bounded()),
+            catalog=Catalog(tables),
+            tasks=TaskRows(tables),
             counters=counters(),
             lag=LagMeter({name: _feeds(source) for name, source in served.sources.items()}, TIMING),
             history=LagHistory(tables),

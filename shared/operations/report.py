@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from shared.definitions.generation import generation_id
@@ -17,22 +18,23 @@ if TYPE_CHECKING:
     from shared.operations.lag import Lag
     from shared.operations.open_letters import OpenLetters
     from shared.pipeline.catalog import Listed
+    from shared.pipeline.catalog import Snapshot as CatalogSnapshot
+    from shared.pipeline.task_rows import Progress
     from shared.prices import Price
     from shared.tables.breaker import Snapshot
-
-SERVING_STATES = ("serving", "active")
 
 
 @dataclass(frozen=True, slots=True)
 class Findings:
     """What was learnt for one status; None for what could not be."""
 
-    at: str
+    at_seconds: float
     lags: Mapping[str, Lag]
     is_reachable: bool
     breaker: Snapshot
     totals: Totals = field(default_factory=Totals)
-    listed: Sequence[Listed] | None = None
+    catalog: CatalogSnapshot | None = None
+    tasks: Sequence[Progress] | None = None
     letters: OpenLetters | None = None
     unknown: Sequence[str] = ()
 
@@ -49,10 +51,11 @@ class Report:
         """The whole status."""
         since = findings.totals.since_seconds
         return {
-            "at": findings.at,
+            "at": _iso(findings.at_seconds),
             "unknown": list(findings.unknown),
             "sources": [self._source(one, findings) for one in self._definitions.sources.values()],
             "indexes": [self._index(one, findings) for one in self._definitions.indexes.values()],
+            "tasks": None if findings.tasks is None else [_task(one) for one in findings.tasks],
             "deadLetters": _letters(findings.letters),
             "storage": {"isReachable": findings.is_reachable, "breaker": _breaker(findings.breaker)},
             "counters": {"sinceSeconds": since, "instances": findings.totals.instances},
@@ -81,12 +84,12 @@ class Report:
 
     def _index(self, index: Index, findings: Findings) -> dict[str, Any]:
         counts = findings.totals.of("index", index.name)
-        own = None if findings.listed is None else [one for one in findings.listed if one.index == index.name]
+        own = None if findings.catalog is None else findings.catalog.of_index(index.name)
         spent = {purpose: _sent(own, findings.totals, purpose) for purpose in ("changes", "lookups")}
         return {
             "name": index.name,
             "source": index.source,
-            **self._serving(index, own),
+            **self._serving(index, findings),
             "lagSeconds": findings.lags[index.source].seconds,
             "entriesWritten": counts["entries_written"],
             "entriesRemoved": counts["entries_removed"],
@@ -101,15 +104,14 @@ class Report:
             "generations": [_generation(one) for one in own or ()],
         }
 
-    def _serving(self, index: Index, own: Sequence[Listed] | None) -> dict[str, Any]:
+    def _serving(self, index: Index, findings: Findings) -> dict[str, Any]:
         """What the index is to those who look it up, as `/api/indexes` tells it."""
-        kept = [one for one in own or () if one.state != "retired"]
-        serving = next((one for one in kept if one.state in SERVING_STATES), None)
-        if own is None:
+        if findings.catalog is None:
             return {"state": "unknown", "generation": None}
-        if serving is not None:
+        serving = findings.catalog.serving(index.name, findings.at_seconds)
+        if serving is not None and serving.is_written:
             return {"state": "active", "generation": serving.id}
-        if kept:
+        if any(one.is_written for one in findings.catalog.of_index(index.name)):
             return {"state": "building", "generation": None}
         # No worker has started yet, so that its table is empty or not there.
         source = self._definitions.sources[index.source]
@@ -130,7 +132,36 @@ def _sent(own: Sequence[Listed] | None, totals: Totals, purpose: Purpose) -> int
 
 
 def _generation(one: Listed) -> dict[str, Any]:
-    return {"id": one.id, "state": one.state, "table": one.table}
+    verified = one.verified
+    return {
+        "id": one.id,
+        "state": one.state,
+        "table": one.table,
+        "enteredAtSeconds": one.entered_at,
+        "builtAtSeconds": one.built_at,
+        "verifiedAtSeconds": None if verified is None else verified.at_seconds,
+        "differences": None if verified is None else verified.differences,
+    }
+
+
+def _task(one: Progress) -> dict[str, Any]:
+    """A long task, such as a build: how far it is, and what it has done."""
+    return {
+        "id": one.task.id,
+        "kind": one.task.kind,
+        "about": dict(one.task.about),
+        "state": one.task.state,
+        "startedAtSeconds": one.task.started_at,
+        "endedAtSeconds": one.task.ended_at,
+        "problem": one.task.problem,
+        "slices": len(one.slices),
+        "slicesDone": sum(part.is_done for part in one.slices),
+        "counts": one.counts,
+    }
+
+
+def _iso(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
 def _breaker(seen: Snapshot) -> dict[str, Any]:

@@ -9,18 +9,18 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from shared import telemetry
-from shared.errors import StorageError
+from shared.errors import StorageError, TableMissingError
 from shared.operations.counter_rows import fold_idle, read_totals
 from shared.operations.counters import Totals
 from shared.operations.open_letters import open_letters
 from shared.operations.report import Findings
+from shared.pipeline.catalog import Snapshot as CatalogSnapshot
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Awaitable, Callable
 
     from shared.definitions.model import Definitions
     from shared.operations.counters import Measure
@@ -28,13 +28,15 @@ if TYPE_CHECKING:
     from shared.operations.keeping import KeptCounters
     from shared.operations.lag import LagMeter
     from shared.operations.report import Report
-    from shared.pipeline.catalog import Catalog, Listed
+    from shared.pipeline.catalog import Catalog
+    from shared.pipeline.task_rows import Progress, TaskRows
     from shared.tables.breaker import Snapshot
     from shared.tables.port import Tables
 
 T = TypeVar("T")
 
 STORAGE_SECONDS: Final = 5.0
+TASKS_MAX: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,7 @@ class Means:
     definitions: Definitions
     tables: Tables
     catalog: Catalog
+    tasks: TaskRows
     counters: KeptCounters
     lag: LagMeter
     history: LagHistory
@@ -58,7 +61,7 @@ class StatusReader:
 
     def __init__(self, means: Means) -> None:
         self._means = means
-        self._listed: Sequence[Listed] | None = None
+        self._catalog: CatalogSnapshot | None = None
 
     async def status(self) -> dict[str, Any]:
         """Everything that is known now."""
@@ -75,20 +78,22 @@ class StatusReader:
                 unknown.append(f"{what}: the index storage did not answer within {STORAGE_SECONDS:g} s.")
             return None
 
-        lags, totals, listed, letters = await asyncio.gather(
+        lags, totals, catalog, tasks, letters = await asyncio.gather(
             means.lag.lags(),
             known("The counters of all instances", read_totals(means.tables)),
-            known("The generations", self._generations()),
+            known("The generations", self._read_catalog()),
+            known("The builds", self._read_tasks()),
             known("The dead letters", open_letters(means.tables, means.definitions.sources)),
         )
         unknown += [lag.unknown for lag in lags.values() if lag.unknown]
-        self._listed = self._listed if listed is None else listed
+        self._catalog = self._catalog if catalog is None else catalog
         return means.report.shown(
             Findings(
-                at=_iso(means.now_seconds()),
+                at_seconds=means.now_seconds(),
                 lags=lags,
                 totals=self._with_own(totals),
-                listed=self._listed,
+                catalog=self._catalog,
+                tasks=tasks,
                 letters=letters,
                 is_reachable=totals is not None,
                 breaker=means.breaker(),
@@ -112,13 +117,18 @@ class StatusReader:
         await means.history.add(int(now), {source: lag.seconds for source, lag in lags.items()})
         await fold_idle(means.tables, now)
 
-    async def _generations(self) -> Sequence[Listed]:
-        from shared.errors import TableMissingError
-
+    async def _read_catalog(self) -> CatalogSnapshot:
         try:
-            return await self._means.catalog.listed()
+            return await self._means.catalog.read()
         except TableMissingError:
-            return []  # no worker has started yet
+            return CatalogSnapshot()  # no worker has started yet
+
+    async def _read_tasks(self) -> list[Progress]:
+        """Long tasks that run, and the newest of those that have ended."""
+        rows = self._means.tasks
+        newest = sorted(await rows.all(), key=lambda task: (task.state == "running", task.started_at), reverse=True)
+        found = await asyncio.gather(*(rows.read(task.id) for task in newest[:TASKS_MAX]))
+        return [one for one in found if one is not None]
 
     def _with_own(self, totals: Totals | None) -> Totals:
         """With what only this instance knows: all that it counted, when the storage does not answer."""
@@ -128,7 +138,3 @@ class StatusReader:
         counted: Counter[Measure] = Counter(totals.counts)
         counted.update(counters.unkept())
         return Totals(counted, totals.since_seconds, totals.instances)
-
-
-def _iso(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")

@@ -21,6 +21,7 @@ def status_schema() -> Schema:
         unknown=_list(_TEXT),
         sources=_list(_source()),
         indexes=_list(_index()),
+        tasks=_known(_list(_task())),
         deadLetters=_object(count=_known(_COUNT), hasMore=_CLAIM, reasons=_list(_reason())),
         storage=_object(isReachable=_CLAIM, breaker=_breaker()),
         counters=_object(sinceSeconds=_SECONDS, instances=_COUNT),
@@ -63,7 +64,34 @@ def _index() -> Schema:
         transactions=_object(changes=_known(_COUNT), lookups=_known(_COUNT)),
         dollarsPerMillionEntries=_DOLLARS,
         dollarsPerMillionLookups=_DOLLARS,
-        generations=_list(_object(id=_TEXT, state=_TEXT, table=_TEXT)),
+        generations=_list(_generation()),
+    )
+
+
+def _generation() -> Schema:
+    return _object(
+        id=_TEXT,
+        state={"enum": ["building", "standby", "serving", "retired"]},
+        table=_TEXT,
+        enteredAtSeconds=_COUNT,
+        builtAtSeconds=_known(_COUNT),
+        verifiedAtSeconds=_known(_COUNT),
+        differences=_known(_COUNT),
+    )
+
+
+def _task() -> Schema:
+    return _object(
+        id=_TEXT,
+        kind=_TEXT,
+        about={"type": "object"},
+        state={"enum": ["running", "done", "failed"]},
+        startedAtSeconds={"type": "number"},
+        endedAtSeconds=_SECONDS,
+        problem=_known(_TEXT),
+        slices=_COUNT,
+        slicesDone=_COUNT,
+        counts={"type": "object", "additionalProperties": _COUNT},
     )
 
 

@@ -46,6 +46,7 @@ def test_while_the_storage_is_down_the_feeds_still_tell_the_lag(
     assert status["storage"]["breaker"]["lastError"]
     named = [text.partition(":")[0] for text in status["unknown"]]
     assert sorted(named) == [
+        "The builds",
         "The counters of all instances",
         "The dead letters",
         "The generations",
