@@ -1,4 +1,4 @@
-"""Work that follows later: sweeping tombstones, from a Storage queue whose messages were delayed, and retention."""
+"""Work that follows later: sweeping tombstones, slices of long tasks, and what timers see to."""
 
 from __future__ import annotations
 
@@ -25,3 +25,15 @@ async def retain(timer: func.TimerRequest) -> None:
 async def expire(timer: func.TimerRequest) -> None:
     """Find entries whose time is over, some pages of their tables at a time; the sweep removes them later."""
     await (await runtime.worker()).find_expired()
+
+
+@maintenance.queue_trigger(arg_name="message", queue_name=settings.TASK_QUEUE, connection=settings.HOST_STORAGE)
+async def tasks(message: func.QueueMessage) -> None:
+    """Work on a slice of a long task, such as a build, for a while."""
+    await (await runtime.tasks()).run(message.get_body())
+
+
+@maintenance.timer_trigger(arg_name="timer", schedule="45 * * * * *")
+async def resume(timer: func.TimerRequest) -> None:
+    """Go on with long tasks whose worker is gone."""
+    await (await runtime.tasks()).resume()

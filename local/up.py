@@ -198,6 +198,9 @@ class LocalRun:
             **self._index_accounts(),
             "INDEX_DEFINITIONS": str(self._options.definitions_file.resolve()),
             "FEED_POLL_DELAY_MS": "500",
+            # One host, whose batches take seconds: a changed definition need not wait as long as in Azure.
+            "CATALOG_REFRESH_SECONDS": "1",
+            "BUILD_DELAY_SECONDS": "10",
             "COSMOS": f"AccountEndpoint={cosmos['endpoint']};AccountKey={cosmos['key']};",
             "EVENTHUB": self._endpoints["eventHubs"]["connectionString"],
         }

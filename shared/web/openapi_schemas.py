@@ -66,7 +66,7 @@ def index_schema() -> Schema:
             "sort": {"type": "array", "items": part},
             "project": {"oneOf": [{"enum": ["all", "keys"]}, {"type": "array", "items": {"type": "string"}}]},
             "shards": {"type": "integer"},
-            "state": {"enum": ["active", "building"]},
+            "state": {"enum": ["serving", "building"]},
             "generation": {"type": ["string", "null"]},
             "each": _OBJECT,
             "where": {"type": "string"},
