@@ -7,18 +7,27 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from shared.errors import NotReplayableError
-from shared.pipeline.dead_letter_list import LetterFilter, LetterPage
+from shared.pipeline.apply import Applier
+from shared.pipeline.cache import LedgerCache
+from shared.pipeline.dead_letter_list import DeadLetterList, LetterFilter, LetterPage
 from shared.pipeline.dead_letter_rows import document_of
+from shared.pipeline.replay import LettersLeftOpen, Replayer
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
 
+    from shared.definitions.model import Definitions
+    from shared.pipeline.catalog import Catalog
     from shared.pipeline.concurrency import RunAll
-    from shared.pipeline.dead_letter_list import DeadLetterList, Place
+    from shared.pipeline.dead_letter_list import Place
     from shared.pipeline.dead_letter_rows import KeptLetter
     from shared.pipeline.dead_letters import DeadLetters
-    from shared.pipeline.replay import Replayed, Replayer
+    from shared.pipeline.generations import SourcePlan
+    from shared.pipeline.replay import Replayed
+    from shared.pipeline.worker import Services
 
+LETTERS_AT_ONCE: Final = 8
+DEAD_LETTER_SECONDS: Final = 14 * 86_400
 _PURGED_AT_ONCE: Final = 1000
 
 
@@ -83,3 +92,35 @@ class DeadLetterDesk:
             more, place = await self.purge(LetterFilter(), _PURGED_AT_ONCE, place)
             purged += more
         return purged
+
+
+def new_desk(
+    definitions: Definitions,
+    catalog: Catalog,
+    plans: Callable[[], Awaitable[Mapping[str, SourcePlan]]],
+    services: Services,
+) -> DeadLetterDesk:
+    """The desk of a worker. Replays have an applier of their own, which leaves letters open."""
+    tables, now_seconds = services.accounts.main, services.now_seconds
+    letters = LettersLeftOpen(tables, services.blobs, now_seconds)
+    listed = DeadLetterList(tables, letters)
+    applier = Applier(
+        services.accounts,
+        letters,
+        services.sweep_queue,
+        LedgerCache(),
+        services.run_all,
+        services.run_buckets,
+        now_seconds,
+    )
+    seconds = services.dead_letter_retention_seconds
+    replayer = Replayer(definitions, plans, applier, letters, listed, seconds, now_seconds)
+
+    async def known() -> Known:
+        """The names of the definitions, and of the catalog, which forgets none."""
+        snapshot = await catalog.read()
+        sources = {*definitions.sources, *snapshot.buckets}
+        indexes = {*definitions.indexes, *(one.index for one in snapshot.generations)}
+        return Known(tuple(sorted(sources)), tuple(sorted(indexes)))
+
+    return DeadLetterDesk(known, letters, listed, replayer, services.run_letters, seconds, now_seconds)

@@ -26,7 +26,7 @@ from shared.projection.cosmos import CosmosReader
 from shared.projection.events import EventReader
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Awaitable, Callable, Mapping
 
     from shared.definitions.model import Definitions
     from shared.pipeline.apply import Applier
@@ -50,7 +50,7 @@ class Replayed(NamedTuple):
     detail: str
 
 
-class OpenLetters(DeadLetters):
+class LettersLeftOpen(DeadLetters):
     """Dead letters that a success does not close: a replay has no second delivery, should it crash before its claim."""
 
     async def close(self, change: Change, index: str) -> None:
@@ -58,12 +58,12 @@ class OpenLetters(DeadLetters):
 
 
 class Replayer:
-    """Replays letters of the sources that a worker knows. `applier` must leave letters open (`OpenLetters`)."""
+    """Replays letters of the sources that a worker knows. `applier` must leave letters open (`LettersLeftOpen`)."""
 
     def __init__(
         self,
         definitions: Definitions,
-        plans: Callable[[], Mapping[str, SourcePlan]],
+        plans: Callable[[], Awaitable[Mapping[str, SourcePlan]]],
         applier: Applier,
         letters: DeadLetters,
         listed: DeadLetterList,
@@ -94,7 +94,7 @@ class Replayer:
         return replayed
 
     async def _replay(self, letter: KeptLetter) -> Replayed:
-        plan = self._checked_plan(letter)
+        plan = self._checked_plan(letter, await self._plans())
         content = await self._letters.content(letter.row)
         if content is None:
             raise NotReplayableError("The blob with its document is gone: write the fact again, then purge the letter.")
@@ -105,8 +105,8 @@ class Replayer:
         outcome = await self._applier.apply(replace(plan, is_replay=True), [change])
         return await self._judged(letter, outcome)
 
-    def _checked_plan(self, letter: KeptLetter) -> SourcePlan:
-        plan = self._plans().get(letter.source)
+    def _checked_plan(self, letter: KeptLetter, plans: Mapping[str, SourcePlan]) -> SourcePlan:
+        plan = plans.get(letter.source)
         if plan is None:
             raise NotReplayableError(f'There is no source "{letter.source}" any more: define it again, or purge.')
         if not letter.is_unreadable and letter.index not in {one.index.name for one in plan.generations}:

@@ -16,7 +16,7 @@ from shared.pipeline.dead_letter_list import LetterFilter, Place
 from shared.pipeline.dead_letter_rows import KINDS
 from shared.pipeline.replay import Result
 from shared.web.answers import json_answer
-from shared.web.request_parameters import no_parameters
+from shared.web.parameters import no_parameters
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -10,7 +10,7 @@ from shared.lookup.parameters import parse, query_of, to_query
 from shared.web.answers import Answer, json_answer
 from shared.web.descriptions import describe
 from shared.web.openapi import openapi
-from shared.web.request_parameters import no_parameters
+from shared.web.parameters import no_parameters
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -70,7 +70,7 @@ class LookupApi:
             generation = await self._generations.serving(name)
         except IndexBuildingError:
             return describe(self._definitions.indexes[name], "building", None)
-        return describe(generation.index, "active", generation.id)
+        return describe(generation.index, "serving", generation.id)
 
 
 def _page(page: LookupPage, url: str) -> Mapping[str, Any]:

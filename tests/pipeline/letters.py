@@ -11,7 +11,7 @@ from shared.pipeline.cache import LedgerCache
 from shared.pipeline.concurrency import Bounded
 from shared.pipeline.dead_letter_desk import DeadLetterDesk, Known
 from shared.pipeline.dead_letter_list import DeadLetterList, LetterFilter
-from shared.pipeline.replay import OpenLetters, Replayer
+from shared.pipeline.replay import LettersLeftOpen, Replayer
 from shared.projection.project import Projector
 from tests.pipeline.world import KeptBlobs
 
@@ -58,17 +58,18 @@ def new_replayer(
     queue: SweepQueue,
     run_all: RunAll,
     now_seconds: Callable[[], float],
-    kind: type[DeadLetters] = OpenLetters,
+    kind: type[DeadLetters] = LettersLeftOpen,
     blobs: Blobs | None = None,
 ) -> tuple[Replayer, DeadLetterList]:
     """Replays as a worker makes them, on any storage."""
     letters = kind(accounts.main, blobs or KeptBlobs(), now_seconds)
     listed = DeadLetterList(accounts.main, letters)
     applier = Applier(accounts, letters, queue, LedgerCache(), run_all, run_all, now_seconds)
-    replayer = Replayer(
-        definitions, lambda: {plan.source: plan}, applier, letters, listed, RETENTION_SECONDS, now_seconds
-    )
-    return replayer, listed
+
+    async def plans() -> dict[str, SourcePlan]:
+        return {plan.source: plan}
+
+    return Replayer(definitions, plans, applier, letters, listed, RETENTION_SECONDS, now_seconds), listed
 
 
 def desk_of(world: World) -> DeadLetterDesk:
@@ -77,7 +78,7 @@ def desk_of(world: World) -> DeadLetterDesk:
     def now_seconds() -> float:
         return world.now_seconds
 
-    letters = OpenLetters(world.tables, world.blobs, now_seconds)
+    letters = LettersLeftOpen(world.tables, world.blobs, now_seconds)
     replayer, listed = new_replayer(
         world.definitions, world.plan, world.accounts, world.queue, Bounded(), now_seconds, blobs=world.blobs
     )
