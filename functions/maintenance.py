@@ -1,4 +1,4 @@
-"""Work that follows later: sweeping tombstones, from a Storage queue whose messages were delayed, and retention."""
+"""Work that follows later: sweeping tombstones, slices of long tasks, and what timers see to."""
 
 from __future__ import annotations
 
@@ -12,10 +12,22 @@ maintenance = func.Blueprint()  # type: ignore[no-untyped-call]  # the SDK leave
 @maintenance.queue_trigger(arg_name="message", queue_name=settings.SWEEP_QUEUE, connection=settings.HOST_STORAGE)
 async def sweep(message: func.QueueMessage) -> None:
     """Remove the tombstones that a message names, with all that they hide."""
-    await (await runtime.worker()).sweep(message.get_body())
+    await (await runtime.worker_when_storage_answers()).sweep(message.get_body())
 
 
 @maintenance.timer_trigger(arg_name="timer", schedule="0 23 * * * *")
 async def retain(timer: func.TimerRequest) -> None:
     """Forget facts that were deleted long ago, a part of them every hour."""
     await (await runtime.worker()).retain()
+
+
+@maintenance.queue_trigger(arg_name="message", queue_name=settings.TASK_QUEUE, connection=settings.HOST_STORAGE)
+async def tasks(message: func.QueueMessage) -> None:
+    """Work on a slice of a long task, such as a build, for a while."""
+    await (await runtime.tasks()).run(message.get_body())
+
+
+@maintenance.timer_trigger(arg_name="timer", schedule="45 * * * * *")
+async def resume(timer: func.TimerRequest) -> None:
+    """Go on with long tasks whose worker is gone."""
+    await (await runtime.tasks()).resume()
