@@ -53,7 +53,7 @@ async def _read_bucket(ledger: Tables, cache: LedgerCache, partition: str, wante
         found = 0
         for row in page.rows:
             if row.entity[ROW_KEY] in among:
-                cache.put((partition, cast(str, row.entity[ROW_KEY])), Known(decode(row.entity), row.etag))
+                cache.put((partition, row.entity[ROW_KEY]), Known(decode(row.entity), row.etag))
                 found += 1
         if page.continuation is None:
             return

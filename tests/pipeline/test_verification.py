@@ -275,7 +275,9 @@ async def test_a_claim_without_its_rows_is_a_difference(world: VerifiedWorld) ->
     await world.delete_row(live)
     entity = live_row("B !", left[0].pair, left[0].at, {"phone": "1", "_fact": '{"id":"f","partitionKey":["f"]}'})
     await world.put_row(entity)
-    tombstone = tombstone_row("B !", left[0].pair, (await world.ledger_row("f")).parts[world.generation("by-town").id].version)
+    tombstone = tombstone_row(
+        "B !", left[0].pair, (await world.ledger_row("f")).parts[world.generation("by-town").id].version
+    )
     await world.remove(tombstone)
     assert await repaired(world) == {"missing": 1, "ghost": 1}
 
