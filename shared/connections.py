@@ -16,10 +16,11 @@ from shared.tables.retry import Timing
 
 if TYPE_CHECKING:
     from azure.cosmos.aio import CosmosClient
+    from azure.eventhub.aio import EventHubConsumerClient
     from azure.storage.blob.aio import ContainerClient
     from azure.storage.queue.aio import QueueClient
 
-    from shared.settings import CosmosConnection, StorageConnection
+    from shared.settings import CosmosConnection, HubConnection, StorageConnection
     from shared.tables.counts import Counts
     from shared.tables.retry import RetryPolicy
 
@@ -60,6 +61,19 @@ def cosmos_client(connection: CosmosConnection) -> CosmosClient:
     if connection.connection_string:
         return CosmosClient.from_connection_string(connection.connection_string)
     return CosmosClient(str(connection.endpoint), credential=_identity(connection.client_id))
+
+
+def hub_consumer_client(connection: HubConnection, hub: str, consumer_group: str) -> EventHubConsumerClient:
+    """A hub to read from."""
+    from azure.eventhub.aio import EventHubConsumerClient
+
+    if connection.connection_string:
+        return EventHubConsumerClient.from_connection_string(
+            connection.connection_string, consumer_group, eventhub_name=hub
+        )
+    return EventHubConsumerClient(
+        str(connection.namespace), hub, consumer_group, credential=_identity(connection.client_id)
+    )
 
 
 def queue_client(connection: StorageConnection, queue: str) -> QueueClient:

@@ -105,6 +105,15 @@ class CosmosConnection:
 
 
 @dataclass(frozen=True, slots=True)
+class HubConnection:
+    """How to reach an Event Hubs namespace: by connection string, or by address with a managed identity."""
+
+    connection_string: str | None = None
+    namespace: str | None = None
+    client_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class StorageConnection:
     """How to reach a storage account: by connection string, or by addresses with a managed identity."""
 
@@ -173,6 +182,18 @@ def cosmos_connection(name: str, environment: Mapping[str, str] = os.environ) ->
     raise SettingError(
         f"There is no Cosmos DB connection {name}: set {name} to a connection string, "
         f"or {name}__accountEndpoint for a managed identity."
+    )
+
+
+def hub_connection(name: str, environment: Mapping[str, str] = os.environ) -> HubConnection:
+    """The Event Hubs connection called `name`: a connection string, or an address for a managed identity."""
+    if connection_string := environment.get(name):
+        return HubConnection(connection_string=connection_string)
+    if namespace := environment.get(f"{name}__fullyQualifiedNamespace"):
+        return HubConnection(namespace=namespace, client_id=environment.get(f"{name}__clientId"))
+    raise SettingError(
+        f"There is no Event Hubs connection {name}: set {name} to a connection string, "
+        f"or {name}__fullyQualifiedNamespace for a managed identity."
     )
 
 

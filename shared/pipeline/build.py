@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from shared.facts.hub import EventReplay, HubEvent
     from shared.facts.port import Facts
     from shared.pipeline.catalog import Catalog, Listed
-    from shared.pipeline.generations import Generation, SourcePlan
+    from shared.pipeline.generations import SourcePlan
     from shared.pipeline.task_rows import Progress, Slice, Task
     from shared.pipeline.worker import Services
     from shared.projection.change import Change
