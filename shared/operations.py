@@ -56,10 +56,10 @@ def builds(worker: Worker) -> Builds:
 
 
 def _hub_client(hub: str) -> EventHubConsumerClient:
-    from shared.connections import hub_consumer_client
+    from shared.connections import event_hub_client
     from shared.facts.hub import CONSUMER_GROUP
 
-    return hub_consumer_client(settings.hub_connection(settings.EVENTHUB.name), hub, CONSUMER_GROUP)
+    return event_hub_client(settings.event_hubs_connection(settings.EVENTHUB.name), hub, CONSUMER_GROUP)
 
 
 async def lifecycle() -> Lifecycle:
