@@ -24,9 +24,7 @@ def kept_key(fact_id: str) -> str:
     return encode_fact_key((), fact_id)
 
 
-def stored(
-    source: str, fact_id: str, document: dict[str, Any], version: int, seconds: int | None = None
-) -> Entity:
+def stored(source: str, fact_id: str, document: dict[str, Any], version: int, seconds: int | None = None) -> Entity:
     """A fact as its container has it after its `version`-th write."""
     system = {"_etag": f"etag-{version}", "_ts": FIRST_SECOND + (version if seconds is None else seconds)}
     content = {"id": fact_id, **document, **system, "_lsn": version}
