@@ -124,6 +124,7 @@ def lookups() -> Lookups:
         placed=_Opened(lambda name: Replicas(*_readers(account_of(settings.storage_connection(name))))),
         facts=CosmosFacts(lambda: cosmos_client(settings.cosmos_connection(settings.COSMOS.name))),
         own_writes=OwnWrites(_Ledger(), settings.seconds(settings.SEES_SECONDS), TIMING.steady_seconds, TIMING.sleep),
+        now_seconds=TIMING.wall_seconds,
     )
 
 
