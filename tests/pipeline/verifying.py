@@ -1,4 +1,4 @@
-"""A world whose index is verified and repaired: facts in a container, a worker that applied them, and an outside hand."""
+"""A world whose index is verified: facts in a container, a worker that applied them, and an outside hand."""
 
 from __future__ import annotations
 
