@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import azure.functions as func
 
 from functions.responses import respond
-from shared import operations
+from shared import lifecycle as generations
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -46,6 +46,6 @@ async def _respond(call: Callable[[LifecycleApi], Awaitable[Answer]]) -> func.Ht
     async def work() -> Answer:
         from shared.web.lifecycle_api import LifecycleApi  # no start needs it
 
-        return await call(LifecycleApi(await operations.lifecycle()))
+        return await call(LifecycleApi(await generations.lifecycle()))
 
     return await respond(work())
