@@ -189,8 +189,8 @@ def _monotonic(subject: Subject) -> Advice | None:
     if statistics.growing_share < _GROWING_SHARE:
         return None
     what = (
-        f"the partitions of {subject.name} only grow ({statistics.growing_share:.0%} of the changes go to the same or "
-        "a higher one), so all new entries go to one end of the table"
+        f"the partitions of {subject.name} only grow ({statistics.growing_share:.0%} of the changes that go to another "
+        "one go to a higher one), so all new entries go to one end of the table"
     )
     return Advice("monotonic", what, "Put another part first, and what grows into `sort`.")
 

@@ -6,7 +6,7 @@ the pages are used up, a thousand facts each; of a small source that is all of t
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 from shared.errors import TableMissingError
 from shared.keys.index import IndexKeys
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from shared.pipeline.storage import Accounts
     from shared.projection.columns import Columns
     from shared.tables.port import Row
+
+    Tallies: TypeAlias = Mapping[str, tuple[Generation, IndexKeys, Tally]]
 
 PAGES_MAX: Final = 50
 _ROWS: Final = 100
@@ -46,38 +48,32 @@ class Sampler:
             for identity, (generation, keys, tally) in tallies.items()
         }
 
-    async def _read_ledger(
-        self, plan: SourcePlan, tallies: Mapping[str, tuple[Generation, IndexKeys, Tally]]
-    ) -> float:
-        """Tally whole buckets as far as the pages reach; which share of all facts that is."""
-        pages = 0
+    async def _read_ledger(self, plan: SourcePlan, tallies: Tallies) -> float:
+        """Tally buckets as far as the pages reach; which share of all facts that is."""
+        pages_left = self._pages_max
         for bucket in range(plan.buckets):
-            continuation = None
             rows = RowRange(bucket_partition(plan.source, bucket))
-            while True:
+            continuation = None
+            while pages_left:
+                pages_left -= 1
                 try:
                     page = await self._accounts.main.query(LEDGER_TABLE, rows, continuation=continuation)
                 except TableMissingError:
                     return 1.0
                 for row in page.rows:
                     _tally(decode(row.entity), tallies)
-                pages += 1
                 continuation = page.continuation
                 if continuation is None:
                     break
-                if pages >= self._pages_max:
-                    return (bucket + 1) / plan.buckets
-            if pages >= self._pages_max:
+            if not pages_left:
                 return (bucket + 1) / plan.buckets
         return 1.0
 
     async def _statistics(self, generation: Generation, keys: IndexKeys, tally: Tally, share: float) -> Statistics:
-        top = [
-            TopPartition(
-                await self._values(generation, keys, partition), count, count / tally.entries, keys.shards.count(partition)
-            )
-            for partition, count in tally.partitions.most_common(TOP)
-        ]
+        top = []
+        for partition, count in tally.partitions.most_common(TOP):
+            values = await self._values(generation, keys, partition)
+            top.append(TopPartition(values, count, count / tally.entries, keys.shards.count(partition)))
         return Statistics(
             tally.facts,
             tally.entries,
@@ -119,7 +115,7 @@ class Sampler:
             return Page((), None)
 
 
-def _tally(row: LedgerRow, tallies: Mapping[str, tuple[Generation, IndexKeys, Tally]]) -> None:
+def _tally(row: LedgerRow, tallies: Tallies) -> None:
     for identity, part in row.parts.items():
         if identity in tallies:
             _, keys, tally = tallies[identity]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 TOP: Final = 5
 # Which way partitions grow shows in fewer entries than how they are spread.
 _MOMENTS_MAX: Final = 20_000
+_STEPS_MIN: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +40,7 @@ class Statistics:
     partitions: int = 0
     partitions_estimated: int = 0
     top: tuple[TopPartition, ...] = ()
-    # Of two entries that changed one after the other, how often the later one's partition is not below the earlier's.
+    # Of entries that changed one after the other in different partitions, how often the later one's is the higher.
     growing_share: float = 0.0
     # Of an average entry, as the service counts.
     entry_bytes: int | None = None
@@ -73,7 +75,7 @@ class Tally:
                 self._moments.append((at, partition))
 
     def partitions_estimated(self, share: float) -> int:
-        """How many different partitions there are in all, by Chao's estimator: what is seen once hints at the unseen."""
+        """How many partitions there probably are (Chao's estimator): what is seen once hints at what is not."""
         seen = len(self.partitions)
         if share >= 1:
             return seen
@@ -83,9 +85,7 @@ class Tally:
         return round(min(seen + unseen, seen / share))
 
     def growing_share(self) -> float:
-        """1 for partitions that only grow, about a half for those in no order."""
+        """1 for partitions that only grow, about a half for those in no order; 0 when there are too few to tell."""
         ordered = [partition.encode("utf-16-be") for _, partition in sorted(self._moments)]
-        steps = len(ordered) - 1
-        if steps < 1:
-            return 0.0
-        return sum(earlier <= later for earlier, later in zip(ordered, ordered[1:], strict=False)) / steps
+        steps = [earlier < later for earlier, later in pairwise(ordered) if earlier != later]
+        return sum(steps) / len(steps) if len(steps) >= _STEPS_MIN else 0.0
