@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import azure.functions as func
 
-from shared import runtime, settings
+from shared import observing, runtime, settings
 
 maintenance = func.Blueprint()  # type: ignore[no-untyped-call]  # the SDK leaves it unannotated
 
@@ -19,6 +19,12 @@ async def sweep(message: func.QueueMessage) -> None:
 async def retain(timer: func.TimerRequest) -> None:
     """Forget facts that were deleted long ago, a part of them every hour."""
     await (await runtime.worker()).retain()
+
+
+@maintenance.timer_trigger(arg_name="timer", schedule="0 * * * * *")
+async def watch(timer: func.TimerRequest) -> None:
+    """Measure how far behind every source is, also when nothing arrives."""
+    await observing.status(runtime.definitions().require()).watch()
 
 
 @maintenance.timer_trigger(arg_name="timer", schedule="0 */15 * * * *")

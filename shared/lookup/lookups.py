@@ -73,7 +73,9 @@ class Lookups:
         facts: Facts | None = None,
         own_writes: OwnWrites | None = None,
         now_seconds: Callable[[], float] | None = None,
+        answered: Callable[[str, int, int], None] | None = None,
     ) -> None:
+        """`answered` is told the index of every page, the rows read for it and the entries returned."""
         self._generations = generations
         self._now_seconds = now_seconds
         self._replicas = replicas
@@ -81,6 +83,7 @@ class Lookups:
         self._tokens = tokens
         self._facts = facts
         self._own_writes = own_writes
+        self._answered = answered
 
     async def find(self, index: str, parameters: Mapping[str, str]) -> LookupPage:
         """The page of entries that these parameters ask for."""
@@ -97,6 +100,8 @@ class Lookups:
         entries = [shown_entry(row, stored, generation.source, select) for row, stored in found]
         if facts is not None:
             entries = [{**entry, "fact": fact} for entry, fact in zip(entries, facts, strict=True) if fact is not None]
+        if self._answered is not None:
+            self._answered(index, page.rows_read, len(entries))
         token = self._token(asked, parameters, page)
         return LookupPage(
             entries,

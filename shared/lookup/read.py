@@ -43,6 +43,7 @@ class Stretch:
     newest: Sequence[Newest]
     has_more: bool
     is_secondary: bool = False
+    rows_read: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,7 @@ class RowPage:
     live: list[Newest]
     last_pair: str | None
     is_secondary: bool
+    rows_read: int = 0
 
 
 async def read_page(
@@ -76,7 +78,8 @@ async def read_page(
         reads = [reader.read(rows) for reader, rows in zip(readers, ranges, strict=True)]
         stretches = list(await asyncio.gather(*reads))
     live, last_pair = merged(stretches, limit, now_seconds)
-    return RowPage(live, last_pair, any(stretch.is_secondary for stretch in stretches))
+    rows_read = sum(stretch.rows_read for stretch in stretches)
+    return RowPage(live, last_pair, any(stretch.is_secondary for stretch in stretches), rows_read)
 
 
 def _range(plan: Plan, partition_key: str, after_pair: str | None) -> RowRange:
@@ -111,7 +114,8 @@ class StretchReader:
         passed_over = await self.read(replace(rows, upper=later.newest[0].pair) if later.newest else rows)
         if not passed_over.newest:
             return later
-        return replace(passed_over, has_more=passed_over.has_more or bool(later.newest))
+        has_more = passed_over.has_more or bool(later.newest)
+        return replace(passed_over, has_more=has_more, rows_read=passed_over.rows_read + later.rows_read)
 
     async def _follow(self, rows: RowRange, continuation: Continuation | None) -> Stretch:
         while True:
@@ -134,7 +138,7 @@ class StretchReader:
 
 
 def _stretch(page: Page, *, is_secondary: bool) -> Stretch:
-    return Stretch(newest_of_each_pair(page.rows), page.continuation is not None, is_secondary)
+    return Stretch(newest_of_each_pair(page.rows), page.continuation is not None, is_secondary, len(page.rows))
 
 
 def newest_of_each_pair(rows: Sequence[Row]) -> list[Newest]:

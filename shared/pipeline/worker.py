@@ -62,6 +62,8 @@ class Services:
     refresh_seconds: float = 30
     # A new generation is built this long after it was entered: no batch that does not know it runs any more.
     build_delay_seconds: int = 1920
+    # Told of every batch that was applied.
+    report: Callable[[str, Outcome], None] = telemetry.batch_applied
 
 
 class Worker:
@@ -197,4 +199,4 @@ class Worker:
         outcome.received += len(intake.letters)
         outcome.dead_letters += len(intake.letters)
         outcome.transactions = self._services.take_transactions()
-        telemetry.batch_applied(source, outcome)
+        self._services.report(source, outcome)
