@@ -85,8 +85,8 @@ class Examined:
 
     `is_read` says whether its document was looked for; `projections` are its entries, from the document as it is and
     as the host may have rewritten it; none when it does not fit the index. `clock` is how its version begins, as far
-    as a read tells it: only the feed knows Cosmos DB's `_lsn`. Entries whose time is over are in no projection: they may
-    be there or not.
+    as a read tells it: only the feed knows Cosmos DB's `_lsn`. Entries whose time is over are in no projection: they
+    may be there or not.
     """
 
     who: Who
