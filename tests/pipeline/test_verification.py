@@ -36,9 +36,10 @@ indexes:
     partition: town
     project: [phone]
     placement: {by: hash, accounts: [INDEX_STORAGE, INDEX_2]}
+  expiring: {source: SOURCE, partition: town, project: [phone], expire: {path: until, after: 1h}}
   by-text: {source: SOURCE, partition: text, sort: {path: text, name: again}, project: [phone]}
 """
-INDEXES = ["by-town", "by-town-and-age", "by-home", "sharded", "placed", "by-text"]
+INDEXES = ["by-town", "by-town-and-age", "by-home", "sharded", "placed", "expiring", "by-text"]
 
 
 def person(name: str, town: str = "A", **fields: Any) -> dict[str, Any]:
@@ -330,3 +331,25 @@ async def test_a_whole_table_that_was_lost_is_counted_and_written_again(world: V
     await world.tables.delete_table(table)
     await world.tables.create_table(table)
     assert await repaired(world, "by-home") == {"missing": 8}
+
+
+async def test_expired_entries_are_neither_missing_nor_ghosts(world: VerifiedWorld) -> None:
+    """Whether their rows are still there, still in the ledger, or gone from either."""
+    await world.write("g", person("n", "A", until="2026-01-01T00:00:00Z"))
+    await world.write("h", person("n", "B", until="2026-01-01T00:00:00Z"))
+    await world.write("f", person("n", "A", until="2999-01-01T00:00:00Z"))
+    assert found(await world.verify("expiring")) == {}
+    (live,) = await world.live("g", "expiring")
+    row = await world.ledger_row("g")
+    identity = world.generation("expiring").id
+    await world.put_ledger_row("g", replace(row, parts={**row.parts, identity: replace(row.parts[identity], live=())}))
+    assert found(await world.verify("expiring", repairs=True)) == {}
+    await world.delete_row(live, "expiring")
+    assert found(await world.verify("expiring", repairs=True)) == {}
+    assert await world.live("g", "expiring") == ()
+    (live,) = await world.live("h", "expiring")
+    await world.delete_row(live, "expiring")
+    assert found(await world.verify("expiring")) == {}
+    (live,) = await world.live("f", "expiring")
+    await world.delete_row(live, "expiring")
+    assert found(await world.verify("expiring")) == {"missing": 1}

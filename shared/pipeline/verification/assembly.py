@@ -83,7 +83,15 @@ def sampling_of(subject: Subject, means: Means) -> Sampling:
 
 def judge_of(subject: Subject, means: Means, asked: Asked) -> Judge:
     """Judges facts of the subject, and mends what is asked for."""
-    examiner = Examiner(subject.plan, subject.source, subject.generation, means.accounts, means.facts, means.run_all)
+    examiner = Examiner(
+        subject.plan,
+        subject.source,
+        subject.generation,
+        means.accounts,
+        means.facts,
+        means.run_all,
+        means.patience.now_seconds,
+    )
     mends = (REPAIRED if asked.repairs else frozenset()) | (RECONCILED if asked.reconciles else frozenset())
     repairer = Repairer(examiner, _tools(subject, means), removes_orphans=asked.reconciles) if mends else None
     return Judge(examiner, means.patience, means.run_facts, repairer, mends)
@@ -94,7 +102,7 @@ def _scans(subject: Subject, means: Means) -> list[Scan]:
     has_facts = means.facts is not None and source.cosmos is not None
     scans: list[Scan] = []
     if means.facts is not None and has_facts:
-        scans.append(FactScan(source, generation, means.facts))
+        scans.append(FactScan(source, generation, means.facts, means.patience.now_seconds))
     scans.append(LedgerScan(plan, generation, means.accounts, has_facts=has_facts))
     scans.append(TableScan(source, generation, means.accounts))
     return scans

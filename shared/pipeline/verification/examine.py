@@ -11,21 +11,21 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, cast
 
 from shared.errors import StorageUnavailableError, UnprojectableError, UnreadableChangeError
-from shared.keys.fact import MISSING, decode_fact_key, encode_fact_key, fact_hash, fact_key_in
+from shared.keys.fact import decode_fact_key, encode_fact_key, fact_hash, fact_key_in
 from shared.keys.index import pair_and_version
 from shared.pipeline.concurrency import all_of
 from shared.pipeline.ledger_rows import LEDGER_TABLE, LedgerRow, decode, ledger_partition
 from shared.pipeline.storage import place_of
 from shared.projection.change import FactReader
-from shared.projection.columns import FACT, take_text
+from shared.projection.columns import read_fact
 from shared.projection.host_dates import rewritten
-from shared.projection.json_text import canonical_bytes, loads
+from shared.projection.json_text import canonical_bytes
 from shared.projection.project import DIGEST_DIGITS
-from shared.projection.rows import is_tombstone
+from shared.projection.rows import is_expired, is_tombstone
 from shared.tables.port import PARTITION_KEY, ROW_KEY, RowRange
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from shared.definitions.model import Source
     from shared.keys.fact import FactKeyValue
@@ -70,6 +70,13 @@ class SeenRow(NamedTuple):
     etag: str
     digest: str
     who: Who | None = None
+    # Its time is over: nobody shows it, and it goes by itself.
+    is_expired: bool = False
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether a lookup would show it, if it is the newest of its pair."""
+        return not self.is_tombstone and not self.is_expired
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +85,8 @@ class Examined:
 
     `is_read` says whether its document was looked for; `projections` are its entries, from the document as it is and
     as the host may have rewritten it; none when it does not fit the index. `clock` is how its version begins, as far
-    as a read tells it: Cosmos DB's `_lsn` only the feed knows.
+    as a read tells it: only the feed knows Cosmos DB's `_lsn`. Entries whose time is over are in no projection: they
+    may be there or not.
     """
 
     who: Who
@@ -89,6 +97,7 @@ class Examined:
     document: dict[str, Any] | None = None
     clock: str | None = None
     projections: tuple[tuple[Entry, ...], ...] = ()
+    expired: frozenset[Key] = frozenset()
     pairs: Mapping[Key, tuple[SeenRow, ...]] = field(default_factory=dict)
 
     @property
@@ -115,14 +124,12 @@ def columns_digest(entity: Mapping[str, object]) -> str:
 
 def told_by(entity: Mapping[str, Any], pair: str) -> Who | None:
     """The fact that a live row says it is of; None when it says nothing that fits its key."""
-    text = take_text(entity, FACT)
     try:
-        told = loads(text or "")
-        key = tuple(MISSING if value == {} else value for value in told["partitionKey"])
-        fact_key = encode_fact_key(key, told["id"])
+        fact_id, partition_key = read_fact(entity)
+        fact_key = encode_fact_key(partition_key, fact_id)
     except (ValueError, KeyError, TypeError, AttributeError):
         return None
-    return Who(fact_key, told["id"], key) if pair.endswith(fact_key) else None
+    return Who(fact_key, fact_id, partition_key) if pair.endswith(fact_key) else None
 
 
 def owner_of(entity: Mapping[str, Any], pair: str, levels: int) -> Who:
@@ -144,6 +151,7 @@ class Examiner:
         accounts: Accounts,
         facts: CurrentFacts | None,
         run_all: RunAll,
+        now_seconds: Callable[[], float],
     ) -> None:
         self.source = source
         self.generation = generation
@@ -152,6 +160,7 @@ class Examiner:
         self._facts = facts if source.cosmos is not None else None
         self._run_all = run_all
         self._reader = FactReader(source)
+        self._now_seconds = now_seconds
 
     async def examine(self, who: Who, pairs: Iterable[Key] = ()) -> Examined:
         """Look at a fact and at these pairs besides those of its ledger row."""
@@ -172,7 +181,11 @@ class Examiner:
         document = examined.document
         if document is None:
             return examined
-        return replace(examined, clock=self._clock(document), projections=self._projections(document))
+        projections = self._projections(document)
+        now_seconds = self._now_seconds()
+        over = {key(entry) for entries in projections for entry in entries if is_expired(entry.columns, now_seconds)}
+        kept = [tuple([entry for entry in entries if key(entry) not in over]) for entries in projections]
+        return replace(examined, clock=self._clock(document), projections=tuple(kept), expired=frozenset(over))
 
     def _clock(self, document: dict[str, Any]) -> str | None:
         if self.source.version is None:
@@ -209,10 +222,18 @@ class Examiner:
         rows = RowRange(partition, pair, pair + _AFTER_VERSIONS)
         while True:
             page = await tables.query(place.table, rows, continuation=continuation)
-            found += [seen for row in page.rows if (seen := _seen(row.entity, row.etag, pair)) is not None]
+            found += [seen for row in page.rows if (seen := self._seen(row.entity, row.etag, pair)) is not None]
             continuation = page.continuation
             if continuation is None:
                 return tuple(found)
+
+    def _seen(self, entity: Entity, etag: str, pair: str) -> SeenRow | None:
+        row_key = cast(str, entity[ROW_KEY])
+        owner, at = pair_and_version(row_key)
+        if owner != pair:
+            return None
+        over = is_expired(entity, self._now_seconds())
+        return SeenRow(row_key, at, is_tombstone(entity), etag, columns_digest(entity), told_by(entity, pair), over)
 
     def _projections(self, document: dict[str, Any]) -> tuple[tuple[Entry, ...], ...]:
         return _distinct([self._entries(document), self._entries(rewritten(document))])
@@ -238,16 +259,13 @@ def _distinct(variants: Sequence[tuple[Entry, ...] | None]) -> tuple[tuple[Entry
     return tuple(found)
 
 
+def key(entry: Entry) -> Key:
+    """Where an entry is."""
+    return entry.partition_key, entry.pair
+
+
 def _keys(part: Part) -> list[Key]:
     return [(live.partition, live.pair) for live in part.live] + [(left.partition, left.pair) for left in part.left]
-
-
-def _seen(entity: Entity, etag: str, pair: str) -> SeenRow | None:
-    key = cast(str, entity[ROW_KEY])
-    owner, at = pair_and_version(key)
-    if owner != pair:
-        return None
-    return SeenRow(key, at, is_tombstone(entity), etag, columns_digest(entity), told_by(entity, pair))
 
 
 def _known(who: Who, pairs: Mapping[Key, tuple[SeenRow, ...]]) -> Who:

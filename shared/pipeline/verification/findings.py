@@ -76,7 +76,11 @@ def matching(examined: Examined) -> tuple[Entry, ...] | None:
     part = examined.part
     if part is not None and part.failed:
         return None
-    live = set() if part is None else {(entry.partition, entry.pair, entry.digest) for entry in part.live}
+    live = {
+        (entry.partition, entry.pair, entry.digest)
+        for entry in (() if part is None else part.live)
+        if (entry.partition, entry.pair) not in examined.expired
+    }
     for entries in examined.projections:
         if {(entry.partition_key, entry.pair, entry.digest) for entry in entries} == live:
             return entries
@@ -101,7 +105,7 @@ def _entry_findings(examined: Examined) -> list[Finding]:
     found: list[Finding] = []
     for live in examined.part.live if examined.part is not None else ():
         kind = row_fault(live, examined.pairs.get((live.partition, live.pair), ()))
-        if kind is not None:
+        if kind is not None and (live.partition, live.pair) not in examined.expired:
             found.append(Finding(kind, (live.partition, live.pair), live.at))
     return found
 
@@ -118,7 +122,7 @@ def _ghosts(examined: Examined) -> list[Finding]:
     return [
         Finding("ghost", key, rows[0].at)
         for key, rows in examined.pairs.items()
-        if key not in live and rows and not rows[0].is_tombstone
+        if key not in live and rows and rows[0].is_shown
     ]
 
 

@@ -43,10 +43,15 @@ def mending_of(examined: Examined, generation: Generation) -> Mending:
     part = examined.part
     assert part is not None
     entries = _entries(examined)
-    live = part.live if entries is None else tuple(_live(part, entries.values()))
+    live = part.live if entries is None else tuple(_live(part, entries.values(), examined.expired))
     left = tuple(_left(part, live, examined))
     amended = replace(part, live=live, left=left)
-    wrong = [entry for entry in live if row_fault(entry, examined.pairs.get((entry.partition, entry.pair), ()))]
+    wrong = [
+        entry
+        for entry in live
+        if row_fault(entry, examined.pairs.get((entry.partition, entry.pair), ()))
+        and (entry.partition, entry.pair) not in examined.expired
+    ]
     writes = tuple(_live_writes(wrong, entries or {}))
     unknown = {(entry.partition, entry.pair) for entry in wrong} - {(write.partition, write.pair) for write in writes}
     removals = tuple([Removal(old.partition, old.pair, None) for old in left if _shows(examined, old)])
@@ -70,9 +75,10 @@ def _failed(examined: Examined) -> bool:
     return examined.part is not None and examined.part.failed
 
 
-def _live(part: Part, entries: Iterable[Entry]) -> Iterable[Live]:
-    """An entry that the ledger has keeps its version; any other gets the part's."""
+def _live(part: Part, entries: Iterable[Entry], expired: frozenset[Key]) -> Iterable[Live]:
+    """An entry that the ledger has keeps its version; any other gets the part's. Expired ones go by themselves."""
     known = {(entry.partition, entry.pair, entry.digest): entry for entry in part.live}
+    yield from [entry for entry in part.live if (entry.partition, entry.pair) in expired]
     for entry in entries:
         new = Live(entry.partition_key, entry.pair, part.version, entry.digest)
         yield known.get((entry.partition_key, entry.pair, entry.digest), new)
@@ -83,7 +89,7 @@ def _left(part: Part, live: tuple[Live, ...], examined: Examined) -> Iterable[Le
     keys = {(entry.partition, entry.pair) for entry in live}
     had = {(entry.partition, entry.pair): entry.at for entry in part.live}
     old = {(entry.partition, entry.pair): entry.at for entry in part.left} | had
-    shown = {key: rows[0].at for key, rows in examined.pairs.items() if rows and not rows[0].is_tombstone}
+    shown = {key: rows[0].at for key, rows in examined.pairs.items() if rows and rows[0].is_shown}
     for key, at in {**shown, **old}.items():
         rows = examined.pairs.get(key, ())
         is_hidden = bool(rows) and rows[0].is_tombstone and rows[0].at == part.version
@@ -105,13 +111,15 @@ def _live_writes(wrong: Iterable[Live], entries: dict[Key, Entry]) -> Iterable[L
 
 def _shows(examined: Examined, left: Left) -> bool:
     rows = examined.pairs.get((left.partition, left.pair), ())
-    return bool(rows) and not rows[0].is_tombstone
+    return bool(rows) and rows[0].is_shown
 
 
 def _excess(examined: Examined, part: Part) -> Iterable[tuple[Key, SeenRow]]:
     """Rows of live pairs but for the right one; rows of other pairs that are newer than their tombstone."""
     at = {(entry.partition, entry.pair): entry.at for entry in part.live}
     for key, rows in examined.pairs.items():
+        if key in examined.expired or (rows and rows[0].is_expired):
+            continue
         for row in reversed(rows):
             if (key in at and row.at != at[key]) or (key not in at and row.at > part.version):
                 yield key, row

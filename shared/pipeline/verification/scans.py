@@ -16,11 +16,11 @@ from shared.pipeline.ledger_rows import LEDGER_TABLE, bucket_partition, decode
 from shared.pipeline.verification.examine import Who, columns_digest, owner_of
 from shared.pipeline.verification.sketch import entry_hash
 from shared.projection.cosmos import CosmosReader
-from shared.projection.rows import is_tombstone
+from shared.projection.rows import is_expired, is_tombstone
 from shared.tables.port import ROW_KEY, Continuation, RowRange
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from shared.definitions.model import Source
     from shared.pipeline.generations import Generation, SourcePlan
@@ -79,11 +79,14 @@ class FactScan:
 
     name = FACTS
 
-    def __init__(self, source: Source, generation: Generation, facts: CurrentFacts) -> None:
+    def __init__(
+        self, source: Source, generation: Generation, facts: CurrentFacts, now_seconds: Callable[[], float]
+    ) -> None:
         self._source = source
         self._facts = facts
         self._reader = CosmosReader(source)
         self._projector = generation.projector
+        self._now_seconds = now_seconds
 
     async def page(self, cursor: Cursor) -> Scanned:
         """The next facts."""
@@ -105,7 +108,14 @@ class FactScan:
             entries = self._projector.project(change)
         except UnprojectableError:
             return ()
-        return tuple([_fact_entry(entry.partition_key, entry.pair, entry.digest) for entry in entries])
+        now_seconds = self._now_seconds()
+        return tuple(
+            [
+                _fact_entry(entry.partition_key, entry.pair, entry.digest)
+                for entry in entries
+                if not is_expired(entry.columns, now_seconds)
+            ]
+        )
 
 
 class LedgerScan:
