@@ -5,7 +5,7 @@ In turns, because a machine is never quiet: what disturbs one round disturbs bot
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from bench.case import SYSTEM_CLOCKS, Case, Clocks, Sample
@@ -28,6 +28,10 @@ class Meter:
     def scaled(self, operations: int) -> int:
         """A workload's usual number of operations, at the scale that was asked for."""
         return max(1, round(operations * self.scale))
+
+    def at_most(self, rounds: int) -> Meter:
+        """The same meter with no more rounds than these, for what takes long and spreads little."""
+        return replace(self, rounds=min(rounds, self.rounds))
 
     async def compare(
         self,

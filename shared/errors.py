@@ -9,17 +9,21 @@
     ├── BadLookupError                 a lookup cannot be answered as it was asked; carries all faults
     ├── UnknownIndexError              there is no index of that name
     ├── ContinuationExpiredError       a page token whose generation is retired
+    ├── LifecycleRefusedError          a build, switch or rollback that cannot be done; carries its code
+    ├── TaskFailedError                long work that no repetition will bring to its end
     ├── StorageError                   a call to the Table service did not do what was asked
     │   ├── LimitError                     the call breaks a limit of the service and was not sent
     │   ├── RequestRefusedError            the service refuses the call, now and later
     │   ├── TableMissingError              the table is not there
     │   ├── OperationFailedError           one operation of a transaction failed, so none took effect
     │   └── StorageUnavailableError        (transient) no usable answer: down, out of time, connection lost
-    │       └── ThrottledError                 (transient) the service asks to be called less
+    │       ├── ThrottledError                 (transient) the service asks to be called less
+    │       └── TableLeavingError              (transient) the table is still being deleted
     └── TransientError                 the same call may succeed later
         ├── StorageUnreachableError        storage does not answer, or not to us
         ├── IncompleteBatchError           changes of a batch are neither applied nor dead letters
         ├── FactsUnavailableError          the facts of a source cannot be fetched now
+        ├── FeedUnavailableError           a feed or hub cannot be asked how far behind it is
         ├── IndexBuildingError             the first generation of an index is still being built
         └── NotSeenYetError                a change has not reached the index in time
 
@@ -79,11 +83,15 @@ class FactsUnavailableError(TransientError):
     """The facts of a source cannot be fetched now. Wait, or look up without `expand=fact`."""
 
 
+class FeedUnavailableError(TransientError):
+    """A change feed or a hub cannot be asked. Its lag is unknown until the service answers again."""
+
+
 class IndexBuildingError(TransientError):
     """The first generation of an index is still being built. Wait until its progress is complete."""
 
     def __init__(self, index: str, progress: str) -> None:
-        super().__init__(f'Index "{index}" is still being built ({progress}); look it up when it is active.')
+        super().__init__(f'Index "{index}" is still being built ({progress}); look it up when it serves.')
 
 
 class NotSeenYetError(TransientError):
@@ -113,6 +121,21 @@ class UnknownIndexError(IndexTablesError):
 
 class ContinuationExpiredError(IndexTablesError):
     """The generation that a page token continues on is retired. Start again at the first page."""
+
+
+class LifecycleRefusedError(IndexTablesError):
+    """A generation cannot be built, switched to or rolled back to. Nothing was changed; do what the message says.
+
+    `code` is documented in docs/http-api.md.
+    """
+
+    def __init__(self, code: str, detail: str) -> None:
+        super().__init__(detail)
+        self.code = code
+
+
+class TaskFailedError(IndexTablesError):
+    """Long work has failed, and trying again would not help. Mend the reason, then start it again."""
 
 
 class StorageError(IndexTablesError):
@@ -174,3 +197,7 @@ class StorageUnavailableError(StorageError, TransientError):
 
 class ThrottledError(StorageUnavailableError):
     """The Table service asks to be called less. Wait `retry_after_seconds`, or send less at once."""
+
+
+class TableLeavingError(StorageUnavailableError):
+    """A table of this name is still being deleted. Wait a minute, then create it."""

@@ -52,6 +52,20 @@ LEDGER_RETENTION_DAYS = Setting(
     "How long deleted facts are remembered: longer than hubs and dead letters keep changes, and than any build runs",
 )
 
+CATALOG_REFRESH_SECONDS = Setting(
+    "CATALOG_REFRESH_SECONDS", "30", "How old the catalog may be, in seconds, that a batch or a lookup starts with"
+)
+BUILD_DELAY_SECONDS = Setting(
+    "BUILD_DELAY_SECONDS",
+    "1920",
+    "How long a new generation waits to be built: more than CATALOG_REFRESH_SECONDS and functionTimeout",
+)
+GRACE_SECONDS = Setting(
+    "GRACE_SECONDS",
+    "86400",
+    "How long a generation that serves no more, or whose definition is gone, stays: time to roll back and to page on",
+)
+
 ALL = (
     INDEX_STORAGE,
     INDEX_DEFINITIONS,
@@ -64,17 +78,23 @@ ALL = (
     READ_SECONDARY,
     MCP_TOOLS,
     LEDGER_RETENTION_DAYS,
+    CATALOG_REFRESH_SECONDS,
+    BUILD_DELAY_SECONDS,
+    GRACE_SECONDS,
 )
 
-# Of the platform: the host's own storage, where our queue is, too.
+# Of the platform: the host's own storage, where our queues are, too.
 HOST_STORAGE = "AzureWebJobsStorage"
 STORAGE_SERVICES = ("table", "queue", "blob")
 SWEEP_QUEUE = "index-sweep"
+TASK_QUEUE = "index-tasks"
 DEAD_LETTER_CONTAINER = "dead-letters"
 LEASE_CONTAINER = "leases"
 
 # Every hub that a source names has this consumer group: the templates and the local run create it.
 EVENT_CONSUMER_GROUP = "index-tables"
+# And this one, in which nobody reads but to see how long the oldest event has been waiting.
+EVENT_LAG_GROUP = f"{EVENT_CONSUMER_GROUP}-lag"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +103,15 @@ class CosmosConnection:
 
     connection_string: str | None = None
     endpoint: str | None = None
+    client_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EventHubsConnection:
+    """How to reach an Event Hubs namespace: by connection string, or by host name with a managed identity."""
+
+    connection_string: str | None = None
+    namespace: str | None = None
     client_id: str | None = None
 
 
@@ -155,6 +184,18 @@ def cosmos_connection(name: str, environment: Mapping[str, str] = os.environ) ->
     raise SettingError(
         f"There is no Cosmos DB connection {name}: set {name} to a connection string, "
         f"or {name}__accountEndpoint for a managed identity."
+    )
+
+
+def event_hubs_connection(name: str, environment: Mapping[str, str] = os.environ) -> EventHubsConnection:
+    """The Event Hubs connection called `name`: a connection string, or a host name for a managed identity."""
+    if connection_string := environment.get(name):
+        return EventHubsConnection(connection_string=connection_string)
+    if namespace := environment.get(f"{name}__fullyQualifiedNamespace"):
+        return EventHubsConnection(namespace=namespace, client_id=environment.get(f"{name}__clientId"))
+    raise SettingError(
+        f"There is no Event Hubs connection {name}: set {name} to a connection string, "
+        f"or {name}__fullyQualifiedNamespace for a managed identity."
     )
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import yaml
 
 from bench.case import Case
+from bench.facts import CUSTOMER, CUSTOMERS_YAML
 from bench.measurement import Bar
 from shared.definitions.compiled import compile_definitions, from_compiled
 from shared.definitions.load import load
@@ -26,58 +27,10 @@ INDEXES = 100
 PROJECTIONS_IN_LOADS = 6
 LOAD_SECONDS_MAX = 0.150
 
-DEFINITIONS = """
-version: 1
-sources:
-  customers: {cosmos: {database: shop, container: customers}, partitionKey: customerId, deletes: {when: isDeleted}}
-indexes:
-  by-town:
-    source: customers
-    partition: town
-    sort: [lastName, firstName]
-    project: [phone, email]
-  by-name:
-    source: customers
-    partition: {path: lastName, fold: case}
-    sort: [{path: since, type: datetime, order: desc}]
-    project: all
-  by-segment:
-    source: customers
-    partition: segment
-    sort: [{path: spend, type: number, order: desc}]
-    project: keys
-    where: active
-"""
-
-CUSTOMER = {
-    "id": "c-000042-7f3b",
-    "customerId": "c-000042",
-    "firstName": "Zoë",
-    "lastName": "Müller",
-    "town": "Redmond",
-    "segment": "gold",
-    "active": True,
-    "email": "zoe.mueller@example.com",
-    "phone": "+1 425 555 0100",
-    "since": "2019-03-07T10:15:30Z",
-    "spend": 1234.56,
-    "visits": 17,
-    "address": {"street": "1 Main Street", "zip": "98052", "state": "WA", "country": "US"},
-    "tags": ["news", "vip", "winter"],
-    "orders": [{"id": f"o-{n}", "placedAt": f"2025-01-{n:02}T08:00:00Z", "total": n * 9.95} for n in range(1, 6)],
-    "notes": "Prefers to be called in the afternoon.",
-    "_rid": "kx5HAOaF4y0BAAAAAAAAAA==",
-    "_self": "dbs/kx5HAA==/colls/kx5HAOaF4y0=/docs/kx5HAOaF4y0BAAAAAAAAAA==/",
-    "_etag": '"00000000-0000-0000-9d2f-0d9b3f7c01db"',
-    "_attachments": "attachments/",
-    "_ts": 1700000000,
-    "_lsn": 4711,
-}
-
 
 def hundred_definitions() -> str:
     """A file with 100 indexes that use most keys."""
-    head, _, _ = DEFINITIONS.partition("indexes:")
+    head, _, _ = CUSTOMERS_YAML.partition("indexes:")
     body = "".join(
         f"""
   index-{number}:
@@ -97,7 +50,7 @@ def hundred_definitions() -> str:
 
 async def measure(meter: Meter) -> list[Measurement]:
     """The hot path of a change, and what only a start without compiled definitions pays."""
-    definitions = load(DEFINITIONS).require()
+    definitions = load(CUSTOMERS_YAML).require()
     source = definitions.sources["customers"]
     projectors = [Projector(index, source) for index in definitions.indexes.values()]
     reader = CosmosReader(source)

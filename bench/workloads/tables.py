@@ -14,6 +14,7 @@ from azure.data.tables.aio import TableServiceClient
 from yarl import URL
 
 from bench.case import Case
+from bench.in_flight import CALLS_AT_ONCE, TRANSACTIONS_AT_ONCE, in_flight
 from bench.measurement import Bar
 from bench.processes import azurite_serving
 from shared.tables import batch
@@ -35,9 +36,6 @@ NAME = "tables"
 TRANSACTIONS = 20
 ENTITIES = 100
 READS = 400
-# More in flight gains nothing with Azurite.
-TRANSACTIONS_AT_ONCE = 4
-READS_AT_ONCE = 16
 READ_TABLE = "readings"
 
 
@@ -57,17 +55,6 @@ def entity(partition: int, row: int) -> Entity:
 def entities(partition: int) -> list[Entity]:
     """The entities of one transaction."""
     return [entity(partition, row) for row in range(ENTITIES)]
-
-
-async def in_flight(count: int, call: Callable[[int], Awaitable[object]], operations: int) -> None:
-    """Make `operations` calls, so many at once."""
-    numbers = iter(range(operations))
-
-    async def work() -> None:
-        for number in numbers:
-            await call(number)
-
-    await asyncio.gather(*(work() for _ in range(count)))
 
 
 @dataclass
@@ -178,7 +165,7 @@ async def _reads(meter: Meter, rivals: Rivals) -> Measurement:
     count = meter.scaled(READS)
 
     def case(name: str, read: Callable[[int], Awaitable[None]]) -> Case:
-        return Case(name, count, lambda: in_flight(READS_AT_ONCE, read, count))
+        return Case(name, count, lambda: in_flight(CALLS_AT_ONCE, read, count))
 
     return await meter.compare(
         "point reads",

@@ -25,6 +25,8 @@ from shared.tables.port import (
 from shared.tables.store import as_row
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from shared.errors import FailureReason
     from shared.tables.counts import CallKind
     from shared.tables.port import Operation, RowRange
@@ -105,27 +107,47 @@ class Query:
 
     kind: ClassVar[CallKind] = "query"
     table: str
-    rows: RowRange
+    rows: RowRange | None
     limit: int | None = None
     select: tuple[str, ...] = ()
     continuation: Continuation | None = None
 
     def perform(self, store: Store) -> Page:
         """The rows of the range in key order, from the continuation on."""
-        partition = store.partition(self.table, self.rows.partition)
-        found = [
-            row
-            for key in sorted(filter(self._contains, partition), key=utf16_order)
-            if (row := as_row((self.table, self.rows.partition, key), partition[key])) is not None
-        ]
         limit = PAGE_ROWS_MAX if self.limit is None else self.limit
-        more = Continuation(self.rows.partition, _row_key(found[limit])) if len(found) > limit else None
+        found: list[Row] = []
+        for partition in self._partitions(store):
+            found += self._rows_of(store, partition)
+            if len(found) > limit:
+                break
+        more = None
+        if len(found) > limit:
+            more = Continuation(cast(str, found[limit].entity[PARTITION_KEY]), cast(str, found[limit].entity[ROW_KEY]))
         return Page(tuple(self._selected(row) for row in found[:limit]), more)
 
-    def _contains(self, key: str) -> bool:
-        place, rows = utf16_order(key), self.rows
-        if self.continuation is not None and place < utf16_order(self.continuation.row or ""):
+    def _partitions(self, store: Store) -> Iterable[str]:
+        """The partitions to read, in key order."""
+        if self.rows is not None:
+            return (self.rows.partition,)
+        start = b"" if self.continuation is None else utf16_order(self.continuation.partition)
+        return sorted([key for key in store.partition_keys(self.table) if utf16_order(key) >= start], key=utf16_order)
+
+    def _rows_of(self, store: Store, partition: str) -> list[Row]:
+        rows = store.partition(self.table, partition)
+        keys = [key for key in rows if self._contains(partition, key)]
+        found = [as_row((self.table, partition, key), rows[key]) for key in sorted(keys, key=utf16_order)]
+        return [row for row in found if row is not None]
+
+    def _contains(self, partition: str, key: str) -> bool:
+        place, rows, continuation = utf16_order(key), self.rows, self.continuation
+        if (
+            continuation is not None
+            and partition == continuation.partition
+            and place < utf16_order(continuation.row or "")
+        ):
             return False
+        if rows is None:
+            return True
         if rows.lower is not None and not _after(place, utf16_order(rows.lower), or_at=rows.lower_inclusive):
             return False
         return rows.upper is None or _after(utf16_order(rows.upper), place, or_at=rows.upper_inclusive)
@@ -144,10 +166,6 @@ def utf16_order(key: str) -> bytes:
 
 def _after(place: bytes, bound: bytes, *, or_at: bool) -> bool:
     return place > bound or (or_at and place == bound)
-
-
-def _row_key(row: Row) -> str:
-    return cast(str, row.entity[ROW_KEY])
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,11 +54,12 @@ def check_key(key: object, which: str) -> None:
         raise LimitError(f"A {which} contains {bad.group()!r}, which the Table service forbids: encode it.")
 
 
-def check_query(rows: RowRange, limit: int | None, select: Sequence[str]) -> None:
+def check_query(rows: RowRange | None, limit: int | None, select: Sequence[str]) -> None:
     """A query has good keys and names, and asks for 1 to 1000 rows; for 0, Azurite would page for ever."""
-    for key, which in ((rows.partition, PARTITION_KEY), (rows.lower, ROW_KEY), (rows.upper, ROW_KEY)):
-        if key is not None:
-            check_key(key, which)
+    if rows is not None:
+        for key, which in ((rows.partition, PARTITION_KEY), (rows.lower, ROW_KEY), (rows.upper, ROW_KEY)):
+            if key is not None:
+                check_key(key, which)
     for name in select:
         _check_name(name)
     if limit is not None and not 1 <= limit <= PAGE_ROWS_MAX:

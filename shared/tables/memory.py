@@ -66,13 +66,13 @@ class MemoryTables:
     async def query(
         self,
         table: str,
-        rows: RowRange,
+        rows: RowRange | None,
         *,
         limit: int | None = None,
         select: Sequence[str] = (),
         continuation: Continuation | None = None,
     ) -> Page:
-        """One page of the range, in key order."""
+        """One page of the range, or of the whole table, in key order."""
         limits.check_query(rows, limit, select)
         return await self._call(Query(table, rows, limit, tuple(select), continuation))
 

@@ -116,13 +116,16 @@ class Tables(Protocol):
     async def query(
         self,
         table: str,
-        rows: RowRange,
+        rows: RowRange | None,
         *,
         limit: int | None = None,
         select: Sequence[str] = (),
         continuation: Continuation | None = None,
     ) -> Page:
-        """One page of at most `limit` rows (1000 without one), with all columns or the keys and these."""
+        """One page of at most `limit` rows (1000 without one), with all columns or the keys and these.
+
+        Without a range it is a page of the whole table, partition after partition: for what reads every row once.
+        """
 
     async def create_table(self, table: str) -> bool:
         """Create the table if it is absent; whether this call did it."""

@@ -50,13 +50,13 @@ def table_path(table: str) -> str:
 
 def query_path(
     table: str,
-    rows: RowRange,
+    rows: RowRange | None,
     limit: int | None,
     select: Sequence[str],
     continuation: Continuation | None,
 ) -> str:
-    """The address of one page of a range query."""
-    parameters = {"$filter": _filter(rows)}
+    """The address of one page of a range query; without a range, of the whole table."""
+    parameters = {} if rows is None else {"$filter": _filter(rows)}
     if limit is not None:
         parameters["$top"] = str(limit)
     if select:

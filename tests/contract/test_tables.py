@@ -49,7 +49,7 @@ def entity(row: str, partition: str = "p", **columns: Value) -> Entity:
     return {"PartitionKey": partition, "RowKey": row, **columns}
 
 
-async def rows_of(tables: Service, table: str, rows: RowRange, limit: int | None = None) -> list[str]:
+async def rows_of(tables: Service, table: str, rows: RowRange | None, limit: int | None = None) -> list[str]:
     """The row keys of a range, page after page."""
     found: list[str] = []
     continuation: Continuation | None = None
@@ -74,6 +74,15 @@ async def failure_of(tables: Service, table: str, *operations: Operation) -> tup
         await tables.transact(table, operations)
     assert not caught.value.resent
     return caught.value.index, caught.value.reason
+
+
+async def test_without_a_range_the_whole_table_is_read(tables: Service, table: str) -> None:
+    """Partition after partition in key order, whatever the size of a page."""
+    for partition in ("q", "p", "ü", "p 2"):
+        await tables.transact(table, [Insert(entity(f"{partition}{row}", partition)) for row in (2, 1, 3)])
+    wanted = [f"{partition}{row}" for partition in ("p", "p 2", "q", "ü") for row in (1, 2, 3)]
+    for limit in (None, 1, 2, 5):
+        assert await rows_of(tables, table, None, limit) == wanted
 
 
 async def test_a_row_reads_back_as_it_was_written(tables: Service, table: str) -> None:

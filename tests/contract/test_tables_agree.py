@@ -142,11 +142,18 @@ class Agreement(RuleBasedStateMachine):
     )
     def query(self, lower: str | None, upper: str | None, ends: tuple[bool, bool], limit: int | None) -> None:
         """Both give the same pages."""
-        rows = RowRange("p", lower, upper, *ends)
+        self._compare(RowRange("p", lower, upper, *ends), limit)
+
+    @rule(limit=st.none() | st.integers(1, 3))
+    def query_all(self, limit: int | None) -> None:
+        """Both give the same pages of the whole table."""
+        self._compare(None, limit)
+
+    def _compare(self, rows: RowRange | None, limit: int | None) -> None:
         memory, wire = (self._pages(service, rows, limit) for service in (self.memory, self.wire))
         assert memory == wire
 
-    def _pages(self, service: Service, rows: RowRange, limit: int | None) -> list[object]:
+    def _pages(self, service: Service, rows: RowRange | None, limit: int | None) -> list[object]:
         pages: list[object] = []
         continuation = None
         while True:

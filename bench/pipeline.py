@@ -1,0 +1,72 @@
+"""The pipeline as the workloads run it: a worker on any Table service, with nothing else around it.
+
+This is the one place that knows how a worker is put together.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from shared.definitions.load import load
+from shared.keys.placement import DEFAULT_ACCOUNT
+from shared.pipeline.concurrency import Bounded
+from shared.pipeline.storage import Accounts
+from shared.pipeline.worker import Services, Worker
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bench.facts import Fact
+    from shared.tables.port import Tables
+
+# What the trigger delivers at most.
+BATCH = 1_000
+
+
+class Queue:
+    """Keeps the sweep messages, for whoever sweeps."""
+
+    def __init__(self) -> None:
+        self.messages: list[str] = []
+
+    async def send(self, message: str) -> None:
+        """Keep a message."""
+        self.messages.append(message)
+
+
+class NoBlobs:
+    """No document is too large here."""
+
+    async def put(self, name: str, content: bytes) -> None:
+        """Never called."""
+
+    async def delete(self, name: str) -> None:
+        """Never called."""
+
+
+class Pipeline:
+    """A worker that has seen nothing yet, for the one source of some definitions."""
+
+    def __init__(self, yaml: str, tables: Tables) -> None:
+        self.definitions = load(yaml, "bench").require()
+        (self.source,) = self.definitions.sources
+        self.queue = Queue()
+        accounts = Accounts({DEFAULT_ACCOUNT: tables})
+        services = Services(accounts, NoBlobs(), self.queue, Bounded(), Bounded(), time.time, 0, lambda: 0)
+        self.worker = Worker(self.definitions, services)
+
+    async def prepare(self) -> None:
+        """Make the tables."""
+        await self.worker.prepare()
+
+    async def apply(self, changes: Sequence[Fact], batch: int = BATCH) -> None:
+        """Apply changes in batches, as the trigger delivers them."""
+        for start in range(0, len(changes), batch):
+            await self.worker.apply_latest(self.source, changes[start : start + batch])
+
+    async def sweep(self) -> None:
+        """Sweep what every message names."""
+        messages, self.queue.messages = self.queue.messages, []
+        for message in messages:
+            await self.worker.sweep(message)
