@@ -37,8 +37,17 @@ class Service:
 
     def get_link(self, link: str, method: str = "GET") -> dict[str, Any]:
         """The same for a whole address, such as a nextLink."""
-        headers = {"x-functions-key": self.key} if self.key else {}
-        request = urllib.request.Request(link, headers=headers, method=method)
+        return self._send(urllib.request.Request(link, method=method))
+
+    def post(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        """The JSON that a call with a body answers with."""
+        content = json.dumps(body).encode()
+        request = urllib.request.Request(f"{self.base}{path}", content, {"Content-Type": "application/json"})
+        return self._send(request)
+
+    def _send(self, request: urllib.request.Request) -> dict[str, Any]:
+        if self.key:
+            request.add_header("x-functions-key", self.key)
         try:
             with urllib.request.urlopen(request, timeout=_ANSWER_SECONDS) as answer:
                 found: dict[str, Any] = json.load(answer)

@@ -192,6 +192,7 @@ class Sweep:
 class Replay:
     """An operator who replays every dead letter that there is."""
 
+    is_redelivered: ClassVar[bool] = False
     plan: SourcePlan
     definitions: Definitions
     letters: type[DeadLetters] = LettersLeftOpen

@@ -70,8 +70,9 @@ class Scenario:
             _succeed(self._sweep_of(messages), store)
 
     def settle(self, store: Store, unfinished: tuple[Program, ...]) -> None:
-        """Deliver again what was not acknowledged, then let the operator act."""
-        for program in (*unfinished, *self.finally_):
+        """Deliver again what was not acknowledged, unless nobody would; then let the operator act."""
+        redelivered = [program for program in unfinished if getattr(program, "is_redelivered", True)]
+        for program in (*redelivered, *self.finally_):
             _succeed(program, store)
 
     def problem(self, store: Store) -> str | None:
