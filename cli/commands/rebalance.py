@@ -129,10 +129,8 @@ def _checked(before: Definitions, text: str, index: str, file: str) -> Definitio
         raise UsageError(f"this layout is not possible: {loaded.faults[0].what}. {loaded.faults[0].mend}")
     after = loaded.definitions
     old, new = before.indexes[index], after.indexes[index]
-    others = {name: one for name, one in after.indexes.items() if name != index}
-    if replace(new, shards=old.shards, hot=old.hot) != old or any(
-        before.indexes[name] != others[name] for name in others
-    ):
+    changed = {name for name in before.indexes if before.indexes[name] != after.indexes[name]}
+    if changed - {index} or replace(new, shards=old.shards, hot=old.hot) != old:
         raise UsageError(f"{file} cannot be changed without changing more: set `shards` and `hot` of {index} by hand")
     return after
 
