@@ -21,6 +21,7 @@ from cli.commands import (
     openapi,
     plan,
     query,
+    rebalance,
     switch,
     tail,
     validate,
@@ -34,7 +35,21 @@ if TYPE_CHECKING:
 PROBLEM: Final = 1
 WRONG_USAGE: Final = 2
 
-_COMMANDS: Final = (validate, plan, load, query, explain, tail, openapi, build, switch, apply, advise, dead_letters)
+_COMMANDS: Final = (
+    validate,
+    plan,
+    load,
+    query,
+    explain,
+    tail,
+    openapi,
+    build,
+    switch,
+    apply,
+    advise,
+    rebalance,
+    dead_letters,
+)
 
 
 def build_parser() -> argparse.ArgumentParser:
