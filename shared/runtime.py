@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from shared.lookup.generations import Generations
     from shared.lookup.lookups import Lookups
     from shared.lookup.sees import Sighting
-    from shared.pipeline.tasks import Kind, Runner
     from shared.pipeline.worker import Services, Worker
     from shared.tables.account import Account
     from shared.tables.breaker import Breaker
@@ -81,11 +80,14 @@ def generations() -> Generations:
     """Which generation serves each index; raises `DefinitionsError`."""
     from shared.connections import TIMING
     from shared.pipeline.catalog import Catalog
-    from shared.serving import CatalogGenerations
+    from shared.pipeline.task_rows import TaskRows
+    from shared.serving import BuildProgress, CatalogGenerations
 
-    catalogs = [Catalog(tables) for tables in _readers(_index_account())]
+    readers = _readers(_index_account())
+    catalogs = [Catalog(tables) for tables in readers]
     refresh_seconds = settings.seconds(settings.CATALOG_REFRESH_SECONDS)
-    return CatalogGenerations(definitions().require(), catalogs, TIMING, refresh_seconds)
+    progress = BuildProgress(TaskRows(readers[0])).text
+    return CatalogGenerations(definitions().require(), catalogs, TIMING, refresh_seconds, progress)
 
 
 def _index_account() -> Account:
@@ -237,18 +239,6 @@ def _services() -> Services:
         build_delay_seconds=settings.number(settings.BUILD_DELAY_SECONDS),
         report=observing.batch_applied,
     )
-
-
-async def tasks() -> Runner:
-    """Long work, in slices that messages of the task queue ask for."""
-    from shared.connections import TIMING, queue_client
-    from shared.pipeline.azure_storage import DelayedQueue
-    from shared.pipeline.task_rows import TaskRows
-    from shared.pipeline.tasks import Runner
-
-    queue = queue_client(settings.storage_connection(settings.HOST_STORAGE), settings.TASK_QUEUE)
-    kinds: dict[str, Kind] = {}
-    return Runner(TaskRows((await worker()).accounts.main), DelayedQueue(queue), kinds, TIMING.wall_seconds)
 
 
 def breakers(served: Definitions) -> dict[str, Breaker]:
