@@ -11,7 +11,21 @@ import os
 import sys
 from typing import TYPE_CHECKING, Final
 
-from cli.commands import apply, build, explain, load, openapi, plan, query, switch, tail, validate, verify
+from cli.commands import (
+    advise,
+    apply,
+    build,
+    explain,
+    load,
+    openapi,
+    plan,
+    query,
+    rebalance,
+    switch,
+    tail,
+    validate,
+    verify,
+)
 from cli.errors import UsageError
 from shared.errors import IndexTablesError
 
@@ -21,7 +35,21 @@ if TYPE_CHECKING:
 PROBLEM: Final = 1
 WRONG_USAGE: Final = 2
 
-_COMMANDS: Final = (validate, plan, load, query, explain, tail, openapi, build, switch, apply, verify)
+_COMMANDS: Final = (
+    validate,
+    plan,
+    load,
+    query,
+    explain,
+    tail,
+    openapi,
+    build,
+    verify,
+    switch,
+    apply,
+    advise,
+    rebalance,
+)
 
 
 def build_parser() -> argparse.ArgumentParser:
