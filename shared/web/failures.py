@@ -51,7 +51,9 @@ REFUSALS: Final[Mapping[str, Kind]] = {
         Kind(409, "NotVerified", "The new generation is not verified"),
         Kind(409, "AlreadyServing", "The definition serves already"),
         Kind(409, "NothingToRollBack", "Nothing served before"),
-        Kind(409, "RollbackExpired", "What served before is retired"),
+        Kind(409, "RollbackExpired", "What served before is retired, or lacks changes"),
+        Kind(409, "NothingToMove", "Nothing takes the place of what serves"),
+        Kind(409, "TooEarly", "Not every worker writes to the new generation"),
     )
 }
 DEFINITIONS_BROKEN: Final = Kind(503, "DefinitionsBroken", "The definitions have faults")
