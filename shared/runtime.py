@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from shared.lookup.lookups import Lookups
     from shared.lookup.sees import Sighting
     from shared.pipeline.worker import Services, Worker
-    from shared.tables.account import Account
     from shared.tables.breaker import Breaker
     from shared.tables.client import TableClient
     from shared.tables.counts import Counts
+    from shared.web.dead_letter_api import DeadLetterApi
     from shared.web.lookup_api import LookupApi
 
 # A probe answers before the platform that asks gives up on it.
@@ -108,7 +108,7 @@ def _readers(name: str) -> list[TableClient]:
 @lru_cache(maxsize=1)
 def lookups() -> Lookups:
     """Lookups in the index storage; raises `DefinitionsError` or `SettingError`."""
-    from shared.connections import TIMING, Opened, account_of, cosmos_client
+    from shared.connections import TIMING, Opened, cosmos_client
     from shared.facts.cosmos import CosmosFacts
     from shared.lookup.lookups import Lookups
     from shared.lookup.replicas import Replicas
@@ -118,7 +118,7 @@ def lookups() -> Lookups:
     return Lookups(
         generations(),
         Replicas(*_readers(settings.INDEX_STORAGE.name)),
-        Tokens(_page_token_key(account_of(settings.storage_connection(settings.INDEX_STORAGE.name)))),
+        Tokens(_page_token_key()),
         placed=Opened(lambda name: Replicas(*_readers(name))),
         facts=CosmosFacts(lambda: cosmos_client(settings.cosmos_connection(settings.COSMOS.name))),
         own_writes=OwnWrites(_Ledger(), settings.seconds(settings.SEES_SECONDS), TIMING.steady_seconds, TIMING.sleep),
@@ -143,8 +143,20 @@ def lookup_api() -> LookupApi:
     return LookupApi(definitions().require(), generations(), lookups())
 
 
-def _page_token_key(account: Account) -> bytes:
+async def dead_letter_api() -> DeadLetterApi:
+    """The HTTP API of dead letters; raises as `worker` does."""
+    from shared.lookup.tokens import Tokens
+    from shared.web.dead_letter_api import DeadLetterApi
+
+    desk = (await worker()).dead_letters
+    return DeadLetterApi(desk, Tokens(_page_token_key()))
+
+
+def _page_token_key() -> bytes:
     """The setting, else the account's key: both are secret, and all instances of the app agree on them."""
+    from shared.connections import account_of
+
+    account = account_of(settings.storage_connection(settings.INDEX_STORAGE.name))
     secret = settings.value(settings.PAGE_TOKEN_KEY) or account.key
     if not secret:
         raise settings.missing(settings.PAGE_TOKEN_KEY)
@@ -215,6 +227,7 @@ def _services() -> Services:
         run_buckets=Bounded(),
         now_seconds=TIMING.wall_seconds,
         retention_seconds=settings.number(settings.LEDGER_RETENTION_DAYS) * SECONDS_PER_DAY,
+        dead_letter_retention_seconds=settings.dead_letter_retention_days() * SECONDS_PER_DAY,
         take_transactions=lambda: sum(counts.take() for counts in counted),
         refresh_seconds=settings.seconds(settings.CATALOG_REFRESH_SECONDS),
         build_delay_seconds=settings.number(settings.BUILD_DELAY_SECONDS),
