@@ -8,7 +8,7 @@ import azure.functions as func
 
 from functions.responses import respond
 from shared import observing, runtime
-from shared.web import health, status_api
+from shared.web import advice_api, health, status_api
 from shared.web.pages import status_page
 
 if TYPE_CHECKING:
@@ -48,6 +48,16 @@ async def get_lag_history(req: func.HttpRequest) -> func.HttpResponse:
 async def get_status_page(req: func.HttpRequest) -> func.HttpResponse:
     """The page that shows the status. It holds nothing of the app; what it shows needs a key."""
     return await respond(status_page())
+
+
+@operations.route(route="advice", methods=["GET"])
+async def get_advice(req: func.HttpRequest) -> func.HttpResponse:
+    """Every index in numbers, and what the Index Table pattern warns of."""
+
+    async def work() -> Answer:
+        return await advice_api.advice(observing.advisor(runtime.definitions().require()), req.url)
+
+    return await respond(work())
 
 
 async def _respond(call: Callable[[StatusReader], Awaitable[Answer]]) -> func.HttpResponse:
