@@ -15,6 +15,7 @@ from cli.commands import (
     advise,
     apply,
     build,
+    dead_letters,
     explain,
     load,
     openapi,
@@ -49,6 +50,7 @@ _COMMANDS: Final = (
     apply,
     advise,
     rebalance,
+    dead_letters,
 )
 
 

@@ -1,4 +1,4 @@
-"""HTTP functions for those who run the app: health and status."""
+"""HTTP functions for those who run the app: health and status, and dead letters with the admin key."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from shared.operations.status import StatusReader
     from shared.web.answers import Answer
+    from shared.web.dead_letter_api import DeadLetterApi
 
 operations = func.Blueprint()  # type: ignore[no-untyped-call]  # the SDK leaves it unannotated
 
@@ -65,5 +66,42 @@ async def _respond(call: Callable[[StatusReader], Awaitable[Answer]]) -> func.Ht
 
     async def work() -> Answer:
         return await call(observing.status(runtime.definitions().require()))
+
+    return await respond(work())
+
+
+@operations.route(route="dead-letters", methods=["GET"], auth_level=func.AuthLevel.ADMIN)
+async def list_dead_letters(req: func.HttpRequest) -> func.HttpResponse:
+    """A page of dead letters."""
+    return await _about_letters(lambda api: api.letters(req.url))
+
+
+@operations.route(route="dead-letters/{id}", methods=["GET"], auth_level=func.AuthLevel.ADMIN)
+async def show_dead_letter(req: func.HttpRequest) -> func.HttpResponse:
+    """One dead letter, with what arrived."""
+    return await _about_letters(lambda api: api.letter(req.route_params["id"], req.url))
+
+
+@operations.route(route="dead-letters/{id}/replay", methods=["POST"], auth_level=func.AuthLevel.ADMIN)
+async def replay_dead_letter(req: func.HttpRequest) -> func.HttpResponse:
+    """Replay one dead letter."""
+    return await _about_letters(lambda api: api.replay(req.route_params["id"], req.url))
+
+
+@operations.route(route="dead-letters/replay", methods=["POST"], auth_level=func.AuthLevel.ADMIN)
+async def replay_dead_letters(req: func.HttpRequest) -> func.HttpResponse:
+    """Replay a page of dead letters."""
+    return await _about_letters(lambda api: api.replay_all(req.url))
+
+
+@operations.route(route="dead-letters/purge", methods=["POST"], auth_level=func.AuthLevel.ADMIN)
+async def purge_dead_letters_now(req: func.HttpRequest) -> func.HttpResponse:
+    """Forget old dead letters."""
+    return await _about_letters(lambda api: api.purge(req.url))
+
+
+async def _about_letters(call: Callable[[DeadLetterApi], Awaitable[Answer]]) -> func.HttpResponse:
+    async def work() -> Answer:
+        return await call(await runtime.dead_letter_api())
 
     return await respond(work())
