@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from shared.lookup.lookups import Lookups
     from shared.lookup.sees import Sighting
     from shared.pipeline.worker import Services, Worker
-    from shared.tables.account import Account
     from shared.tables.breaker import Breaker
     from shared.tables.client import TableClient
     from shared.tables.counts import Counts
@@ -109,7 +108,7 @@ def _readers(name: str) -> list[TableClient]:
 @lru_cache(maxsize=1)
 def lookups() -> Lookups:
     """Lookups in the index storage; raises `DefinitionsError` or `SettingError`."""
-    from shared.connections import TIMING, Opened, account_of, cosmos_client
+    from shared.connections import TIMING, Opened, cosmos_client
     from shared.facts.cosmos import CosmosFacts
     from shared.lookup.lookups import Lookups
     from shared.lookup.replicas import Replicas
@@ -119,7 +118,7 @@ def lookups() -> Lookups:
     return Lookups(
         generations(),
         Replicas(*_readers(settings.INDEX_STORAGE.name)),
-        Tokens(_page_token_key(account_of(settings.storage_connection(settings.INDEX_STORAGE.name)))),
+        Tokens(_page_token_key()),
         placed=Opened(lambda name: Replicas(*_readers(name))),
         facts=CosmosFacts(lambda: cosmos_client(settings.cosmos_connection(settings.COSMOS.name))),
         own_writes=OwnWrites(_Ledger(), settings.seconds(settings.SEES_SECONDS), TIMING.steady_seconds, TIMING.sleep),
@@ -150,11 +149,14 @@ async def dead_letter_api() -> DeadLetterApi:
     from shared.web.dead_letter_api import DeadLetterApi
 
     desk = (await worker()).dead_letters
-    return DeadLetterApi(desk, Tokens(_page_token_key(_index_account())))
+    return DeadLetterApi(desk, Tokens(_page_token_key()))
 
 
-def _page_token_key(account: Account) -> bytes:
+def _page_token_key() -> bytes:
     """The setting, else the account's key: both are secret, and all instances of the app agree on them."""
+    from shared.connections import account_of
+
+    account = account_of(settings.storage_connection(settings.INDEX_STORAGE.name))
     secret = settings.value(settings.PAGE_TOKEN_KEY) or account.key
     if not secret:
         raise settings.missing(settings.PAGE_TOKEN_KEY)
