@@ -15,12 +15,14 @@ from cli.commands import (
     advise,
     apply,
     build,
+    dead_letters,
     explain,
     load,
     openapi,
     plan,
     query,
     rebalance,
+    status,
     switch,
     tail,
     validate,
@@ -42,6 +44,7 @@ _COMMANDS: Final = (
     query,
     explain,
     tail,
+    status,
     openapi,
     build,
     verify,
@@ -49,6 +52,7 @@ _COMMANDS: Final = (
     apply,
     advise,
     rebalance,
+    dead_letters,
 )
 
 

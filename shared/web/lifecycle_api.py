@@ -38,6 +38,11 @@ class LifecycleApi:
         answer = json_answer(state)
         return Answer(answer.body, _ACCEPTED)
 
+    async def make_read_only(self, index: str, body: bytes) -> Answer:
+        """Write no more to what serves, while its successor takes its place."""
+        _members(body, {})
+        return json_answer(generation(await self._lifecycle.make_read_only(index)))
+
     async def switch(self, index: str, body: bytes) -> Answer:
         """Let the new generation serve."""
         asked = members(body, {"force": (bool,)})
@@ -74,6 +79,7 @@ def generation(one: Listed) -> dict[str, Any]:
         if verified is None
         else {"at": moment(verified.at_seconds), "differences": verified.differences},
         "unwantedSince": moment(one.unwanted_at),
+        "readOnlySince": moment(one.read_only_at),
     }
 
 
