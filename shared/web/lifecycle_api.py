@@ -40,7 +40,7 @@ class LifecycleApi:
 
     async def make_read_only(self, index: str, body: bytes) -> Answer:
         """Write no more to what serves, while its successor takes its place."""
-        _members(body, {})
+        members(body, {})
         return json_answer(generation(await self._lifecycle.make_read_only(index)))
 
     async def switch(self, index: str, body: bytes) -> Answer:
