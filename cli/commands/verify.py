@@ -122,12 +122,17 @@ def _summary(found: dict[str, Any]) -> str:
     differences = found["differences"]
     kinds = ", ".join(f"{differences[kind]} {kind}" for kind in _KINDS if differences[kind]) or "nothing"
     looked = f"; {found['examined']:,} facts looked at closely" if found["examined"] else ""
+    besides = [
+        f"{found['behind']:,} changes on their way",
+        f"{found['deadLetters']:,} dead letters",
+        f"{found['tombstones']:,} tombstones",
+        f"{found['masked']:,} hidden rows",
+    ]
     lines = [
         f"{found['index']}, generation {found['generation']}",
         f"  read      {found['facts']:,} facts, {found['ledgerRows']:,} ledger rows, {found['rows']:,} rows{looked}",
         f"  differs   {kinds}",
-        f"  besides   {found['behind']:,} changes on their way, {found['deadLetters']:,} dead letters, "
-        f"{found['tombstones']:,} tombstones, {found['masked']:,} hidden rows",
+        f"  besides   {', '.join(besides)}",
     ]
     if found["repair"] or found["reconcile"]:
         left = f"{found['unrepaired']:,} could not be mended"
