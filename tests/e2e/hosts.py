@@ -51,11 +51,11 @@ class Host:
             self.kill()
 
     @property
-    def has_applied(self) -> bool:
-        """Whether it has applied a batch since its start."""
+    def applied_batches(self) -> int:
+        """How many batches it has applied since its start."""
         assert self.process is not None
         assert self.process.poll() is None, f"{self.name} ended by itself:\n{self.output[-3000:]}"
-        return APPLIED in self.output
+        return self.output.count(APPLIED)
 
     @property
     def output(self) -> str:

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
-
-import aiohttp
-from aiohttp import web
-from yarl import URL
 
 from local import ports
 
@@ -17,13 +14,17 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
-_HOP_BY_HOP = {"connection", "content-length", "host", "transfer-encoding", "content-encoding"}
-_BUSY = '{"odata.error":{"code":"ServerBusy","message":{"lang":"en-US","value":"The server is busy."}}}'
+_BUSY_BODY = b'{"odata.error":{"code":"ServerBusy","message":{"lang":"en-US","value":"The server is busy."}}}'
+_BUSY = b"HTTP/1.1 503 Busy\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(_BUSY_BODY)
+_CHUNK_BYTES = 1 << 16
 
 
 @dataclass
 class TableProxy:
-    """Forwards to the Table service on `target_port`; use it as a context manager."""
+    """Forwards to the Table service on `target_port`; use it as a context manager.
+
+    Requests are read whole and passed on as they are; answers are not looked at.
+    """
 
     target_port: int
     port: int = field(default_factory=lambda: ports.any_free(1)[0])
@@ -47,29 +48,45 @@ class TableProxy:
 
     async def _serve(self, started: threading.Event) -> None:
         self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
-        application = web.Application(client_max_size=8 << 20)
-        application.router.add_route("*", "/{path:.*}", self._handle)
-        runner = web.AppRunner(application, access_log=None)
-        await runner.setup()
-        await web.TCPSite(runner, "127.0.0.1", self.port).start()
-        async with aiohttp.ClientSession(auto_decompress=False) as self._session:
-            started.set()
-            await self._stop.wait()
-            await runner.cleanup()
+        server = await asyncio.start_server(self._handle, "127.0.0.1", self.port)
+        started.set()
+        await self._stop.wait()
+        server.close()
 
-    async def _handle(self, request: web.Request) -> web.StreamResponse:
-        body = await request.read()
-        if not self.admits():
-            return web.Response(status=503, text=_BUSY, content_type="application/json")
-        return await self._forward(request, body)
+    async def _handle(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """One connection of a client, with one of its own to the service."""
+        service_reader, service_writer = await asyncio.open_connection("127.0.0.1", self.target_port)
+        answering = asyncio.create_task(_copy(service_reader, writer))
+        try:
+            while True:
+                request = await _request(reader)
+                if self.admits():
+                    service_writer.write(request)
+                else:
+                    writer.write(_BUSY + _BUSY_BODY)
+        except (asyncio.IncompleteReadError, ConnectionError):
+            pass  # the client has gone, or was killed
+        finally:
+            answering.cancel()
+            service_writer.close()
+            writer.close()
 
-    async def _forward(self, request: web.Request, body: bytes) -> web.Response:
-        url = URL(f"http://127.0.0.1:{self.target_port}{request.raw_path}", encoded=True)
-        headers = {name: text for name, text in request.headers.items() if name.lower() not in _HOP_BY_HOP}
-        async with self._session.request(request.method, url, data=body or None, headers=headers) as answer:
-            content = await answer.read()
-            kept = {name: text for name, text in answer.headers.items() if name.lower() not in _HOP_BY_HOP}
-            return web.Response(status=answer.status, body=content, headers=kept)
+
+async def _request(reader: asyncio.StreamReader) -> bytes:
+    """One request, whole: its head, and as many bytes as it announces."""
+    head = await reader.readuntil(b"\r\n\r\n")
+    for line in head.lower().split(b"\r\n"):
+        if line.startswith(b"content-length:"):
+            return head + await reader.readexactly(int(line.partition(b":")[2]))
+    return head
+
+
+async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    with contextlib.suppress(ConnectionError):
+        while content := await reader.read(_CHUNK_BYTES):
+            writer.write(content)
+            await writer.drain()
+    writer.close()
 
 
 @dataclass
