@@ -9,8 +9,8 @@ import time
 from typing import TYPE_CHECKING
 
 from shared.definitions.load import load
+from shared.keys.placement import DEFAULT_ACCOUNT
 from shared.pipeline.concurrency import Bounded
-from shared.pipeline.generations import DEFAULT_ACCOUNT
 from shared.pipeline.storage import Accounts
 from shared.pipeline.worker import Services, Worker
 
@@ -39,6 +39,9 @@ class NoBlobs:
     """No document is too large here."""
 
     async def put(self, name: str, content: bytes) -> None:
+        """Never called."""
+
+    async def get(self, name: str) -> bytes | None:
         """Never called."""
 
     async def delete(self, name: str) -> None:

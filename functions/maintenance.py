@@ -1,17 +1,17 @@
-"""Work that follows later: sweeping tombstones, from a Storage queue whose messages were delayed, and retention."""
+"""Work that follows later: sweeping tombstones, slices of long tasks, and what timers see to."""
 
 from __future__ import annotations
 
 import azure.functions as func
 
-from shared import runtime, settings
+from shared import lifecycle, observing, runtime, settings
 
 maintenance = func.Blueprint()  # type: ignore[no-untyped-call]  # the SDK leaves it unannotated
 
 
 @maintenance.queue_trigger(arg_name="message", queue_name=settings.SWEEP_QUEUE, connection=settings.HOST_STORAGE)
 async def sweep(message: func.QueueMessage) -> None:
-    """Remove the tombstones that a message names, with all that they hide."""
+    """Remove the tombstones and expired entries that a message names, with all that they hide."""
     await (await runtime.worker_when_storage_answers()).sweep(message.get_body())
 
 
@@ -19,3 +19,39 @@ async def sweep(message: func.QueueMessage) -> None:
 async def retain(timer: func.TimerRequest) -> None:
     """Forget facts that were deleted long ago, a part of them every hour."""
     await (await runtime.worker()).retain()
+
+
+@maintenance.timer_trigger(arg_name="timer", schedule="0 41 3 * * *")
+async def purge_dead_letters(timer: func.TimerRequest) -> None:
+    """Forget dead letters that are older than their retention."""
+    await (await runtime.worker()).purge_dead_letters()
+
+
+@maintenance.timer_trigger(arg_name="timer", schedule="0 * * * * *")
+async def watch(timer: func.TimerRequest) -> None:
+    """Measure how far behind every source is, also when nothing arrives."""
+    await observing.status(runtime.definitions().require()).watch()
+
+
+@maintenance.timer_trigger(arg_name="timer", schedule="0 */15 * * * *")
+async def expire(timer: func.TimerRequest) -> None:
+    """Find entries whose time is over, some pages of their tables at a time; the sweep removes them later."""
+    await (await runtime.worker()).find_expired()
+
+
+@maintenance.queue_trigger(arg_name="message", queue_name=settings.TASK_QUEUE, connection=settings.HOST_STORAGE)
+async def tasks(message: func.QueueMessage) -> None:
+    """Work on a slice of a long task, such as a build, for a while."""
+    await (await lifecycle.tasks()).run(message.get_body())
+
+
+@maintenance.timer_trigger(arg_name="timer", schedule="45 * * * * *")
+async def resume(timer: func.TimerRequest) -> None:
+    """Go on with long tasks whose worker is gone."""
+    await (await lifecycle.tasks()).resume()
+
+
+@maintenance.timer_trigger(arg_name="timer", schedule="0 */5 * * * *")
+async def tidy(timer: func.TimerRequest) -> None:
+    """Retire generations that nobody has wanted for as long as the grace, and drop their tables."""
+    await lifecycle.tidy()

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import random
 import time
+import uuid
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from shared.tables.account import Account
 from shared.tables.breaker import Breaker
@@ -15,16 +16,26 @@ from shared.tables.entra import EntraCredential
 from shared.tables.retry import Timing
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from azure.cosmos.aio import CosmosClient
+    from azure.eventhub.aio import EventHubConsumerClient
     from azure.storage.blob.aio import ContainerClient
     from azure.storage.queue.aio import QueueClient
 
-    from shared.settings import CosmosConnection, StorageConnection
+    from shared.settings import CosmosConnection, EventHubsConnection, StorageConnection
     from shared.tables.counts import Counts
     from shared.tables.retry import RetryPolicy
 
+T = TypeVar("T")
+
 # The world outside, which everything below gets as parameters.
 TIMING = Timing(time.time, time.monotonic, asyncio.sleep, random.random)
+
+
+def new_instance_id() -> str:
+    """A name for this process that no other has."""
+    return uuid.uuid4().hex
 
 
 def account_of(connection: StorageConnection) -> Account:
@@ -85,7 +96,45 @@ def container_client(connection: StorageConnection, container: str) -> Container
     return ContainerClient(connection.endpoint("blob"), container, credential=_identity(connection.client_id))
 
 
+def event_hub_client(connection: EventHubsConnection, hub: str, group: str) -> EventHubConsumerClient:
+    """A hub, as a reader in one of its consumer groups. Who asks how it is does not want to wait for many retries."""
+    from azure.eventhub.aio import EventHubConsumerClient
+
+    if connection.connection_string:
+        return EventHubConsumerClient.from_connection_string(
+            connection.connection_string, group, eventhub_name=hub, retry_total=1
+        )
+    identity = _identity(connection.client_id)
+    return EventHubConsumerClient(str(connection.namespace), hub, group, identity, retry_total=1)
+
+
+def event_hubs_namespace(connection: EventHubsConnection) -> str:
+    """The host name of a namespace, as checkpoints are filed under it."""
+    from azure.eventhub import parse_connection_string
+
+    if connection.connection_string:
+        return parse_connection_string(connection.connection_string).fully_qualified_namespace
+    return str(connection.namespace)
+
+
+@cache
 def _identity(client_id: str | None) -> Any:
+    """One for all clients: it keeps its tokens, and clients that live only for a question do not ask for new ones."""
     from azure.identity.aio import ManagedIdentityCredential
 
     return ManagedIdentityCredential(client_id=client_id)
+
+
+class Opened(dict[str, T]):
+    """Clients of storage accounts by the name of their connection, each made when it is first asked for.
+
+    Which there are is not known before: the catalog may have a generation in an account that no definition names
+    any more. A connection that is not set raises `SettingError`.
+    """
+
+    def __init__(self, open_account: Callable[[str], T]) -> None:
+        super().__init__()
+        self._open_account = open_account
+
+    def __missing__(self, name: str) -> T:
+        return self.setdefault(name, self._open_account(name))

@@ -5,10 +5,14 @@
     ├── DefinitionsError               indexes.yaml has faults; carries all of them
     ├── UnreadableChangeError          a change that cannot be read: a dead letter for its whole source
     ├── UnprojectableError             a fact that cannot be projected: a dead letter for one index
+    ├── UnknownDeadLetterError         there is no dead letter with that id, or not any more
+    ├── NotReplayableError             a dead letter whose change may not be applied any more, or cannot be
     ├── FactsNotWrittenError           facts could not all be written into their container
     ├── BadLookupError                 a lookup cannot be answered as it was asked; carries all faults
     ├── UnknownIndexError              there is no index of that name
     ├── ContinuationExpiredError       a page token whose generation is retired
+    ├── LifecycleRefusedError          a build, switch or rollback that cannot be done; carries its code
+    ├── TaskFailedError                long work that no repetition will bring to its end
     ├── StorageError                   a call to the Table service did not do what was asked
     │   ├── LimitError                     the call breaks a limit of the service and was not sent
     │   ├── RequestRefusedError            the service refuses the call, now and later
@@ -21,6 +25,7 @@
         ├── StorageUnreachableError        storage does not answer, or not to us
         ├── IncompleteBatchError           changes of a batch are neither applied nor dead letters
         ├── FactsUnavailableError          the facts of a source cannot be fetched now
+        ├── FeedUnavailableError           a feed or hub cannot be asked how far behind it is
         ├── IndexBuildingError             the first generation of an index is still being built
         └── NotSeenYetError                a change has not reached the index in time
 
@@ -34,6 +39,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 FailureReason = Literal["exists", "missing", "precondition"]
+# Why a change is a dead letter, for programs; docs/operations.md says what to do about each.
+FailureKind = Literal[
+    "wrongType", "notEvaluable", "notJson", "tooManyEntries", "tooLarge", "ledgerRowTooLarge", "unreadable"
+]
 
 
 class IndexTablesError(Exception):
@@ -59,6 +68,18 @@ class UnreadableChangeError(IndexTablesError):
 class UnprojectableError(IndexTablesError):
     """A fact does not fit an index. Correct the fact or the definition, then replay the dead letter."""
 
+    def __init__(self, message: str, kind: FailureKind) -> None:
+        super().__init__(message)
+        self.kind: FailureKind = kind
+
+
+class UnknownDeadLetterError(IndexTablesError):
+    """There is no such dead letter. It may have been closed by a success or purged: list those that there are."""
+
+
+class NotReplayableError(IndexTablesError):
+    """A dead letter cannot be replayed. Write the fact again, or purge the letter."""
+
 
 class FactsNotWrittenError(IndexTablesError):
     """Facts could not all be written into their container. Writing them again is safe: it replaces them."""
@@ -80,11 +101,15 @@ class FactsUnavailableError(TransientError):
     """The facts of a source cannot be fetched now. Wait, or look up without `expand=fact`."""
 
 
+class FeedUnavailableError(TransientError):
+    """A change feed or a hub cannot be asked. Its lag is unknown until the service answers again."""
+
+
 class IndexBuildingError(TransientError):
     """The first generation of an index is still being built. Wait until its progress is complete."""
 
     def __init__(self, index: str, progress: str) -> None:
-        super().__init__(f'Index "{index}" is still being built ({progress}); look it up when it is active.')
+        super().__init__(f'Index "{index}" is still being built ({progress}); look it up when it serves.')
 
 
 class NotSeenYetError(TransientError):
@@ -114,6 +139,21 @@ class UnknownIndexError(IndexTablesError):
 
 class ContinuationExpiredError(IndexTablesError):
     """The generation that a page token continues on is retired. Start again at the first page."""
+
+
+class LifecycleRefusedError(IndexTablesError):
+    """A generation cannot be built, switched to or rolled back to. Nothing was changed; do what the message says.
+
+    `code` is documented in docs/http-api.md.
+    """
+
+    def __init__(self, code: str, detail: str) -> None:
+        super().__init__(detail)
+        self.code = code
+
+
+class TaskFailedError(IndexTablesError):
+    """Long work has failed, and trying again would not help. Mend the reason, then start it again."""
 
 
 class StorageError(IndexTablesError):

@@ -52,6 +52,25 @@ LEDGER_RETENTION_DAYS = Setting(
     "How long deleted facts are remembered: longer than hubs and dead letters keep changes, and than any build runs",
 )
 
+DEAD_LETTER_RETENTION_DAYS = Setting(
+    "DEAD_LETTER_RETENTION_DAYS",
+    "14",
+    "How long dead letters are kept: with the time that a hub keeps events, less than LEDGER_RETENTION_DAYS",
+)
+CATALOG_REFRESH_SECONDS = Setting(
+    "CATALOG_REFRESH_SECONDS", "30", "How old the catalog may be, in seconds, that a batch or a lookup starts with"
+)
+BUILD_DELAY_SECONDS = Setting(
+    "BUILD_DELAY_SECONDS",
+    "1920",
+    "How long a new generation waits to be built: more than CATALOG_REFRESH_SECONDS and functionTimeout",
+)
+GRACE_SECONDS = Setting(
+    "GRACE_SECONDS",
+    "86400",
+    "How long a generation that serves no more, or whose definition is gone, stays: time to roll back and to page on",
+)
+
 ALL = (
     INDEX_STORAGE,
     INDEX_DEFINITIONS,
@@ -64,17 +83,24 @@ ALL = (
     READ_SECONDARY,
     MCP_TOOLS,
     LEDGER_RETENTION_DAYS,
+    DEAD_LETTER_RETENTION_DAYS,
+    CATALOG_REFRESH_SECONDS,
+    BUILD_DELAY_SECONDS,
+    GRACE_SECONDS,
 )
 
-# Of the platform: the host's own storage, where our queue is, too.
+# Of the platform: the host's own storage, where our queues are, too.
 HOST_STORAGE = "AzureWebJobsStorage"
 STORAGE_SERVICES = ("table", "queue", "blob")
 SWEEP_QUEUE = "index-sweep"
+TASK_QUEUE = "index-tasks"
 DEAD_LETTER_CONTAINER = "dead-letters"
 LEASE_CONTAINER = "leases"
 
 # Every hub that a source names has this consumer group: the templates and the local run create it.
 EVENT_CONSUMER_GROUP = "index-tables"
+# And this one, in which nobody reads but to see how long the oldest event has been waiting.
+EVENT_LAG_GROUP = f"{EVENT_CONSUMER_GROUP}-lag"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +109,15 @@ class CosmosConnection:
 
     connection_string: str | None = None
     endpoint: str | None = None
+    client_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EventHubsConnection:
+    """How to reach an Event Hubs namespace: by connection string, or by host name with a managed identity."""
+
+    connection_string: str | None = None
+    namespace: str | None = None
     client_id: str | None = None
 
 
@@ -126,6 +161,18 @@ def number(setting: Setting, environment: Mapping[str, str] = os.environ) -> int
     return int(text)
 
 
+def dead_letter_retention_days(environment: Mapping[str, str] = os.environ) -> int:
+    """How long dead letters are kept; less than deleted facts are remembered, or a replay could bring one back."""
+    days = number(DEAD_LETTER_RETENTION_DAYS, environment)
+    ledger_days = number(LEDGER_RETENTION_DAYS, environment)
+    if not 0 < days < ledger_days:
+        raise SettingError(
+            f"The app setting {DEAD_LETTER_RETENTION_DAYS.name} is {days}: make it at least 1 and less than "
+            f"{LEDGER_RETENTION_DAYS.name}, which is {ledger_days}."
+        )
+    return days
+
+
 def switch(setting: Setting, environment: Mapping[str, str] = os.environ) -> bool:
     """The value of a setting that is true or false."""
     text = value(setting, environment).lower()
@@ -155,6 +202,18 @@ def cosmos_connection(name: str, environment: Mapping[str, str] = os.environ) ->
     raise SettingError(
         f"There is no Cosmos DB connection {name}: set {name} to a connection string, "
         f"or {name}__accountEndpoint for a managed identity."
+    )
+
+
+def event_hubs_connection(name: str, environment: Mapping[str, str] = os.environ) -> EventHubsConnection:
+    """The Event Hubs connection called `name`: a connection string, or a host name for a managed identity."""
+    if connection_string := environment.get(name):
+        return EventHubsConnection(connection_string=connection_string)
+    if namespace := environment.get(f"{name}__fullyQualifiedNamespace"):
+        return EventHubsConnection(namespace=namespace, client_id=environment.get(f"{name}__clientId"))
+    raise SettingError(
+        f"There is no Event Hubs connection {name}: set {name} to a connection string, "
+        f"or {name}__fullyQualifiedNamespace for a managed identity."
     )
 
 

@@ -70,14 +70,16 @@ def test_the_templates_make_what_the_local_run_makes(tmp_path: Path) -> None:
         **{f"{one.cosmos.database}/{one.cosmos.container}": partition_key_paths(one) for one in sources if one.cosmos},
     }
     assert {name: deployed_paths(one) for name, one in named(resources, CONTAINER).items()} == expected
-    hubs = {f"{one.event_hub}/{settings.EVENT_CONSUMER_GROUP}" for one in sources if one.event_hub}
+    groups = (settings.EVENT_CONSUMER_GROUP, settings.EVENT_LAG_GROUP)
+    hubs = {f"{one.event_hub}/{group}" for one in sources if one.event_hub for group in groups}
     assert set(named(resources, CONSUMER_GROUP)) == hubs
 
 
 def test_queues_and_containers_have_the_names_that_the_code_uses() -> None:
     """The app's identity may use these and no others."""
     resources = project_deployment()
-    assert f"default/{settings.SWEEP_QUEUE}" in named(resources, QUEUE)
+    for queue in (settings.SWEEP_QUEUE, settings.TASK_QUEUE):
+        assert {f"default/{queue}", f"default/{queue}-poison"} <= set(named(resources, QUEUE))
     containers = [one for one in resources if one.id.endswith(f"/containers/{settings.DEAD_LETTER_CONTAINER}")]
     assert [one.name.partition("/")[0] for one in containers] == [app_settings(resources)["INDEX_STORAGE__accountName"]]
 

@@ -3,31 +3,40 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
 from shared.errors import IncompleteBatchError
+from shared.keys.placement import DEFAULT_ACCOUNT
 from shared.pipeline.apply import Applier
 from shared.pipeline.cache import LedgerCache
-from shared.pipeline.dead_letters import DEAD_LETTER_TABLE, DeadLetters
-from shared.pipeline.generations import DEFAULT_ACCOUNT
+from shared.pipeline.catalog import CATALOG_TABLE
+from shared.pipeline.dead_letter_list import LetterFilter
+from shared.pipeline.dead_letter_rows import DEAD_LETTER_TABLE
+from shared.pipeline.dead_letters import DeadLetters
+from shared.pipeline.expiry import Expirer, ExpiryWalk, sweep_message
 from shared.pipeline.ledger_rows import LEDGER_TABLE
+from shared.pipeline.replay import LettersLeftOpen
 from shared.pipeline.storage import Accounts
 from shared.pipeline.sweep import Sweeper
-from shared.pipeline.sweep_messages import unpack
 from shared.tables.memory import MemoryTables
 from shared.tables.store import Store
+from tests.pipeline.letters import new_replayer
 from tests.pipeline.world import KeptBlobs
 from tests.simulation.steps import Stopping, interleaved
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from shared.definitions.model import Definitions
     from shared.pipeline.generations import SourcePlan
     from shared.projection.change import Change
+    from shared.tables.calls import Call
     from shared.tables.counts import CallKind
+
+T = TypeVar("T")
 
 QUEUE_TABLE = "SweepQueue"
 NOW_SECONDS = 1_800_000_000
@@ -87,17 +96,42 @@ def forget_messages(store: Store) -> None:
 def new_store(*plans: SourcePlan) -> Store:
     """A service with the tables that a start-up creates."""
     store = Store()
-    for table in (LEDGER_TABLE, DEAD_LETTER_TABLE, QUEUE_TABLE):
+    for table in (CATALOG_TABLE, LEDGER_TABLE, DEAD_LETTER_TABLE, QUEUE_TABLE):
         store.create(table)
     for plan in plans:
         for generation in plan.generations:
-            store.create(generation.table)
+            for account, table in generation.tables():
+                store.create(stored_name(account, table))
     return store
 
 
+def stored_name(account: str, table: str) -> str:
+    """What the table of an account is called in the one store that all accounts share."""
+    return table if account == DEFAULT_ACCOUNT else f"{account}-{table}"
+
+
+class InAccount:
+    """A carrier that stops, for the tables of one account."""
+
+    def __init__(self, account: str) -> None:
+        self._account = account
+
+    async def carry(self, call: Call[T], store: Store) -> T:
+        """The answer that the scheduler gives."""
+        renamed: Any = replace(cast(Any, call), table=stored_name(self._account, call.table))
+        return cast(T, await Stopping().carry(renamed, store))
+
+
+class EveryAccount(dict[str, MemoryTables]):
+    """Accounts of any name."""
+
+    def __missing__(self, name: str) -> MemoryTables:
+        return MemoryTables(carrier=InAccount(name))
+
+
 def accounts() -> Accounts:
-    """The one account, whose calls stop."""
-    return Accounts({DEFAULT_ACCOUNT: MemoryTables(carrier=Stopping())})
+    """The accounts, whose calls stop."""
+    return Accounts(EveryAccount({DEFAULT_ACCOUNT: MemoryTables(carrier=Stopping())}))
 
 
 def new_process() -> Applier:
@@ -141,15 +175,53 @@ class Sweep:
 
     messages: tuple[str, ...]
     sweeper: type[Sweeper] = Sweeper
+    expirer: type[Expirer] = Expirer
 
     async def __call__(self) -> None:
         """Sweep all of them."""
         sweeper = self.sweeper(accounts(), interleaved)
+        expirer = self.expirer(accounts(), interleaved, lambda: NOW_SECONDS)
         for message in self.messages:
-            await sweeper.sweep(unpack(message))
+            await sweep_message(message, sweeper, expirer)
 
     def __str__(self) -> str:
         return "sweeper"
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """An operator who replays every dead letter that there is."""
+
+    is_redelivered: ClassVar[bool] = False
+    plan: SourcePlan
+    definitions: Definitions
+    letters: type[DeadLetters] = LettersLeftOpen
+
+    async def __call__(self) -> None:
+        """List them, then replay one after the other."""
+        replayer, listed = new_replayer(
+            self.definitions, self.plan, accounts(), StoppingQueue(), interleaved, lambda: NOW_SECONDS, self.letters
+        )
+        page = await listed.page((self.plan.source,), LetterFilter(), 10, None)
+        for letter in page.letters:
+            await replayer.replay(letter)
+
+    def __str__(self) -> str:
+        return "replay"
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """The timer that looks for expired entries."""
+
+    plan: SourcePlan
+
+    async def __call__(self) -> int:
+        """Walk through all tables once."""
+        return await ExpiryWalk(accounts(), StoppingQueue(), lambda: NOW_SECONDS).walk([self.plan])
+
+    def __str__(self) -> str:
+        return "walk"
 
 
 def batches_of(*changes: Change) -> tuple[tuple[Change, ...], ...]:
@@ -199,8 +271,7 @@ class HandOver:
             await one.apply(self.plan, self.first)
         await _apply_twice(other, self.plan, self.second)
         messages = await Stopping().carry(TakeMessages(), Store())
-        for message in messages:
-            await Sweeper(accounts(), interleaved).sweep(unpack(message))
+        await Sweep(tuple(messages))()
         await _apply_twice(one, self.plan, self.first)
 
     def __str__(self) -> str:

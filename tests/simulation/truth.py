@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from shared.errors import UnprojectableError
 from shared.keys.index import pair_and_version
 from shared.pipeline.coalesce import newest_of_each
-from shared.pipeline.dead_letters import letter_id
-from shared.projection.rows import is_tombstone
+from shared.pipeline.dead_letter_rows import letter_id
+from shared.projection.rows import is_expired, is_tombstone
 from shared.tables.calls import utf16_order
 from shared.tables.store import as_row
+from tests.simulation.programs import NOW_SECONDS, stored_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from shared.pipeline.generations import Generation
     from shared.projection.change import Change
@@ -24,11 +25,12 @@ Shown: TypeAlias = frozenset[tuple[str, str, frozenset[tuple[str, Any]]]]
 
 
 def expected(generation: Generation, changes: Iterable[Change]) -> Shown:
-    """The entries of the newest version of every fact."""
+    """The entries of the newest version of every fact, but for those whose time is over."""
     return frozenset(
         (entry.partition_key, entry.pair, frozenset(entry.columns.items()))
         for change in newest_of_each(changes)
         for entry in _entries(generation, change) or ()
+        if not is_expired(entry.columns, NOW_SECONDS)
     )
 
 
@@ -52,18 +54,25 @@ def _entries(generation: Generation, change: Change) -> tuple[Entry, ...] | None
 
 
 def shown(generation: Generation, store: Store) -> Shown:
-    """What a reader of the table sees: the newest row of each pair, unless it is a tombstone."""
+    """What a reader sees: the newest row of each pair, unless it is a tombstone, in the account of its partition."""
     found: set[tuple[str, str, frozenset[tuple[str, Any]]]] = set()
-    for partition in store.partition_keys(generation.table):
-        seen: set[str] = set()
-        rows = store.partition(generation.table, partition)
-        for key in sorted(rows, key=utf16_order):
-            row = as_row((generation.table, partition, key), rows[key])
-            pair, _ = pair_and_version(key)
-            if row is None or pair in seen:
-                continue
-            seen.add(pair)
-            if not is_tombstone(row.entity):
-                columns = {name: value for name, value in row.entity.items() if name not in {"PartitionKey", "RowKey"}}
-                found.add((partition, pair, frozenset(columns.items())))
+    for account, name in generation.tables():
+        table = stored_name(account, name)
+        for partition in store.partition_keys(table):
+            if generation.account_of(partition) == account:
+                found.update(_shown_in(table, partition, store))
     return frozenset(found)
+
+
+def _shown_in(table: str, partition: str, store: Store) -> Iterator[tuple[str, str, frozenset[tuple[str, Any]]]]:
+    seen: set[str] = set()
+    rows = store.partition(table, partition)
+    for key in sorted(rows, key=utf16_order):
+        row = as_row((table, partition, key), rows[key])
+        pair, _ = pair_and_version(key)
+        if row is None or pair in seen:
+            continue
+        seen.add(pair)
+        if not is_tombstone(row.entity) and not is_expired(row.entity, NOW_SECONDS):
+            columns = {name: value for name, value in row.entity.items() if name not in {"PartitionKey", "RowKey"}}
+            yield partition, pair, frozenset(columns.items())
