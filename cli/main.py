@@ -22,9 +22,11 @@ from cli.commands import (
     plan,
     query,
     rebalance,
+    status,
     switch,
     tail,
     validate,
+    verify,
 )
 from cli.errors import UsageError
 from shared.errors import IndexTablesError
@@ -42,8 +44,10 @@ _COMMANDS: Final = (
     query,
     explain,
     tail,
+    status,
     openapi,
     build,
+    verify,
     switch,
     apply,
     advise,

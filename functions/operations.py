@@ -9,6 +9,7 @@ import azure.functions as func
 from functions.responses import respond
 from shared import observing, runtime
 from shared.web import advice_api, health, status_api
+from shared.web.pages import status_page
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -42,6 +43,12 @@ async def get_status(req: func.HttpRequest) -> func.HttpResponse:
 async def get_lag_history(req: func.HttpRequest) -> func.HttpResponse:
     """The lag of each source over time."""
     return await _respond(lambda reader: status_api.history(reader, req.url))
+
+
+@operations.route(route="status/page", methods=["GET"], auth_level=func.AuthLevel.ANONYMOUS)
+async def get_status_page(req: func.HttpRequest) -> func.HttpResponse:
+    """The page that shows the status. It holds nothing of the app; what it shows needs a key."""
+    return await respond(status_page())
 
 
 @operations.route(route="advice", methods=["GET"])
