@@ -146,7 +146,7 @@ def _enough_shards(share: float) -> int:
 def _lookups_cost(subject: Subject, more_transactions: float) -> float | None:
     """What it costs a month that each lookup takes so many transactions more."""
     usage = subject.usage
-    if not usage.seconds:
+    if not usage.seconds or not usage.lookups:
         return None
     return subject.transaction.of(usage.per_month(usage.lookups) * more_transactions)
 
