@@ -33,8 +33,7 @@ _COLUMNS: Final = (
     "unrepaired",
     "examples",
 )
-_TABLE_COLUMNS: Final = _COLUMNS[:-1]
-_EXAMPLE_COLUMNS: Final = ("kind", "id", "partitionKey", "PartitionKey", "RowKey")
+_EXAMPLE_COLUMNS: Final = ("kind", "id", "partitionKey", "row")
 
 
 def add(commands: Commands) -> None:
@@ -111,14 +110,41 @@ def _run(args: argparse.Namespace, asked: dict[str, Any]) -> dict[str, Any]:
     started = service.post(lookup_path(args.index, "verifications"), body)
     found = _wait(service, args.index, started["id"])
     row = {**found, **found["differences"]}
-    if args.format == "table":
-        write_rows([row], _TABLE_COLUMNS, args.format)
-        if found["examples"]:
-            print()
-            write_rows(found["examples"], _EXAMPLE_COLUMNS, args.format)
-    else:
-        write_rows([row], _COLUMNS, args.format)
+    write_rows([row], _COLUMNS, args.format, as_text=lambda _: _summary(found))
+    if args.format == "table" and found["examples"]:
+        print()
+        write_rows([_example(one) for one in found["examples"]], _EXAMPLE_COLUMNS, args.format)
     return found
+
+
+def _summary(found: dict[str, Any]) -> str:
+    """A report for people."""
+    differences = found["differences"]
+    kinds = ", ".join(f"{differences[kind]} {kind}" for kind in _KINDS if differences[kind]) or "nothing"
+    looked = f"; {found['examined']:,} facts looked at closely" if found["examined"] else ""
+    besides = [
+        f"{found['behind']:,} changes on their way",
+        f"{found['deadLetters']:,} dead letters",
+        f"{found['tombstones']:,} tombstones",
+        f"{found['masked']:,} hidden rows",
+    ]
+    lines = [
+        f"{found['index']}, generation {found['generation']}",
+        f"  read      {found['facts']:,} facts, {found['ledgerRows']:,} ledger rows, {found['rows']:,} rows{looked}",
+        f"  differs   {kinds}",
+        f"  besides   {', '.join(besides)}",
+    ]
+    if found["repair"] or found["reconcile"]:
+        left = f"{found['unrepaired']:,} could not be mended"
+        lines.append(
+            f"  mended    {found['repaired']:,} facts; {left}; {found['swept']:,} tombstones given to the sweep"
+        )
+    return "\n".join(lines)
+
+
+def _example(example: dict[str, Any]) -> dict[str, Any]:
+    row = f"{example['PartitionKey']} | {example['RowKey']}" if "RowKey" in example else None
+    return {**example, "row": row}
 
 
 def _wait(service: Service, index: str, identity: str) -> dict[str, Any]:

@@ -100,11 +100,11 @@ class VerificationDesk:
             target = defined(snapshot, found, self._definitions.sources[found.source])
         else:
             target = snapshot.generation(generation)
-        if target is None or target.index != index or not target.is_written:
+        if target is None or target.index != index or not target.is_kept:
             raise LifecycleRefusedError(
                 "NothingToVerify",
-                f'Index "{index}" has no generation {generation or "of its definition"} that is kept: deploy it, '
-                "or name another.",
+                f'Index "{index}" has no generation {generation or "of its definition"} that is kept up to date: '
+                "deploy it, or name another.",
             )
         if target.state == "building":
             raise LifecycleRefusedError(
@@ -145,7 +145,7 @@ class VerificationDesk:
 
     def _due(self, snapshot: Snapshot, index: str, routine: Routine) -> Wanted | None:
         serving = snapshot.serving(index, self._now_seconds())
-        if serving is None or not serving.is_written:
+        if serving is None or not serving.is_kept:
             return None
         since = serving.entered_at if serving.verified is None else serving.verified.at_seconds
         if routine.full_days and self._now_seconds() - since >= routine.full_days * _SECONDS_PER_DAY:

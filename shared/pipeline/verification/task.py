@@ -130,8 +130,8 @@ class Verifications:
     async def _subject(self, wanted: Wanted) -> Subject:
         snapshot = await self._catalog.read()
         target = snapshot.generation(wanted.generation)
-        if target is None or not target.is_written:
-            raise TaskFailedError(f"Generation {wanted.generation} is retired: there is nothing to verify.")
+        if target is None or not target.is_kept:
+            raise TaskFailedError(f"Generation {wanted.generation} is not kept any more: there is nothing to verify.")
         plan = source_plan(snapshot, target.source_definition)
         own = [one for one in plan.generations if one.id == target.id]
         return Subject(plan, target.source_definition, own[0] if own else generation_of(target))
