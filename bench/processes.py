@@ -11,9 +11,12 @@ from typing import TYPE_CHECKING
 
 from bench.errors import BenchError
 from local import azurite, ports
+from local.cosmos.options import EMULATOR_KEY
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping, Sequence
+
+    from azure.cosmos.aio import CosmosClient
 
 READY_SECONDS = 30.0
 _POLL_SECONDS = 0.05
@@ -34,6 +37,19 @@ async def azurite_serving() -> AsyncIterator[str]:
     storage_ports = azurite.StoragePorts(*ports.any_free(3))
     async with _serving(storage_ports.table, "Azurite", azurite.command(storage_ports, None), {}):
         yield azurite.connection_string(storage_ports)
+
+
+@contextlib.asynccontextmanager
+async def cosmos_serving(folder: str) -> AsyncIterator[CosmosClient]:
+    """A local Cosmos DB with its data in `folder` for the length of the block; gives a client of it."""
+    from azure.cosmos.aio import CosmosClient
+
+    (port,) = ports.any_free(1)
+    async with (
+        module_serving(port, "local", "cosmos", "--port", str(port), "--data", folder) as endpoint,
+        CosmosClient(endpoint, EMULATOR_KEY) as client,
+    ):
+        yield client
 
 
 @contextlib.asynccontextmanager

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from bench.errors import BenchUsageError
-from bench.measurement import Bar, Cost, Counts, Measurement, Ratio, Timing, Verdict
+from bench.measurement import Bar, Cost, Counts, Gauge, Measurement, Ratio, Timing, Verdict
 from bench.spread import Spread
 
 if TYPE_CHECKING:
@@ -86,6 +86,7 @@ def _measurement(node: Any) -> Measurement:
         tuple(map(_timing, node["yardsticks"])),
         tuple(Ratio(str(ratio["against"]), _cost(ratio["times"])) for ratio in node["ratios"]),
         tuple(map(_verdict, node["verdicts"])),
+        tuple(Gauge(**gauge) for gauge in node["gauges"]),
     )
 
 
