@@ -9,14 +9,24 @@ from typing import TYPE_CHECKING, Any
 from cli.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 # What a Cosmos DB id may not contain.
 _FORBIDDEN_IN_ID = frozenset("/\\?#")
 
 
-def facts_in(path: Path) -> Iterator[dict[str, Any]]:
+def cosmos_fault(fact: dict[str, Any]) -> str | None:
+    """What keeps a fact from being a document of Cosmos DB; None for nothing."""
+    identity = fact.get("id")
+    if not isinstance(identity, str) or not identity:
+        return "give it an `id` that is a text"
+    if _FORBIDDEN_IN_ID & set(identity):
+        return f"the id {identity!r} contains one of / \\ ? #, which Cosmos DB forbids"
+    return None
+
+
+def facts_in(path: Path, fault_of: Callable[[dict[str, Any]], str | None] = cosmos_fault) -> Iterator[dict[str, Any]]:
     """The facts of a file, by its ending; raises `UsageError` with the line for what is no fact."""
     readers = {".json": _json, ".jsonl": _json_lines, ".ndjson": _json_lines, ".csv": _csv}
     reader = readers.get(path.suffix.lower())
@@ -24,7 +34,7 @@ def facts_in(path: Path) -> Iterator[dict[str, Any]]:
         raise UsageError(f"{path} does not end in one of {', '.join(readers)}: rename it to what it is")
     try:
         for line, fact in reader(path):
-            yield _checked(fact, path, line)
+            yield _checked(fact, fault_of, path, line)
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError as error:
@@ -63,14 +73,9 @@ def _parsed(text: str, path: Path, line: int) -> Any:
         raise UsageError(f"{path}, line {line + error.lineno - 1}: {error.msg}, column {error.colno}") from None
 
 
-def _checked(fact: Any, path: Path, place: int) -> dict[str, Any]:
+def _checked(fact: Any, fault_of: Callable[[dict[str, Any]], str | None], path: Path, place: int) -> dict[str, Any]:
     if not isinstance(fact, dict):
         raise UsageError(f"{path}, fact at {place}: a fact is a JSON object, with an id")
-    identity = fact.get("id")
-    if not isinstance(identity, str) or not identity:
-        raise UsageError(f"{path}, fact at {place}: give it an `id` that is a text")
-    if _FORBIDDEN_IN_ID & set(identity):
-        raise UsageError(
-            f"{path}, fact at {place}: the id {identity!r} contains one of / \\ ? #, which Cosmos DB forbids"
-        )
+    if fault := fault_of(fact):
+        raise UsageError(f"{path}, fact at {place}: {fault}")
     return fact

@@ -27,7 +27,7 @@ def changes(definitions: Definitions) -> func.Blueprint:
 def _register(blueprint: func.Blueprint, source: Source, database: str, container: str) -> None:
     async def on_changes(documents: func.DocumentList) -> None:
         items = [document.data for document in documents]
-        worker = await runtime.worker()
+        worker = await runtime.worker_when_storage_answers()
         if source.all_versions:
             await worker.apply_all_versions(source.name, items)
         else:

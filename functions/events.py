@@ -31,7 +31,7 @@ def events(definitions: Definitions) -> func.Blueprint:
 
 def _register(blueprint: func.Blueprint, source: str, hub: str) -> None:
     async def on_events(events: List[func.EventHubEvent]) -> None:  # noqa: UP006 - as above
-        await (await runtime.worker()).apply_events(source, [_received(event) for event in events])
+        await (await runtime.worker_when_storage_answers()).apply_events(source, [_received(event) for event in events])
 
     function = retried_for_ever(blueprint, f"events-{source}", on_events)
     blueprint.event_hub_message_trigger(

@@ -12,7 +12,7 @@ maintenance = func.Blueprint()  # type: ignore[no-untyped-call]  # the SDK leave
 @maintenance.queue_trigger(arg_name="message", queue_name=settings.SWEEP_QUEUE, connection=settings.HOST_STORAGE)
 async def sweep(message: func.QueueMessage) -> None:
     """Remove the tombstones that a message names, with all that they hide."""
-    await (await runtime.worker()).sweep(message.get_body())
+    await (await runtime.worker_when_storage_answers()).sweep(message.get_body())
 
 
 @maintenance.timer_trigger(arg_name="timer", schedule="0 23 * * * *")

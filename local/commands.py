@@ -57,7 +57,7 @@ def _add_up(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
     up.add_argument(
         "--samples",
         action=argparse.BooleanOptionalAction,
-        help="fill empty containers with sample facts (default: with the app's own definitions only)",
+        help="fill empty containers and hubs with sample facts (default: with the app's own definitions only)",
     )
     up.add_argument("--http-port", type=port_number, metavar="N", help="the HTTP port (default: 7071, or a free one)")
     up.add_argument("--auth", action="store_true", help="check function keys; they are in endpoints.json")

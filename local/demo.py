@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
@@ -16,6 +17,8 @@ from local.errors import LocalRunError
 from local.folder import DataFolder
 from local.samples import facts
 from local.up import UpOptions, up
+from shared.definition_files import read_definitions
+from shared.facts.sending import FactEvents, send
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,9 +26,12 @@ if TYPE_CHECKING:
     from azure.cosmos.aio import ContainerProxy
 
     from local.lifeline import Stop
+    from shared.definitions.model import Source
 
 TOWNS = "indexes/customers-by-town/entries"
-TOWN, NEW_TOWN, ACTOR = "Redmond", "Kirkland", "Ingrid Falk"
+ORDERS = "indexes/orders-newest-first/entries"
+TOWN, NEW_TOWN, ACTOR, BUYER = "Redmond", "Kirkland", "Ingrid Falk", "c-056"
+ORDER_STATES = ("open", "paid", "sent")
 # How long the tour waits for the samples to be indexed, and between two looks.
 PATIENCE_SECONDS, LOOK_SECONDS = 30.0, 0.2
 SHOWN_LINES = 24
@@ -38,7 +44,7 @@ async def demo(app_folder: Path, stop: Stop) -> None:
         running = asyncio.create_task(up(UpOptions(app_folder, folder.path, in_memory=True, shows_log=False), stop))
         try:
             await _wait_for_endpoints(folder, running)
-            await _tour(json.loads(folder.endpoints.read_text()))
+            await _tour(json.loads(folder.endpoints.read_text()), _orders(app_folder))
         finally:
             stop.request()
             await running
@@ -52,23 +58,41 @@ async def _wait_for_endpoints(folder: DataFolder, running: asyncio.Task[None]) -
         await asyncio.sleep(0.05)
 
 
-async def _tour(endpoints: dict[str, Any]) -> None:
+def _orders(app_folder: Path) -> Source:
+    return read_definitions(app_folder / "indexes.yaml").require().sources["orders"]
+
+
+async def _tour(endpoints: dict[str, Any], orders: Source) -> None:
     cosmos = endpoints["cosmos"]
     async with (
         aiohttp.ClientSession() as session,
         CosmosClient(cosmos["endpoint"], cosmos["key"]) as client,
     ):
         customers = client.get_database_client("shop").get_container_client("customers")
-        await Tour(endpoints["http"], session, customers).take()
+        hub = OrdersHub(endpoints["eventHubs"]["connectionString"], orders)
+        await Tour(endpoints["http"], session, customers, hub).take()
+
+
+@dataclass(frozen=True, slots=True)
+class OrdersHub:
+    """Where orders are sent to."""
+
+    connection: str
+    source: Source
+
+    async def send(self, *orders: dict[str, Any]) -> None:
+        """Versions of orders, as events."""
+        await send(self.connection, str(self.source.event_hub), map(FactEvents(self.source).event, orders))
 
 
 class Tour:
-    """The story: find, explain, page, change, find again, delete."""
+    """The story: find, explain, page, change, find again, delete, send events."""
 
-    def __init__(self, base: str, session: aiohttp.ClientSession, customers: ContainerProxy) -> None:
+    def __init__(self, base: str, session: aiohttp.ClientSession, customers: ContainerProxy, orders: OrdersHub) -> None:
         self._base = base
         self._session = session
         self._customers = customers
+        self._orders = orders
 
     async def take(self) -> None:
         """All stages, in order; a wrong answer ends the demo with an error."""
@@ -86,16 +110,32 @@ class Tour:
         await self._page()
         await self._move(found["value"][0])
         await self._delete(found["value"][0])
+        await self._order()
         await self._show("A lookup that would have to scan is refused", TOWNS, expected=400)
 
     async def _until_indexed(self) -> None:
-        """The samples were written before the app started; their indexes follow within moments."""
+        """The samples were written and sent before the app started; their indexes follow within moments."""
         there = [customer for customer in facts("customers") if not customer.get("isDeleted")]
-        wanted = sum(customer.get("town") == TOWN for customer in there)
-        url = self._url(TOWNS, {"town": TOWN})
+        await self._until_found(TOWNS, {"town": TOWN}, sum(customer.get("town") == TOWN for customer in there))
+        orders = sum(order["customer"]["id"] == BUYER for order in facts("orders"))
+        await self._until_found(ORDERS, {"customer": BUYER}, orders)
+
+    async def _until_found(self, path: str, parameters: Mapping[str, str], wanted: int) -> None:
+        url = self._url(path, parameters)
         async with asyncio.timeout(PATIENCE_SECONDS):
             while len((await self._get(url))[1].get("value", ())) < wanted:
                 await asyncio.sleep(LOOK_SECONDS)
+
+    async def _order(self) -> None:
+        order = {"id": "o-demo", "customer": {"id": BUYER}, "placedAt": "2026-11-01T09:00:00Z", "total": 42.5}
+        versions = [{**order, "revision": number, "status": state} for number, state in enumerate(ORDER_STATES, 1)]
+        await self._orders.send(*versions)
+        print("\n# A customer orders: three events, one for each state of the order")
+        seen = {"id": order["id"], "partitionKey": BUYER, "version": len(versions)}
+        parameters = {"customer": BUYER, "maxpagesize": "2", "sees": _json(seen)}
+        newest = await self._show("The newest orders of a customer first", ORDERS, parameters)
+        if newest["value"][0]["data"]["status"] != ORDER_STATES[-1]:
+            raise LocalRunError(f"The newest order is not {ORDER_STATES[-1]}.")
 
     async def _page(self) -> None:
         first = await self._show(
@@ -140,7 +180,11 @@ class Tour:
 def _seen(item: dict[str, Any]) -> str:
     """What a caller knows of a write: the value of `sees`."""
     names = {"id": item["id"], "partitionKey": item["customerId"], "_etag": item["_etag"], "_ts": item["_ts"]}
-    return json.dumps(names, separators=(",", ":"))
+    return _json(names)
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"))
 
 
 def _print(answer: tuple[int, dict[str, Any]]) -> None:

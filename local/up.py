@@ -26,7 +26,7 @@ from local.follow import follow
 from local.host import keys
 from local.provision import provision_cosmos, provision_tables
 from local.restarts import MOST, RestartBudget
-from local.samples import load_samples
+from local.samples import load_samples, send_samples
 from shared.definition_files import read_definitions
 from shared.definitions.model import Definitions
 
@@ -103,8 +103,9 @@ class LocalRun:
     async def _start_all(self) -> Child:
         definitions = self._definitions()
         await self._start_services(definitions)
-        await provision_tables(self._endpoints["storage"]["connectionString"], definitions)
-        await self._fill_cosmos(definitions)
+        await self._provision(definitions)
+        if self._options.wants_samples:
+            await self._bring_samples(definitions)
         if self._options.auth:
             self._endpoints["keys"] = asdict(keys.read_or_create(self._folder.keys))
         host, (http_port,) = await self._start(self._host(), self._options.http_port)
@@ -132,13 +133,17 @@ class LocalRun:
         self._endpoints["cosmos"] = {"endpoint": f"http://127.0.0.1:{cosmos_port}", "key": EMULATOR_KEY}
         self._endpoints["eventHubs"] = {"connectionString": event_hubs_connection_string(amqp_port)}
 
-    async def _fill_cosmos(self, definitions: Definitions) -> None:
-        """Create what the definitions name, as the templates do in Azure, and write the samples."""
+    async def _provision(self, definitions: Definitions) -> None:
+        """Create what the definitions name, as the templates do in Azure."""
         cosmos = self._endpoints["cosmos"]
+        await provision_tables(self._endpoints["storage"]["connectionString"], definitions)
         await provision_cosmos(cosmos["endpoint"], cosmos["key"], definitions)
-        if self._options.wants_samples:
-            count = await load_samples(cosmos["endpoint"], cosmos["key"], definitions)
-            _say(f"{count} sample facts written")
+
+    async def _bring_samples(self, definitions: Definitions) -> None:
+        cosmos = self._endpoints["cosmos"]
+        written = await load_samples(cosmos["endpoint"], cosmos["key"], definitions)
+        sent = await send_samples(self._endpoints["eventHubs"]["connectionString"], definitions)
+        _say(f"{written} sample facts written, {sent} sent as events")
 
     async def _start(self, service: Service, wanted_port: int | None = None) -> tuple[Child, list[int]]:
         """Start a service on the wanted port, or on its usual ones, or on any that are free."""

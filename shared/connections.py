@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import random
 import time
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from shared.tables.account import Account
+from shared.tables.breaker import Breaker
 from shared.tables.client import TableClient
 from shared.tables.entra import EntraCredential
 from shared.tables.retry import Timing
@@ -33,11 +35,22 @@ def account_of(connection: StorageConnection) -> Account:
     return Account.with_credential(connection.endpoint("table"), credential)
 
 
+@cache
+def breaker_of(endpoint: str) -> Breaker:
+    """The breaker of an account's endpoint, which all clients of this process share."""
+    return Breaker()
+
+
 def table_client(
-    connection: StorageConnection, counts: Counts | None = None, policy: RetryPolicy | None = None
+    connection: StorageConnection,
+    counts: Counts | None = None,
+    policy: RetryPolicy | None = None,
+    breaker: Breaker | None = None,
 ) -> TableClient:
     """The tables of an account."""
-    return TableClient(account_of(connection), TIMING, counts=counts, policy=policy)
+    account = account_of(connection)
+    breaker = breaker or breaker_of(account.endpoint)
+    return TableClient(account, TIMING, counts=counts, policy=policy, breaker=breaker)
 
 
 def cosmos_client(connection: CosmosConnection) -> CosmosClient:

@@ -15,7 +15,8 @@
     │   ├── TableMissingError              the table is not there
     │   ├── OperationFailedError           one operation of a transaction failed, so none took effect
     │   └── StorageUnavailableError        (transient) no usable answer: down, out of time, connection lost
-    │       └── ThrottledError                 (transient) the service asks to be called less
+    │       ├── ThrottledError                 (transient) the service asks to be called less
+    │       └── TableLeavingError              (transient) the table is still being deleted
     └── TransientError                 the same call may succeed later
         ├── StorageUnreachableError        storage does not answer, or not to us
         ├── IncompleteBatchError           changes of a batch are neither applied nor dead letters
@@ -174,3 +175,7 @@ class StorageUnavailableError(StorageError, TransientError):
 
 class ThrottledError(StorageUnavailableError):
     """The Table service asks to be called less. Wait `retry_after_seconds`, or send less at once."""
+
+
+class TableLeavingError(StorageUnavailableError):
+    """A table of this name is still being deleted. Wait a minute, then create it."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from shared import settings
 from shared.definition_files import read_for_start
-from shared.errors import IndexTablesError, StorageUnreachableError, TableMissingError
+from shared.errors import IndexTablesError, StorageUnreachableError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -23,12 +23,14 @@ if TYPE_CHECKING:
     from shared.lookup.sees import Sighting
     from shared.pipeline.worker import Services, Worker
     from shared.tables.account import Account
+    from shared.tables.breaker import Breaker
     from shared.tables.client import TableClient
     from shared.web.lookup_api import LookupApi
 
 # A probe answers before the platform that asks gives up on it.
 STORAGE_PROBE_SECONDS: Final = 3.0
-_PROBED_TABLE: Final = "Ledger"
+# How long a function waits for storage before it raises: well within functionTimeout, with room for the batch itself.
+OUTAGE_WAIT_SECONDS: Final = 300.0
 _ROOT: Final = Path(__file__).parent.parent
 SECONDS_PER_DAY: Final = 86_400
 
@@ -42,6 +44,8 @@ def definitions() -> Loaded:
 async def check_storage() -> None:
     """Raise `StorageUnreachableError` unless the index storage answers."""
     from shared.connections import table_client
+    from shared.tables.breaker import Breaker
+    from shared.tables.outage import probe
     from shared.tables.retry import RetryPolicy
 
     name = settings.INDEX_STORAGE.name
@@ -49,11 +53,10 @@ async def check_storage() -> None:
         connection = settings.storage_connection(name)
         async with (
             asyncio.timeout(STORAGE_PROBE_SECONDS),
-            table_client(connection, policy=RetryPolicy(attempts=1)) as client,
+            # A breaker of its own: whoever asks whether storage answers wants storage to be asked.
+            table_client(connection, policy=RetryPolicy(attempts=1), breaker=Breaker()) as client,
         ):
-            await client.get(_PROBED_TABLE, "probe", "probe")
-    except TableMissingError:
-        return  # it answers; the first batch makes the table
+            await probe(client)
     except TimeoutError:
         raise StorageUnreachableError(
             f"The connection {name} did not answer within {STORAGE_PROBE_SECONDS:g} s; "
@@ -86,14 +89,14 @@ def _index_account() -> Account:
 
 def _readers(account: Account) -> list[TableClient]:
     """The index storage as lookups read it: its primary endpoint and, if the app wants it, its secondary."""
-    from shared.connections import TIMING
+    from shared.connections import TIMING, breaker_of
     from shared.tables.client import TableClient
     from shared.tables.retry import RetryPolicy
 
     # A caller is waiting: better a 503 soon than an answer that nobody waits for any more.
-    retries = RetryPolicy(attempts=3, budget_seconds=8, first_wait_seconds=0.1, longest_wait_seconds=1)
+    retries = RetryPolicy(attempts=3, budget_seconds=8, first_wait_seconds=0.1, longest_wait_seconds=1, open_seconds=0)
     accounts = [account, account.secondary()] if settings.switch(settings.READ_SECONDARY) else [account]
-    return [TableClient(each, TIMING, policy=retries) for each in accounts]
+    return [TableClient(each, TIMING, policy=retries, breaker=breaker_of(each.endpoint)) for each in accounts]
 
 
 @lru_cache(maxsize=1)
@@ -157,6 +160,23 @@ async def worker() -> Worker:
     return _worker
 
 
+async def worker_when_storage_answers() -> Worker:
+    """The worker for a batch. During an outage a function waits here, before it begins."""
+    await _storage_answers()
+    return await worker()
+
+
+async def _storage_answers() -> None:
+    served = definitions().require()
+    for name, breaker in breakers(served).items():
+        if not breaker.is_closed:
+            from shared.connections import TIMING, table_client
+            from shared.tables.outage import until_it_answers
+
+            async with table_client(settings.storage_connection(name)) as client:
+                await until_it_answers(client, OUTAGE_WAIT_SECONDS, TIMING.steady_seconds)
+
+
 def new_worker(served: Definitions) -> Worker:
     """A worker with clients of its own."""
     from shared.pipeline.worker import Worker
@@ -187,6 +207,14 @@ def _services(served: Definitions) -> Services:
         retention_seconds=settings.number(settings.LEDGER_RETENTION_DAYS) * SECONDS_PER_DAY,
         take_transactions=counts.take,
     )
+
+
+def breakers(served: Definitions) -> dict[str, Breaker]:
+    """The breaker of every account that holds tables, by the name of its connection."""
+    from shared.connections import account_of, breaker_of
+
+    names = sorted(_account_names(served))
+    return {name: breaker_of(account_of(settings.storage_connection(name)).endpoint) for name in names}
 
 
 def _account_names(served: Definitions) -> Iterable[str]:

@@ -1,14 +1,18 @@
-"""`index-tables tail`: follow a lookup, printing entries as they appear, change and vanish."""
+"""`index-tables tail`: follow a lookup, printing entries as they appear, change and vanish; or a source's changes."""
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import json
 import time
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from cli.arguments import add_command
 from cli.errors import UsageError
-from cli.service import add_lookup_arguments, read_parameters, service_of
+from cli.service import add_service_arguments, read_parameters, service_of
+from cli.source_tail import follow_source
+from shared import settings
 
 if TYPE_CHECKING:
     import argparse
@@ -19,6 +23,8 @@ if TYPE_CHECKING:
 _EXAMPLES: Final = """\
   index-tables tail customers-by-town town=Redmond
   index-tables tail customers-by-town town=Redmond --every 5 --format jsonl
+  index-tables tail --source orders
+  index-tables tail --source orders --from-beginning --changes 10 --format jsonl
 """
 _SIGNS: Final = {"appeared": "+", "changed": "~", "vanished": "-"}
 _PAGE_SIZE: Final = "1000"
@@ -32,38 +38,59 @@ def add(commands: Commands) -> None:
         commands,
         "tail",
         run,
-        summary="follow a lookup",
-        description="Print the entries of a lookup, then those that appear (+), change (~) and vanish (-). "
+        summary="follow a lookup, or the changes of a source",
+        description="Print the entries of a lookup, then those that appear (+), change (~) and vanish (-). With "
+        "--source, print the changes of a source as they pass: upserts (~), deletes (-), and what cannot be read (!). "
         "Ctrl-C ends it. Formats: table and jsonl.",
         examples=_EXAMPLES,
     )
-    add_lookup_arguments(parser)
+    parser.add_argument("index", metavar="INDEX", nargs="?", help="the index to look up")
+    parser.add_argument(
+        "parameters", metavar="NAME=VALUE", nargs="*", help="conditions and options, as in docs/http-api.md"
+    )
+    add_service_arguments(parser)
     parser.add_argument("--every", metavar="SECONDS", type=float, default=1.0, help="how often (default: %(default)g)")
     parser.add_argument("--times", metavar="N", type=int, help="look so many times, then end (default: endless)")
+    _add_source_arguments(parser.add_argument_group("changes of a source"))
+
+
+def _add_source_arguments(group: argparse._ArgumentGroup) -> None:
+    group.add_argument("--source", help="the source, as the definitions call it")
+    group.add_argument("--definitions", metavar="FILE", default=settings.value(settings.INDEX_DEFINITIONS))
+    group.add_argument("--azure", action="store_true", help="what the settings COSMOS and EVENTHUB connect to")
+    group.add_argument("--from-beginning", action="store_true", help="start with the oldest change, not with the next")
+    group.add_argument("--changes", metavar="N", type=int, help="end after so many changes (default: endless)")
 
 
 def run(args: argparse.Namespace) -> int:
     """Look, print what is new, wait, and so on."""
     if args.format not in ("table", "jsonl"):
         raise UsageError(f"--format {args.format} has an end, tail has none: use table or jsonl")
-    if args.every <= 0 or (args.times is not None and args.times < 1):
-        raise UsageError("--every and --times are numbers above 0")
+    if args.every <= 0 or any(number is not None and number < 1 for number in (args.times, args.changes)):
+        raise UsageError("--every, --times and --changes are numbers above 0")
+    if bool(args.source) == bool(args.index):
+        raise UsageError("name an INDEX to follow a lookup, or --source to follow changes: one of the two")
+    with contextlib.suppress(KeyboardInterrupt):
+        if args.source:
+            asyncio.run(follow_source(args))
+        else:
+            _follow_lookup(args)
+    return 0
+
+
+def _follow_lookup(args: argparse.Namespace) -> None:
     service = service_of(args)
     parameters = {"maxpagesize": _PAGE_SIZE, **read_parameters(args.parameters)}
     before: _Entries = {}
     looks = 0
-    try:
-        while args.times is None or looks < args.times:
-            if looks:
-                time.sleep(args.every)
-            looks += 1
-            now = {_name(entry): entry for page in service.pages(args.index, parameters) for entry in page["value"]}
-            for event, entry in differences(before, now):
-                print(_line(event, entry, args.format), flush=True)
-            before = now
-    except KeyboardInterrupt:
-        pass
-    return 0
+    while args.times is None or looks < args.times:
+        if looks:
+            time.sleep(args.every)
+        looks += 1
+        now = {_name(entry): entry for page in service.pages(args.index, parameters) for entry in page["value"]}
+        for event, entry in differences(before, now):
+            print(_line(event, entry, args.format), flush=True)
+        before = now
 
 
 def differences(before: _Entries, now: _Entries) -> Iterator[tuple[str, Mapping[str, Any]]]:

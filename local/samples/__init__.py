@@ -1,4 +1,4 @@
-"""Facts made for this project, to look things up in: customers and movies."""
+"""Facts made for this project, to look things up in: customers and movies, and orders that arrive as events."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from azure.cosmos.aio import CosmosClient
 
+from shared.facts.sending import FactEvents, has_events, send
 from shared.facts.upload import upload
 
 if TYPE_CHECKING:
@@ -34,4 +35,16 @@ async def load_samples(endpoint: str, key: str, definitions: Definitions) -> int
             if not [item async for item in container.query_items("SELECT TOP 1 c.id FROM c")]:
                 await upload(container, samples)
                 count += len(samples)
+    return count
+
+
+async def send_samples(connection: str, definitions: Definitions) -> int:
+    """Send to every hub without a container that there are samples for, once; says how many facts were sent."""
+    count = 0
+    for source in definitions.sources.values():
+        if source.cosmos is not None or source.event_hub is None or not (samples := facts(source.name)):
+            continue
+        if not await has_events(connection, source.event_hub):
+            await send(connection, source.event_hub, map(FactEvents(source).event, samples))
+            count += len(samples)
     return count

@@ -8,6 +8,7 @@ import orjson
 
 from shared.errors import SettingError
 from shared.tables import batch, limits, results, urls
+from shared.tables.breaker import Breaker
 from shared.tables.counts import CallKind, Counts
 from shared.tables.port import PARTITION_KEY, ROW_KEY
 from shared.tables.retry import RetryPolicy, Timing, with_retries
@@ -34,7 +35,7 @@ class TableClient:
 
     A call that gets no usable answer is sent again within `policy`. A transaction may therefore be sent twice
     although its first attempt landed: `transact` may then fail with `OperationFailedError.resent`, and the
-    error that ends all attempts carries `outcome_unknown`.
+    error that ends all attempts carries `outcome_unknown`. Clients of one account share a `breaker`.
     """
 
     def __init__(
@@ -45,8 +46,10 @@ class TableClient:
         policy: RetryPolicy | None = None,
         wire: Wire | None = None,
         counts: Counts | None = None,
+        breaker: Breaker | None = None,
     ) -> None:
         self.counts = counts or Counts()
+        self.breaker = breaker or Breaker()
         self._endpoint = account.endpoint
         self._timing = timing
         self._policy = policy or RetryPolicy()
@@ -117,7 +120,7 @@ class TableClient:
             self.counts.add(table, kind)
             return read(await self._transport.send(request, left_seconds), table)
 
-        return await with_retries(attempt, self._policy, self._timing)
+        return await with_retries(attempt, self._policy, self._timing, self.breaker)
 
 
 def _signer(account: Account, timing: Timing) -> Signer:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
-from shared.errors import StorageUnavailableError, TableMissingError
+from shared.errors import TableLeavingError, TableMissingError
 from shared.tables import batch
 from shared.tables.answers import BEING_DELETED, Answer, refusal_of, unreadable
 from shared.tables.entity import ETAG_PROPERTY, decode
@@ -59,9 +59,7 @@ def read_created(answer: Answer, table: str) -> bool:
     if refusal.reason == "exists":
         return False
     if refusal.code == BEING_DELETED:
-        raise StorageUnavailableError(
-            f"Table {table} is still being deleted: try again in a minute.", outcome_unknown=False
-        )
+        raise TableLeavingError(f"Table {table} is still being deleted: try again in a minute.", outcome_unknown=False)
     raise refusal.error(table)
 
 

@@ -223,11 +223,13 @@ async def test_the_not_found_of_a_proxy_is_no_missing_row(clock: SteppedTime) ->
 @pytest.mark.parametrize("nonsense", [PROXY_PAGE, b"[]", b"{}", b'{"value":3}', b'{"value":[7]}', b'{"value":[{}]}'])
 async def test_nonsense_is_neither_a_row_nor_a_page(clock: SteppedTime, nonsense: bytes) -> None:
     """A success that cannot be read is trouble, and is tried again."""
-    async with misbehaving_service(reply(200, nonsense)) as script, client_of(script, clock) as client:
-        with pytest.raises(StorageUnavailableError, match="cannot be read"):
-            await client.get("things", "p", "r")
-        with pytest.raises(StorageUnavailableError, match="cannot be read"):
-            await client.query("things", RowRange("p"))
+    async with misbehaving_service(reply(200, nonsense)) as script:
+        async with client_of(script, clock) as client:
+            with pytest.raises(StorageUnavailableError, match="cannot be read"):
+                await client.get("things", "p", "r")
+        async with client_of(script, clock) as client:
+            with pytest.raises(StorageUnavailableError, match="cannot be read"):
+                await client.query("things", RowRange("p"))
     assert script.requests == 2 * POLICY.attempts
 
 

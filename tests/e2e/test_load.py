@@ -1,4 +1,4 @@
-"""`index-tables load` fills the containers of a local run; the samples are there from the start."""
+"""`index-tables load` fills the containers and hubs of a local run; the samples are there from the start."""
 
 from __future__ import annotations
 
@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from azure.cosmos import CosmosClient
 
+from local import ports
+from local.eventhubs.options import connection_string
 from tests.e2e import runs
-from tests.support import ROOT
+from tests.e2e.outside_reader import entries
+from tests.support import ROOT, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,6 +35,12 @@ def load(run_folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
 
 
+def orders(run_folder: Path) -> dict[str, dict[str, Any]]:
+    """What the index of orders has, by id."""
+    rows = entries(runs.endpoints(run_folder)["storage"]["connectionString"], "orders-newest-first")
+    return {row["id"]: row for row in rows}
+
+
 def items(run_folder: Path, container: str, where: str = "true") -> list[dict[str, Any]]:
     """Documents in a container of the run."""
     found = runs.endpoints(run_folder)["cosmos"]
@@ -46,6 +55,15 @@ def test_the_samples_are_there(run_folder: Path) -> None:
         lines = (ROOT / "local" / "samples" / f"{source}.jsonl").read_text().splitlines()
         expected = {json.loads(line)["id"] for line in lines}
         assert expected <= {item["id"] for item in items(run_folder, source)}
+
+
+def test_the_sample_orders_arrive_as_events(run_folder: Path) -> None:
+    """Every one of them is in its index."""
+    lines = (ROOT / "local" / "samples" / "orders.jsonl").read_text().splitlines()
+    expected = {fact["id"]: fact for fact in map(json.loads, lines)}
+    wait_until(lambda: expected.keys() <= orders(run_folder).keys(), "all sample orders are indexed")
+    found = orders(run_folder)
+    assert {name: found[name]["data"]["total"] for name in expected} == {n: f["total"] for n, f in expected.items()}
 
 
 def test_facts_of_a_file_are_written(run_folder: Path, tmp_path: Path) -> None:
@@ -68,10 +86,49 @@ def test_nothing_is_written_when_a_later_line_is_wrong(run_folder: Path, tmp_pat
     assert items(run_folder, "customers", "c.town = 'Nowhere'") == []
 
 
+def test_facts_of_a_file_are_sent_as_events(run_folder: Path, tmp_path: Path) -> None:
+    """Ten versions of each, in their order and in one call; the index has the last one."""
+    file = tmp_path / "orders.jsonl"
+    versions = [
+        {
+            "id": f"l-{number}",
+            "customer": {"id": "Zoë"},
+            "revision": revision,
+            "placedAt": "2026-01-01",
+            "total": revision,
+        }
+        for revision in range(1, 11)
+        for number in range(30)
+    ]
+    file.write_text("\n".join(map(json.dumps, versions)))
+    ended = load(run_folder, str(file), "--source", "orders", "--events", "--format", "json")
+    assert ended.returncode == 0, ended.stderr
+    assert json.loads(ended.stdout)[0]["facts"] == 300
+
+    def totals() -> dict[str, float]:
+        return {name: row["data"]["total"] for name, row in orders(run_folder).items() if name.startswith("l-")}
+
+    wait_until(lambda: totals() == {f"l-{number}": 10 for number in range(30)}, "the last version of each")
+
+
+def test_a_namespace_that_does_not_answer_ends_the_load(tmp_path: Path) -> None:
+    """Exit code 1 with the reason."""
+    file = tmp_path / "orders.json"
+    file.write_text(json.dumps({"id": "1", "customer": {"id": "c"}, "revision": 1}))
+    (port,) = ports.any_free(1)
+    dead = {"http": "", "eventHubs": {"connectionString": connection_string(port)}}
+    (tmp_path / "endpoints.json").write_text(json.dumps(dead))
+    ended = load(tmp_path, str(file), "--source", "orders", "--events")
+    assert (ended.returncode, "Not all facts were sent to the hub orders" in ended.stderr) == (1, True), ended.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        (["--source", "custmers"], "choose one of customers, movies"),
+        (["--source", "custmers"], "choose one of customers, movies, orders"),
+        (["--source", "customers", "--events"], "the source customers has no event hub"),
+        (["--source", "orders"], "send its facts with --events"),
+        (["--source", "orders", "--events"], "fact at 1: A change of source"),
         (["--source", "customers", "--definitions", "none.yaml"], "there is no file none.yaml"),
     ],
 )

@@ -143,7 +143,7 @@ async def check_world_on_azurite(connection: str, data: st.DataObject) -> None:
         await check_world(tables, data)
 
 
-@settings(max_examples=120)
+@settings(max_examples=60)
 @given(data=st.data())
 def test_lookups_on_azurite_answer_as_brute_force_does(azurite: str, data: st.DataObject) -> None:
     """Every page of every lookup, on a real Table service: nothing missing, nothing twice, in order."""

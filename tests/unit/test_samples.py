@@ -9,7 +9,11 @@ from typing import Any
 
 import pytest
 
-SAMPLES = Path(__file__).parents[2] / "local" / "samples"
+from shared.definition_files import read_definitions
+from shared.facts.sending import FactEvents
+
+ROOT = Path(__file__).parents[2]
+SAMPLES = ROOT / "local" / "samples"
 
 
 def facts(name: str) -> list[dict[str, Any]]:
@@ -21,6 +25,7 @@ def facts(name: str) -> list[dict[str, Any]]:
     [
         ("customers", {"id", "customerId", "firstName", "lastName", "phone", "email"}),
         ("movies", {"id", "title", "year", "genre", "cast", "released"}),
+        ("orders", {"id", "revision", "customer", "placedAt", "status", "total", "lines"}),
     ],
 )
 def test_every_fact_has_its_fields_and_an_id_of_its_own(name: str, fields: set[str]) -> None:
@@ -46,3 +51,18 @@ def test_movies_share_actors_and_some_are_unreleased() -> None:
     assert min(roles.values()) >= 2
     assert all(len(set(fact["cast"])) == len(fact["cast"]) >= 3 for fact in found)
     assert {fact["released"] for fact in found} == {True, False}
+
+
+def test_orders_are_of_our_customers_and_some_order_often() -> None:
+    """An index by customer has partitions with several entries."""
+    customers = {fact["customerId"] for fact in facts("customers")}
+    orders = Counter(fact["customer"]["id"] for fact in facts("orders"))
+    assert set(orders) <= customers
+    assert orders.most_common(1)[0][1] >= 5
+
+
+def test_every_order_is_an_event_that_the_pipeline_reads() -> None:
+    """With the project's own definitions."""
+    source = read_definitions(ROOT / "indexes.yaml").require().sources["orders"]
+    keys = {FactEvents(source).event(order).key for order in facts("orders")}
+    assert len(keys) == len(facts("orders"))
