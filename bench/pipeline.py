@@ -9,8 +9,8 @@ import time
 from typing import TYPE_CHECKING
 
 from shared.definitions.load import load
+from shared.keys.placement import DEFAULT_ACCOUNT
 from shared.pipeline.concurrency import Bounded
-from shared.pipeline.generations import DEFAULT_ACCOUNT
 from shared.pipeline.storage import Accounts
 from shared.pipeline.worker import Services, Worker
 

@@ -43,11 +43,7 @@ def check_names(definitions: Definitions, findings: Findings) -> None:
 
 def accounts_of(index: Index) -> set[str]:
     """The connections that an index's placement names."""
-    place = index.placement
-    if place is None:
-        return set()
-    named = {*place.accounts, *(account for _, account in place.values), *(one.account for one in place.slices)}
-    return named | ({place.default} if place.default else set())
+    return set() if index.placement is None else set(index.placement.named)
 
 
 def _check_cosmos(source: Source, at: KeyPath, findings: Findings) -> None:

@@ -1,4 +1,4 @@
-"""Work that follows later: sweeping tombstones, from a Storage queue whose messages were delayed, and retention."""
+"""Work that follows later: sweeping tombstones, slices of long tasks, and what timers see to."""
 
 from __future__ import annotations
 
@@ -19,3 +19,15 @@ async def sweep(message: func.QueueMessage) -> None:
 async def retain(timer: func.TimerRequest) -> None:
     """Forget facts that were deleted long ago, a part of them every hour."""
     await (await runtime.worker()).retain()
+
+
+@maintenance.queue_trigger(arg_name="message", queue_name=settings.TASK_QUEUE, connection=settings.HOST_STORAGE)
+async def tasks(message: func.QueueMessage) -> None:
+    """Work on a slice of a long task, such as a build, for a while."""
+    await (await runtime.tasks()).run(message.get_body())
+
+
+@maintenance.timer_trigger(arg_name="timer", schedule="45 * * * * *")
+async def resume(timer: func.TimerRequest) -> None:
+    """Go on with long tasks whose worker is gone."""
+    await (await runtime.tasks()).resume()

@@ -150,7 +150,7 @@ var createsEventHubs = usesEventHubs && empty(existingEventHubsNamespace)
 var eventHubsName = empty(existingEventHubsNamespace) ? 'evhns-${token}' : existingEventHubsNamespace
 var eventHubsAddress = '${eventHubsName}.servicebus.windows.net'
 var packageContainer = 'packages'
-var sweepQueue = 'index-sweep'
+var queues = ['index-sweep', 'index-tasks']
 var deadLetterContainer = 'dead-letters'
 var consumerGroup = 'index-tables'
 
@@ -213,7 +213,7 @@ module hostStorageAccess 'app/host-storage-access.bicep' = {
     accountName: hostStorageName
     principalId: identity.outputs.principalId
     packageContainer: packageContainer
-    sweepQueue: sweepQueue
+    queues: queues
   }
   dependsOn: [hostStorage]
 }

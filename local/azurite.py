@@ -7,9 +7,14 @@ from __future__ import annotations
 
 import shutil
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from local.errors import LocalRunError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 # Azurite's published development account; every Azure storage tool knows it.
 ACCOUNT = "devstoreaccount1"
@@ -18,6 +23,10 @@ ACCOUNT_KEY = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1
 HERE = Path(__file__).parent
 ENTRY_POINT = HERE / "node_modules" / "azurite" / "dist" / "src" / "azurite.js"
 GUARD = HERE / "guard.cjs"
+
+# An account's name has 3 to 24 small letters and digits.
+_NAME_LETTERS = 16
+_NAME_DIGITS = 8
 
 # Longer than any pause of our own clients, whose pooled connections would else be closed under a request.
 KEEP_ALIVE_SECONDS = 60
@@ -47,6 +56,18 @@ def connection_string(ports: StoragePorts, account: str = ACCOUNT, key: str = AC
         for service, port in (("Blob", ports.blob), ("Queue", ports.queue), ("Table", ports.table))
     )
     return f"DefaultEndpointsProtocol={scheme};AccountName={account};AccountKey={key};{endpoints}"
+
+
+def placed_account(connection: str) -> str:
+    """The account that stands for a connection of a placement: the same in every run, and a name that Azurite takes."""
+    letters = "".join(one for one in connection.lower() if one.isascii() and one.isalnum())
+    return letters[:_NAME_LETTERS] + sha256(connection.encode()).hexdigest()[:_NAME_DIGITS]
+
+
+def accounts_setting(connections: Iterable[str]) -> dict[str, str]:
+    """The environment in which Azurite has an account for each of these connections, beside the usual one."""
+    names = [ACCOUNT, *map(placed_account, connections)]
+    return {"AZURITE_ACCOUNTS": ";".join(f"{name}:{ACCOUNT_KEY}" for name in names)}
 
 
 def command(ports: StoragePorts, location: Path | None, tls: Tls | None = None) -> list[str]:

@@ -12,11 +12,13 @@ from azure.cosmos.aio import CosmosClient
 
 from shared.connections import table_client
 from shared.definitions.dotted import segments
-from shared.pipeline.generations import DEFAULT_ACCOUNT
+from shared.keys.placement import DEFAULT_ACCOUNT
 from shared.pipeline.needed_tables import needed_tables
 from shared.settings import LEASE_CONTAINER, StorageConnection
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from azure.cosmos.aio import DatabaseProxy
 
     from shared.definitions.model import Definitions, Source
@@ -33,12 +35,18 @@ async def provision_cosmos(endpoint: str, key: str, definitions: Definitions) ->
             await _create(database, source.cosmos.container, partition_key_paths(source))
 
 
-async def provision_tables(connection_string: str, definitions: Definitions) -> None:
-    """Create the tables of the default account, so that whoever looks finds them from the first moment on."""
-    async with table_client(StorageConnection("local", connection_string=connection_string)) as client:
-        for account, table in sorted(needed_tables(definitions)):
-            if account == DEFAULT_ACCOUNT:
-                await client.create_table(table)
+async def provision_tables(connection_strings: Mapping[str, str], definitions: Definitions) -> None:
+    """Create all tables, by the connection of their account, so that whoever looks finds them from the start."""
+    for name, text in connection_strings.items():
+        async with table_client(StorageConnection(name, connection_string=text)) as client:
+            for account, table in sorted(needed_tables(definitions)):
+                if account == name:
+                    await client.create_table(table)
+
+
+def placed_connections(definitions: Definitions) -> set[str]:
+    """The connections that placements name, besides that of the index storage itself."""
+    return {account for account, _ in needed_tables(definitions)} - {DEFAULT_ACCOUNT}
 
 
 def partition_key_paths(source: Source) -> list[str]:

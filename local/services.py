@@ -36,13 +36,14 @@ class Service:
     watches_input: bool = True
 
 
-def storage(location: Path | None) -> Service:
-    """Azurite, with its data in `location` or in memory."""
+def storage(location: Path | None, placements: Sequence[str] = ()) -> Service:
+    """Azurite, with its data in `location` or in memory, and an account for each connection that placements name."""
     return Service(
         name="azurite",
         usual_ports=(10000, 10001, 10002),
         command=lambda ports: azurite.command(azurite.StoragePorts(*ports), location),
         ready_line="Azurite Table service is successfully listening",
+        settings=azurite.accounts_setting(placements),
     )
 
 

@@ -24,11 +24,12 @@ from local.eventhubs.options import connection_string as event_hubs_connection_s
 from local.folder import DataFolder
 from local.follow import follow
 from local.host import keys
-from local.provision import provision_cosmos, provision_tables
+from local.provision import placed_connections, provision_cosmos, provision_tables
 from local.restarts import MOST, RestartBudget
 from local.samples import load_samples, send_samples
 from shared.definition_files import read_definitions
 from shared.definitions.model import Definitions
+from shared.keys.placement import DEFAULT_ACCOUNT
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
@@ -123,20 +124,20 @@ class LocalRun:
     async def _start_services(self, definitions: Definitions) -> None:
         location = None if self._options.in_memory else self._folder.azurite
         hub_names = [source.event_hub for source in definitions.sources.values() if source.event_hub]
+        placements = sorted(placed_connections(definitions))
         (_, storage_ports), (_, (cosmos_port,)), (_, (amqp_port,)) = await asyncio.gather(
-            self._start(services.storage(location)),
+            self._start(services.storage(location, placements)),
             self._start(services.cosmos(self._folder.cosmos)),
             self._start(services.event_hubs(self._folder.event_hubs, hub_names)),
         )
-        storage = azurite.connection_string(azurite.StoragePorts(*storage_ports))
-        self._endpoints["storage"] = {"connectionString": storage}
+        self._endpoints["storage"] = _storage_endpoints(azurite.StoragePorts(*storage_ports), placements)
         self._endpoints["cosmos"] = {"endpoint": f"http://127.0.0.1:{cosmos_port}", "key": EMULATOR_KEY}
         self._endpoints["eventHubs"] = {"connectionString": event_hubs_connection_string(amqp_port)}
 
     async def _provision(self, definitions: Definitions) -> None:
         """Create what the definitions name, as the templates do in Azure."""
         cosmos = self._endpoints["cosmos"]
-        await provision_tables(self._endpoints["storage"]["connectionString"], definitions)
+        await provision_tables(self._index_accounts(), definitions)
         await provision_cosmos(cosmos["endpoint"], cosmos["key"], definitions)
 
     async def _bring_samples(self, definitions: Definitions) -> None:
@@ -183,15 +184,23 @@ class LocalRun:
             raise LocalRunError("func is not on PATH: install Azure Functions Core Tools, or leave out --host func.")
         return services.core_tools(core_tools, settings)
 
+    def _index_accounts(self) -> dict[str, str]:
+        """The storage accounts that hold tables, by the name of their connection."""
+        storage = self._endpoints["storage"]
+        return {DEFAULT_ACCOUNT: storage["connectionString"], **storage.get("placed", {})}
+
     def _app_settings(self) -> dict[str, str]:
         """What Bicep sets in Azure."""
         storage = self._endpoints["storage"]["connectionString"]
         cosmos = self._endpoints["cosmos"]
         return {
             "AzureWebJobsStorage": storage,
-            "INDEX_STORAGE": storage,
+            **self._index_accounts(),
             "INDEX_DEFINITIONS": str(self._options.definitions_file.resolve()),
             "FEED_POLL_DELAY_MS": "500",
+            # One host, whose batches take seconds: a changed definition need not wait as long as in Azure.
+            "CATALOG_REFRESH_SECONDS": "1",
+            "BUILD_DELAY_SECONDS": "10",
             "COSMOS": f"AccountEndpoint={cosmos['endpoint']};AccountKey={cosmos['key']};",
             "EVENTHUB": self._endpoints["eventHubs"]["connectionString"],
         }
@@ -243,6 +252,13 @@ async def _following(log_file: Path) -> AsyncIterator[None]:
         yield
     finally:
         following.cancel()
+
+
+def _storage_endpoints(ports: azurite.StoragePorts, placements: Sequence[str]) -> dict[str, Any]:
+    """The usual account and, where indexes are placed elsewhere, one account for each of those connections."""
+    usual = {"connectionString": azurite.connection_string(ports)}
+    placed = {name: azurite.connection_string(ports, azurite.placed_account(name)) for name in placements}
+    return {**usual, "placed": placed} if placed else usual
 
 
 def _from_here(path: Path) -> Path:

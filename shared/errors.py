@@ -9,6 +9,8 @@
     ├── BadLookupError                 a lookup cannot be answered as it was asked; carries all faults
     ├── UnknownIndexError              there is no index of that name
     ├── ContinuationExpiredError       a page token whose generation is retired
+    ├── LifecycleRefusedError          a build, switch or rollback that cannot be done; carries its code
+    ├── TaskFailedError                long work that no repetition will bring to its end
     ├── StorageError                   a call to the Table service did not do what was asked
     │   ├── LimitError                     the call breaks a limit of the service and was not sent
     │   ├── RequestRefusedError            the service refuses the call, now and later
@@ -84,7 +86,7 @@ class IndexBuildingError(TransientError):
     """The first generation of an index is still being built. Wait until its progress is complete."""
 
     def __init__(self, index: str, progress: str) -> None:
-        super().__init__(f'Index "{index}" is still being built ({progress}); look it up when it is active.')
+        super().__init__(f'Index "{index}" is still being built ({progress}); look it up when it serves.')
 
 
 class NotSeenYetError(TransientError):
@@ -114,6 +116,21 @@ class UnknownIndexError(IndexTablesError):
 
 class ContinuationExpiredError(IndexTablesError):
     """The generation that a page token continues on is retired. Start again at the first page."""
+
+
+class LifecycleRefusedError(IndexTablesError):
+    """A generation cannot be built, switched to or rolled back to. Nothing was changed; do what the message says.
+
+    `code` is documented in docs/http-api.md.
+    """
+
+    def __init__(self, code: str, detail: str) -> None:
+        super().__init__(detail)
+        self.code = code
+
+
+class TaskFailedError(IndexTablesError):
+    """Long work has failed, and trying again would not help. Mend the reason, then start it again."""
 
 
 class StorageError(IndexTablesError):

@@ -6,14 +6,15 @@ import asyncio
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from shared import settings
 from shared.definition_files import read_for_start
 from shared.errors import IndexTablesError, StorageUnreachableError
+from shared.keys.placement import AccountMap
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from shared.definitions.load import Loaded
     from shared.definitions.model import Definitions
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from shared.lookup.generations import Generations
     from shared.lookup.lookups import Lookups
     from shared.lookup.sees import Sighting
+    from shared.pipeline.tasks import Kind, Runner
     from shared.pipeline.worker import Services, Worker
     from shared.tables.account import Account
     from shared.tables.breaker import Breaker
@@ -34,6 +36,8 @@ OUTAGE_WAIT_SECONDS: Final = 300.0
 _ROOT: Final = Path(__file__).parent.parent
 SECONDS_PER_DAY: Final = 86_400
 
+T = TypeVar("T")
+
 
 @lru_cache(maxsize=1)
 def definitions() -> Loaded:
@@ -42,13 +46,16 @@ def definitions() -> Loaded:
 
 
 async def check_storage() -> None:
-    """Raise `StorageUnreachableError` unless the index storage answers."""
+    """Raise `StorageUnreachableError` unless every storage account that holds tables answers."""
+    await asyncio.gather(*map(_check_account, sorted(_account_names(definitions().definitions))))
+
+
+async def _check_account(name: str) -> None:
     from shared.connections import table_client
     from shared.tables.breaker import Breaker
     from shared.tables.outage import probe
     from shared.tables.retry import RetryPolicy
 
-    name = settings.INDEX_STORAGE.name
     try:
         connection = settings.storage_connection(name)
         async with (
@@ -74,11 +81,11 @@ def generations() -> Generations:
     """Which generation serves each index; raises `DefinitionsError`."""
     from shared.connections import TIMING
     from shared.pipeline.catalog import Catalog
-    from shared.pipeline.concurrency import Bounded
     from shared.serving import CatalogGenerations
 
-    catalogs = [Catalog(tables, Bounded()) for tables in _readers(_index_account())]
-    return CatalogGenerations(definitions().require(), catalogs, TIMING.steady_seconds)
+    catalogs = [Catalog(tables) for tables in _readers(_index_account())]
+    refresh_seconds = settings.seconds(settings.CATALOG_REFRESH_SECONDS)
+    return CatalogGenerations(definitions().require(), catalogs, TIMING, refresh_seconds)
 
 
 def _index_account() -> Account:
@@ -102,7 +109,7 @@ def _readers(account: Account) -> list[TableClient]:
 @lru_cache(maxsize=1)
 def lookups() -> Lookups:
     """Lookups in the index storage; raises `DefinitionsError` or `SettingError`."""
-    from shared.connections import TIMING, cosmos_client
+    from shared.connections import TIMING, account_of, cosmos_client
     from shared.facts.cosmos import CosmosFacts
     from shared.lookup.lookups import Lookups
     from shared.lookup.replicas import Replicas
@@ -114,9 +121,25 @@ def lookups() -> Lookups:
         generations(),
         Replicas(*_readers(account)),
         Tokens(_page_token_key(account)),
+        placed=_Opened(lambda name: Replicas(*_readers(account_of(settings.storage_connection(name))))),
         facts=CosmosFacts(lambda: cosmos_client(settings.cosmos_connection(settings.COSMOS.name))),
         own_writes=OwnWrites(_Ledger(), settings.seconds(settings.SEES_SECONDS), TIMING.steady_seconds, TIMING.sleep),
     )
+
+
+class _Opened(dict[str, T]):
+    """Clients of storage accounts by the name of their connection, each made when it is first asked for.
+
+    Which there are is not known before: the catalog may have a generation in an account that no definition names
+    any more. A connection that is not set raises `SettingError`.
+    """
+
+    def __init__(self, open_account: Callable[[str], T]) -> None:
+        super().__init__()
+        self._open_account = open_account
+
+    def __missing__(self, name: str) -> T:
+        return self.setdefault(name, self._open_account(name))
 
 
 class _Ledger:
@@ -181,10 +204,10 @@ def new_worker(served: Definitions) -> Worker:
     """A worker with clients of its own."""
     from shared.pipeline.worker import Worker
 
-    return Worker(served, _services(served))
+    return Worker(served, _services())
 
 
-def _services(served: Definitions) -> Services:
+def _services() -> Services:
     from shared.connections import TIMING, container_client, queue_client, table_client
     from shared.pipeline.azure_storage import BlobContainer, DelayedQueue
     from shared.pipeline.concurrency import Bounded
@@ -196,9 +219,7 @@ def _services(served: Definitions) -> Services:
     index_storage = settings.storage_connection(settings.INDEX_STORAGE.name)
     sweep_queue = queue_client(settings.storage_connection(settings.HOST_STORAGE), settings.SWEEP_QUEUE)
     return Services(
-        accounts=Accounts(
-            {name: table_client(settings.storage_connection(name), counts) for name in _account_names(served)}
-        ),
+        accounts=Accounts(_Opened(lambda name: table_client(settings.storage_connection(name), counts))),
         blobs=BlobContainer(container_client(index_storage, settings.DEAD_LETTER_CONTAINER)),
         sweep_queue=DelayedQueue(sweep_queue, settings.number(settings.SWEEP_DELAY_SECONDS)),
         run_all=Bounded(),
@@ -206,7 +227,21 @@ def _services(served: Definitions) -> Services:
         now_seconds=TIMING.wall_seconds,
         retention_seconds=settings.number(settings.LEDGER_RETENTION_DAYS) * SECONDS_PER_DAY,
         take_transactions=counts.take,
+        refresh_seconds=settings.seconds(settings.CATALOG_REFRESH_SECONDS),
+        build_delay_seconds=settings.number(settings.BUILD_DELAY_SECONDS),
     )
+
+
+async def tasks() -> Runner:
+    """Long work, in slices that messages of the task queue ask for."""
+    from shared.connections import TIMING, queue_client
+    from shared.pipeline.azure_storage import DelayedQueue
+    from shared.pipeline.task_rows import TaskRows
+    from shared.pipeline.tasks import Runner
+
+    queue = queue_client(settings.storage_connection(settings.HOST_STORAGE), settings.TASK_QUEUE)
+    kinds: dict[str, Kind] = {}
+    return Runner(TaskRows((await worker()).accounts.main), DelayedQueue(queue), kinds, TIMING.wall_seconds)
 
 
 def breakers(served: Definitions) -> dict[str, Breaker]:
@@ -219,5 +254,5 @@ def breakers(served: Definitions) -> dict[str, Breaker]:
 
 def _account_names(served: Definitions) -> Iterable[str]:
     """The connections that hold tables: the default one, and those that indexes are placed on."""
-    placed = [index.placement.accounts for index in served.indexes.values() if index.placement]
-    return {settings.INDEX_STORAGE.name, *(name for names in placed for name in names)}
+    indexes = served.indexes.values()
+    return {settings.INDEX_STORAGE.name, *(name for index in indexes for name in AccountMap(index).accounts)}

@@ -1,7 +1,7 @@
 """Which generation serves each index, as the catalog says: the port `Generations` of lookups over the pipeline.
 
-A changed definition is served by its old generation until the new one has been built. The catalog is read again after
-a while, so that every instance learns of a switch within a bounded time.
+A changed definition is served by its old generation until the new one has been switched to. The catalog is read again
+after a while. A switch names a moment that lies further ahead than that: all instances switch at that moment.
 """
 
 from __future__ import annotations
@@ -11,73 +11,86 @@ from typing import TYPE_CHECKING, Final
 from shared.errors import IndexBuildingError, StorageUnavailableError, TableMissingError
 from shared.keys.index import IndexKeys
 from shared.lookup.generations import DefinedGenerations, Generation
+from shared.pipeline.catalog import Snapshot
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Awaitable, Callable, Sequence
 
     from shared.definitions.model import Definitions
     from shared.pipeline.catalog import Catalog, Listed
+    from shared.tables.retry import Timing
 
-REFRESH_SECONDS: Final = 30.0
 # An index that the catalog lacks is entered by the first worker that starts: that may happen any moment.
 UNKNOWN_REFRESH_SECONDS: Final = 1.0
+
+
+async def _no_progress(generation: Listed) -> str:
+    return "its source had facts when it was added"
 
 
 class CatalogGenerations:
     """Generations by the catalog, with the definitions for what it does not know yet.
 
     The catalog may be given by several endpoints: the next one is asked when one gives no answer. When none does, what
-    was read before is good enough.
+    was read before is good enough. `progress` tells how far a build is.
     """
 
     def __init__(
-        self, definitions: Definitions, catalogs: Sequence[Catalog], steady_seconds: Callable[[], float]
+        self,
+        definitions: Definitions,
+        catalogs: Sequence[Catalog],
+        timing: Timing,
+        refresh_seconds: float,
+        progress: Callable[[Listed], Awaitable[str]] = _no_progress,
     ) -> None:
-        self._definitions = definitions
         self._defined = DefinedGenerations(definitions)
         self._catalogs = catalogs
-        self._steady_seconds = steady_seconds
-        self._listed: list[Listed] = []
+        self._timing = timing
+        self._refresh_seconds = refresh_seconds
+        self._progress = progress
+        self._snapshot = Snapshot()
         self._read_at: float | None = None
 
     async def serving(self, index: str) -> Generation:
-        """The active generation; raises `UnknownIndexError`, or `IndexBuildingError` while there is none."""
+        """The serving generation; raises `UnknownIndexError`, or `IndexBuildingError` while there is none."""
         defined = await self._defined.serving(index)
-        known = [one for one in await self._all(index) if one.index == index and one.state != "retired"]
-        active = [one for one in known if one.state == "active"]
-        if active:
-            return self._generation(active[0])
+        snapshot = await self._read(index)
+        serving = snapshot.serving(index, self._timing.wall_seconds())
+        if serving is not None and serving.is_written:
+            return _generation(serving)
+        known = [one for one in snapshot.of_index(index) if one.is_written]
         if known:
-            raise IndexBuildingError(index, "it was added to a source that has facts already")
+            raise IndexBuildingError(index, await self._progress(known[-1]))
         return defined  # no worker has started yet, so that its table is empty or not there
 
     async def still_there(self, index: str, generation: str) -> Generation | None:
         """The generation with this id, or None once it is retired."""
-        for one in await self._all(index):
-            if one.index == index and one.id == generation:
-                return None if one.state == "retired" else self._generation(one)
+        for one in (await self._read(index)).of_index(index):
+            if one.id == generation:
+                return _generation(one) if one.is_written else None
         return await self._defined.still_there(index, generation)
 
-    def _generation(self, one: Listed) -> Generation:
-        source = self._definitions.sources[one.source]
-        return Generation(one.id, one.table, one.definition, source, IndexKeys(one.definition))
-
-    async def _all(self, index: str) -> list[Listed]:
-        now = self._steady_seconds()
-        is_known = any(one.index == index for one in self._listed)
-        refresh_seconds = REFRESH_SECONDS if is_known else UNKNOWN_REFRESH_SECONDS
+    async def _read(self, index: str) -> Snapshot:
+        """What is known of the catalog, read again when it is too old."""
+        now = self._timing.steady_seconds()
+        is_known = index in self._snapshot.served
+        refresh_seconds = self._refresh_seconds if is_known else min(UNKNOWN_REFRESH_SECONDS, self._refresh_seconds)
         if self._read_at is None or now - self._read_at > refresh_seconds:
-            self._listed = await self._read()
+            self._snapshot = await self._read_any()
             self._read_at = now
-        return self._listed
+        return self._snapshot
 
-    async def _read(self) -> list[Listed]:
+    async def _read_any(self) -> Snapshot:
         for number, catalog in enumerate(self._catalogs, 1):
             try:
-                return await catalog.listed()
+                return await catalog.read()
             except TableMissingError:
-                return []
+                return Snapshot()
             except StorageUnavailableError:
                 if number == len(self._catalogs) and self._read_at is None:
                     raise
-        return self._listed
+        return self._snapshot
+
+
+def _generation(one: Listed) -> Generation:
+    return Generation(one.id, one.table, one.definition, one.source_definition, IndexKeys(one.definition))

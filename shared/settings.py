@@ -52,6 +52,20 @@ LEDGER_RETENTION_DAYS = Setting(
     "How long deleted facts are remembered: longer than hubs and dead letters keep changes, and than any build runs",
 )
 
+CATALOG_REFRESH_SECONDS = Setting(
+    "CATALOG_REFRESH_SECONDS", "30", "How old the catalog may be, in seconds, that a batch or a lookup starts with"
+)
+BUILD_DELAY_SECONDS = Setting(
+    "BUILD_DELAY_SECONDS",
+    "1920",
+    "How long a new generation waits to be built: more than CATALOG_REFRESH_SECONDS and functionTimeout",
+)
+GRACE_SECONDS = Setting(
+    "GRACE_SECONDS",
+    "86400",
+    "How long a generation that serves no more, or whose definition is gone, stays: time to roll back and to page on",
+)
+
 ALL = (
     INDEX_STORAGE,
     INDEX_DEFINITIONS,
@@ -64,12 +78,16 @@ ALL = (
     READ_SECONDARY,
     MCP_TOOLS,
     LEDGER_RETENTION_DAYS,
+    CATALOG_REFRESH_SECONDS,
+    BUILD_DELAY_SECONDS,
+    GRACE_SECONDS,
 )
 
-# Of the platform: the host's own storage, where our queue is, too.
+# Of the platform: the host's own storage, where our queues are, too.
 HOST_STORAGE = "AzureWebJobsStorage"
 STORAGE_SERVICES = ("table", "queue", "blob")
 SWEEP_QUEUE = "index-sweep"
+TASK_QUEUE = "index-tasks"
 DEAD_LETTER_CONTAINER = "dead-letters"
 LEASE_CONTAINER = "leases"
 

@@ -20,6 +20,7 @@ _COLUMNS: Final = (
     "explanation",
     "generation",
     "table",
+    "accounts",
     "partitionKeys",
     "rowKeys",
     "shards",

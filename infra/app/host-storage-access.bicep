@@ -2,7 +2,7 @@
 param accountName string
 param principalId string
 param packageContainer string
-param sweepQueue string
+param queues array
 
 var storageBlobDataOwner = 'b7e6dc6d-f1e8-4753-8033-0f276bb0955b'
 var storageQueueDataContributor = '974c5e8b-45b9-4653-ba55-5f855dd0fb88'
@@ -22,14 +22,14 @@ resource packages 'Microsoft.Storage/storageAccounts/blobServices/containers@202
   name: packageContainer
 }
 
-resource queues 'Microsoft.Storage/storageAccounts/queueServices@2025-01-01' existing = {
+resource queueService 'Microsoft.Storage/storageAccounts/queueServices@2025-01-01' existing = {
   parent: account
   name: 'default'
 }
 
-// The host moves what fails five times to the second one.
-resource sweeps 'Microsoft.Storage/storageAccounts/queueServices/queues@2025-01-01' = [for name in [sweepQueue, '${sweepQueue}-poison']: {
-  parent: queues
+// The host moves what fails five times to the one called poison.
+resource ownQueues 'Microsoft.Storage/storageAccounts/queueServices/queues@2025-01-01' = [for name in concat(queues, map(queues, each => '${each}-poison')): {
+  parent: queueService
   name: name
 }]
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from shared.definitions.values import folded, rank
 
 if TYPE_CHECKING:
     from shared.definitions.findings import Findings, KeyPath
     from shared.definitions.model import Index, KeyPart, PartValue, Placement, RangeSlice
+
+# A key is cut at some 470 units, and a unit of a value may take four of them: up to here maps are exact.
+_PLACED_UNITS_MAX: Final = 100
 
 
 def check_layout(index: Index, findings: Findings) -> None:
@@ -29,10 +32,14 @@ def _check_hot(at: KeyPath, index: Index, findings: Findings) -> None:
         return
     seen: set[PartValue] = set()
     for value, _ in index.hot:
-        same = folded(value) if index.partition[0].fold and isinstance(value, str) else value
+        same = _comparable(value, index.partition[0])
         if same in seen:
             findings.fault(at, f"{value!r} stands twice, in another spelling", "Keep one of the two.")
         seen.add(same)
+
+
+def _comparable(value: PartValue, part: KeyPart) -> PartValue:
+    return folded(value) if part.fold and isinstance(value, str) else value
 
 
 class _PlacementCheck:
@@ -66,6 +73,13 @@ class _PlacementCheck:
         if placement.default is None:
             mend = "Name the account of every value that the map does not name."
             self._fault("default", "`by: list` has no `default`", mend)
+        seen: set[PartValue] = set()
+        for value, _ in placement.values:
+            at = (*self._at, "map", str(value))
+            if (same := _comparable(value, self._part)) in seen:
+                self._findings.fault(at, f"{value!r} stands twice, in another spelling", "Keep one of the two.")
+            seen.add(same)
+            self._check_length(at, value)
 
     def _check_range(self) -> None:
         placement = self._placement
@@ -79,6 +93,9 @@ class _PlacementCheck:
             self._fault("map", "nothing says where the highest values go", "Leave `to` out of the last slice.")
         for number, (left, right) in enumerate(zip(placement.slices, placement.slices[1:], strict=False)):
             self._check_seam(number + 1, left, right)
+        for number, one in enumerate(placement.slices):
+            if one.start is not None:
+                self._check_length((*self._at, "map", number, "from"), one.start)
 
     def _check_seam(self, number: int, left: RangeSlice, right: RangeSlice) -> None:
         """Each slice begins where the one before it ends, and slices go upwards."""
@@ -94,5 +111,10 @@ class _PlacementCheck:
         elif right.end is not None and not start < self._rank(right.end):
             self._findings.fault(at, "the slice is empty or upside down", "Let `from` be lower than `to`.")
 
+    def _check_length(self, at: KeyPath, value: PartValue) -> None:
+        if len(str(_comparable(value, self._part)).encode("utf-16-le", "surrogatepass")) // 2 > _PLACED_UNITS_MAX:
+            mend = f"Use values of at most {_PLACED_UNITS_MAX} characters, or place `by: hash`."
+            self._findings.fault(at, "the value is too long to be placed by", mend)
+
     def _rank(self, value: PartValue) -> Any:
-        return rank(self._part.type, folded(value) if self._part.fold and isinstance(value, str) else value)
+        return rank(self._part.type, _comparable(value, self._part))

@@ -43,7 +43,7 @@ def from_compiled(text: str, compiled: str) -> Definitions | None:
         if plain.pop("of") != _stamp(text):
             return None
         return Definitions(
-            {name: _source(fields) for name, fields in plain["sources"].items()},
+            {name: source_from_plain(fields) for name, fields in plain["sources"].items()},
             {name: index_from_plain(fields) for name, fields in plain["indexes"].items()},
         )
     except (ValueError, TypeError, KeyError, AttributeError):
@@ -54,7 +54,8 @@ def _stamp(text: str) -> str:
     return f"{_FORMAT}.{CODEC_VERSION}.{sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()}"
 
 
-def _source(fields: dict[str, Any]) -> Source:
+def source_from_plain(fields: dict[str, Any]) -> Source:
+    """The source that `asdict` made these fields of."""
     cosmos = fields.pop("cosmos")
     return Source(
         cosmos=CosmosContainer(**cosmos) if cosmos else None,

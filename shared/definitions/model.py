@@ -85,6 +85,12 @@ class Placement:
     default: str | None = None
     slices: tuple[RangeSlice, ...] = ()
 
+    @property
+    def named(self) -> tuple[str, ...]:
+        """Every account that it names, each once."""
+        listed = [account for _, account in self.values] + [one.account for one in self.slices]
+        return tuple(dict.fromkeys([*self.accounts, *listed, *([self.default] if self.default else [])]))
+
 
 @dataclass(frozen=True, slots=True)
 class Index:

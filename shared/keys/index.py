@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from shared.keys.bounds import Bounds, Comparison, sort_bounds
 from shared.keys.limits import PARTITION_UNITS, SORT_UNITS, VERSION_UNITS, within
 from shared.keys.parts import PartCodec
+from shared.keys.placement import AccountMap
 from shared.keys.shard import ShardLayout
 from shared.keys.versions import inverted
 
@@ -23,12 +24,13 @@ if TYPE_CHECKING:
 class IndexKeys:
     """Encodes the keys of one index."""
 
-    __slots__ = ("partition_codecs", "shards", "sort_codecs")
+    __slots__ = ("accounts", "partition_codecs", "shards", "sort_codecs")
 
     def __init__(self, index: Index) -> None:
         self.partition_codecs = tuple(PartCodec(part) for part in index.partition)
         self.sort_codecs = tuple(PartCodec(part) for part in index.sort)
         self.shards = ShardLayout(index)
+        self.accounts = AccountMap(index)
 
     def partition(self, values: Sequence[PartValue | None]) -> str:
         """The encoded partition parts, within their budget; the shard comes before them."""

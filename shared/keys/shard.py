@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from shared.keys.limits import PARTITION_UNITS, within
+from shared.keys.limits import PARTITION_UNITS, SHARD_UNITS, within
 from shared.keys.parts import PartCodec
 
 if TYPE_CHECKING:
@@ -44,3 +44,9 @@ class ShardLayout:
         if not self.is_sharded:
             return (partition,)
         return tuple(shard_prefix(shard) + partition for shard in range(self.count(partition)))
+
+    def split(self, partition_key: str) -> tuple[int, str]:
+        """The shard and the encoded partition that a PartitionKey was made of."""
+        if not self.is_sharded:
+            return 0, partition_key
+        return int(partition_key[: SHARD_UNITS - 1]), partition_key[SHARD_UNITS:]

@@ -5,13 +5,13 @@
         async for entry in client.entries("movies-by-actor", {"actor": "Tom Hanks"}):
             ...
 
-It needs read access to the index tables only. `expand=fact` works when it is given facts; `sees` is for the HTTP API,
-for which `seen` makes the value.
+It needs read access to the index tables only; `placed` has the connections of the accounts that placements name.
+`expand=fact` works when it is given facts; `sees` is for the HTTP API, for which `seen` makes the value.
 """
 
 from __future__ import annotations
 
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
@@ -48,14 +48,29 @@ class LookupClient:
     @classmethod
     @asynccontextmanager
     async def connect(
-        cls, definitions: str | Path, connection_string: str, timing: Timing, facts: Facts | None = None
+        cls,
+        definitions: str | Path,
+        connection_string: str,
+        timing: Timing,
+        facts: Facts | None = None,
+        placed: Mapping[str, str] | None = None,
     ) -> AsyncIterator[LookupClient]:
-        """A client for the indexes of a definitions file, in a storage account; raises `DefinitionsError`."""
+        """A client for the indexes of a definitions file, in a storage account; raises `DefinitionsError`.
+
+        `placed` has the connection strings of the accounts that placements name.
+        """
         found = read_definitions(Path(definitions)).require()
         # Tokens of one process are opened by the same process, or by another with the same account.
         key = sha256(connection_string.encode()).digest()
-        async with TableClient(Account.from_connection_string(connection_string), timing) as tables:
-            yield cls(Lookups(DefinedGenerations(found), Replicas(tables), Tokens(key), facts=facts))
+        async with AsyncExitStack() as opened:
+
+            async def replicas(text: str) -> Replicas:
+                client = TableClient(Account.from_connection_string(text), timing)
+                return Replicas(await opened.enter_async_context(client))
+
+            others = {name: await replicas(text) for name, text in (placed or {}).items()}
+            main = await replicas(connection_string)
+            yield cls(Lookups(DefinedGenerations(found), main, Tokens(key), placed=others, facts=facts))
 
     async def find(self, index: str, conditions: Mapping[str, Value]) -> LookupPage:
         """One page; look up its `next_parameters` for the page after it."""

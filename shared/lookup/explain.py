@@ -32,6 +32,7 @@ def explain_plan(generation: Generation, plan: Plan, options: Options) -> dict[s
         sentence += _WIDENED
     return {
         **_head(generation, plan.access, sentence),
+        "accounts": list(dict.fromkeys(plan.accounts)),
         "partitionKeys": list(plan.partition_keys),
         "rowKeys": {"from": plan.bounds.lower, "before": plan.bounds.upper},
         "shards": len(plan.partition_keys),

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from shared.errors import BadLookupError, ContinuationExpiredError
+from shared.errors import BadLookupError, ContinuationExpiredError, SettingError
+from shared.keys.placement import DEFAULT_ACCOUNT
 from shared.lookup.entries import Entry, is_asked_for, shown_entry, stored_entry
 from shared.lookup.expand import Expander
 from shared.lookup.explain import explain_plan, explain_refusal
@@ -57,7 +58,10 @@ class _Asked:
 
 
 class Lookups:
-    """Looks up entries of the indexes. `facts` and `own_writes` are needed only for `expand=fact` and `sees`."""
+    """Looks up entries of the indexes, in the default account or in those that they are placed in.
+
+    `facts` and `own_writes` are needed only for `expand=fact` and `sees`.
+    """
 
     def __init__(
         self,
@@ -65,11 +69,13 @@ class Lookups:
         replicas: Replicas,
         tokens: Tokens,
         *,
+        placed: Mapping[str, Replicas] | None = None,
         facts: Facts | None = None,
         own_writes: OwnWrites | None = None,
     ) -> None:
         self._generations = generations
         self._replicas = replicas
+        self._placed = {} if placed is None else placed
         self._tokens = tokens
         self._facts = facts
         self._own_writes = own_writes
@@ -79,7 +85,7 @@ class Lookups:
         asked = await self._understand(index, parameters)
         await self._wait(asked)
         generation, options = asked.generation, asked.options
-        page = await read_page(self._replicas, generation.table, asked.plan, asked.after_pair, options.page_size)
+        page = await read_page(self._replicas_of, generation.table, asked.plan, asked.after_pair, options.page_size)
         found = _entries_asked_for(page, asked)
         facts = await self._expanded(asked, found) if options.expands_fact else None
         select = None if options.select is None else compile_paths(options.select)
@@ -144,6 +150,16 @@ class Lookups:
                 "start again at the first page."
             )
         return generation
+
+    def _replicas_of(self, account: str) -> Replicas:
+        if account == DEFAULT_ACCOUNT:
+            return self._replicas
+        try:
+            return self._placed[account]
+        except KeyError:
+            raise SettingError(
+                f"There is no storage connection {account}, which the index is placed in: give its connection."
+            ) from None
 
     async def _wait(self, asked: _Asked) -> None:
         sighting = asked.options.sighting

@@ -31,6 +31,8 @@ class Plan:
 
     access: Access
     partition_keys: tuple[str, ...]
+    # Of each partition key, by the name of its connection.
+    accounts: tuple[str, ...]
     whole_partition: str
     bounds: Bounds
     compares_partition: bool
@@ -66,6 +68,7 @@ def plan(index: Index, keys: IndexKeys, parameters: Mapping[str, str]) -> Plan:
     return Plan(
         access=_access(len(partition_keys), is_whole=not rest, has_sort=bool(leading or comparisons)),
         partition_keys=partition_keys,
+        accounts=tuple(map(keys.accounts.account_of, partition_keys)),
         whole_partition=whole,
         bounds=keys.bounds(leading, comparisons),
         compares_partition=units(whole) > PARTITION_UNITS,

@@ -19,7 +19,7 @@ from shared.projection.rows import is_tombstone
 from shared.tables.port import ROW_KEY, Page, RowRange
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from shared.lookup.plan import Plan
     from shared.lookup.replicas import Replicas
@@ -54,15 +54,19 @@ class RowPage:
     is_secondary: bool
 
 
-async def read_page(replicas: Replicas, table: str, plan: Plan, after_pair: str | None, limit: int) -> RowPage:
+async def read_page(
+    replicas_of: Callable[[str], Replicas], table: str, plan: Plan, after_pair: str | None, limit: int
+) -> RowPage:
     """The page of at most `limit` entries after a pair (or from the beginning)."""
     if plan.bounds.is_empty:
         return RowPage([], None, is_secondary=False)
+    readers = [StretchReader(replicas_of(account), table, limit) for account in plan.accounts]
     ranges = [_range(plan, partition_key, after_pair) for partition_key in plan.partition_keys]
     if len(ranges) == 1:
-        stretches = [await StretchReader(replicas, table, limit).read(ranges[0])]
+        stretches = [await readers[0].read(ranges[0])]
     else:
-        stretches = list(await asyncio.gather(*(StretchReader(replicas, table, limit).read(rows) for rows in ranges)))
+        reads = [reader.read(rows) for reader, rows in zip(readers, ranges, strict=True)]
+        stretches = list(await asyncio.gather(*reads))
     live, last_pair = merged(stretches, limit)
     return RowPage(live, last_pair, any(stretch.is_secondary for stretch in stretches))
 

@@ -14,25 +14,26 @@ if TYPE_CHECKING:
 
 
 class DelayedQueue:
-    """A Storage queue whose messages become visible after a delay."""
+    """A Storage queue whose messages become visible after a delay, its own or that of the message."""
 
-    def __init__(self, client: QueueClient, delay_seconds: int) -> None:
+    def __init__(self, client: QueueClient, delay_seconds: int = 0) -> None:
         self._client = client
         self._delay_seconds = delay_seconds
 
-    async def send(self, message: str) -> None:
+    async def send(self, message: str, delay_seconds: int | None = None) -> None:
         """Keep a message; it becomes visible after the delay and never expires."""
         from azure.core.exceptions import ResourceExistsError, ResourceNotFoundError
 
+        delay_seconds = self._delay_seconds if delay_seconds is None else delay_seconds
         try:
-            await self._send(message)
+            await self._send(message, delay_seconds)
         except ResourceNotFoundError:
             with suppress(ResourceExistsError):  # another worker was faster
                 await self._client.create_queue()
-            await self._send(message)
+            await self._send(message, delay_seconds)
 
-    async def _send(self, message: str) -> None:
-        await self._client.send_message(message, visibility_timeout=self._delay_seconds, time_to_live=-1)
+    async def _send(self, message: str, delay_seconds: int) -> None:
+        await self._client.send_message(message, visibility_timeout=delay_seconds, time_to_live=-1)
 
 
 class BlobContainer:

@@ -6,13 +6,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from shared.definitions.generation import generation_id, table_name
+from shared.keys.placement import AccountMap
 from shared.projection.project import Projector
 
 if TYPE_CHECKING:
     from shared.definitions.model import Definitions, Index, Source
 
-# The account of every index that has no placement, and of the ledger.
-DEFAULT_ACCOUNT: Final = "INDEX_STORAGE"
 BUCKETS: Final = 16
 
 
@@ -24,6 +23,11 @@ class Generation:
     index: Index
     table: str
     projector: Projector = field(compare=False)
+    # Part of the definition, and so of the generation: rows move only by building another one.
+    placed: AccountMap = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "placed", AccountMap(self.index))
 
     @classmethod
     def of(cls, index: Index, source: Source, attempt: int = 1) -> Generation:
@@ -35,14 +39,11 @@ class Generation:
 
     def account_of(self, partition_key: str) -> str:
         """The storage account, by name of its connection, that holds this partition of the table."""
-        placement = self.index.placement
-        return DEFAULT_ACCOUNT if placement is None else placement.accounts[0]
+        return self.placed.account_of(partition_key)
 
     def tables(self) -> set[tuple[str, str]]:
         """Every table of this generation, by account."""
-        placement = self.index.placement
-        accounts = (DEFAULT_ACCOUNT,) if placement is None else placement.accounts
-        return {(account, self.table) for account in accounts}
+        return {(account, self.table) for account in self.placed.accounts}
 
 
 @dataclass(frozen=True, slots=True)

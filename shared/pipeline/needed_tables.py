@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from shared.pipeline.catalog import CATALOG_TABLE
+from shared.keys.placement import DEFAULT_ACCOUNT
+from shared.pipeline.catalog_rows import CATALOG_TABLE
 from shared.pipeline.dead_letters import DEAD_LETTER_TABLE
-from shared.pipeline.generations import DEFAULT_ACCOUNT, plan_of
+from shared.pipeline.generations import plan_of
 from shared.pipeline.ledger_rows import LEDGER_TABLE
+from shared.pipeline.task_rows import TASK_TABLE
 
 if TYPE_CHECKING:
     from shared.definitions.model import Definitions
 
 
 PIPELINE_TABLES: Final = frozenset(
-    (DEFAULT_ACCOUNT, table) for table in (CATALOG_TABLE, LEDGER_TABLE, DEAD_LETTER_TABLE)
+    (DEFAULT_ACCOUNT, table) for table in (CATALOG_TABLE, LEDGER_TABLE, DEAD_LETTER_TABLE, TASK_TABLE)
 )
 
 

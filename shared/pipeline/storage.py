@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from shared.errors import SettingError
-from shared.pipeline.generations import DEFAULT_ACCOUNT
+from shared.keys.placement import DEFAULT_ACCOUNT, AccountMap
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
+    from shared.definitions.model import Index
     from shared.pipeline.generations import Generation
     from shared.tables.port import Tables
 
@@ -40,6 +41,15 @@ class Accounts:
             return self.by_name[name]
         except KeyError:
             raise SettingError(f"There is no storage connection {name}: set it, or name another account.") from None
+
+    def require(self, indexes: Iterable[Index]) -> None:
+        """Raise `SettingError` unless every account that these indexes are placed in is known."""
+        for index in indexes:
+            for name in AccountMap(index).accounts:
+                try:
+                    self.tables(name)
+                except SettingError as error:
+                    raise SettingError(f'Index "{index.name}" cannot be placed. {error}') from error
 
 
 def place_of(generation: Generation, partition: str) -> Place:

@@ -16,9 +16,11 @@ from shared.pipeline.apply import Applier
 from shared.pipeline.cache import LedgerCache
 from shared.pipeline.catalog import Catalog
 from shared.pipeline.dead_letters import DeadLetters
+from shared.pipeline.entering import Entrance
 from shared.pipeline.intake import ReceivedEvent, read_all
 from shared.pipeline.ledger_view import has_applied
 from shared.pipeline.needed_tables import PIPELINE_TABLES
+from shared.pipeline.plans import plans_of
 from shared.pipeline.retention import Retention
 from shared.pipeline.sweep import Sweeper
 from shared.pipeline.sweep_messages import unpack
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
     from shared.definitions.model import Definitions
+    from shared.pipeline.catalog import Snapshot
     from shared.pipeline.concurrency import RunAll
     from shared.pipeline.dead_letters import Blobs
     from shared.pipeline.generations import SourcePlan
@@ -55,6 +58,10 @@ class Services:
     retention_seconds: int
     # Requests to the Table service since the last call.
     take_transactions: Callable[[], int]
+    # No batch starts with a view of the catalog that is older than this.
+    refresh_seconds: float = 30
+    # A new generation is built this long after it was entered: no batch that does not know it runs any more.
+    build_delay_seconds: int = 1920
 
 
 class Worker:
@@ -64,6 +71,8 @@ class Worker:
         self._services = services
         self._definitions = definitions
         self._plans: dict[str, SourcePlan] = {}
+        self._read_at_seconds: float | None = None
+        self._catalog = Catalog(services.accounts.main)
         self._created: set[tuple[str, str]] = set()
         sources = definitions.sources.items()
         self._readers = {name: CosmosReader(source) for name, source in sources if source.cosmos}
@@ -81,13 +90,39 @@ class Worker:
         self._sweeper = Sweeper(services.accounts, services.run_all)
         self._retention = Retention(services.accounts.main, services.retention_seconds, services.now_seconds)
 
+    @property
+    def accounts(self) -> Accounts:
+        """The storage that it works on."""
+        return self._services.accounts
+
     async def prepare(self) -> None:
-        """Create the tables that are missing, and learn from the catalog what to write to."""
+        """Create the tables that are missing, enter what is new in the definitions, and learn what to write to.
+
+        A storage account that is not there is found out before anything is written.
+        """
+        self._services.accounts.require(self._definitions.indexes.values())
         await self._create(PIPELINE_TABLES)
-        catalog = Catalog(self._services.accounts.main, self._services.run_all)
-        self._plans = await catalog.plans(self._definitions)
-        generations = [generation for plan in self._plans.values() for generation in plan.generations]
+        services = self._services
+        entrance = Entrance(self._catalog, services.accounts.main, services.run_all, services.build_delay_seconds)
+        now_seconds = services.now_seconds()
+        await self._learn(await entrance.enter(self._definitions, now_seconds), now_seconds)
+
+    async def refresh(self) -> None:
+        """Read the catalog again when what this worker knows of it is too old to start a batch with."""
+        now_seconds = self._services.now_seconds()
+        read_at = self._read_at_seconds
+        # A clock that went back says nothing about how old the view is.
+        if read_at is None or not 0 <= now_seconds - read_at < self._services.refresh_seconds:
+            await self._learn(await self._catalog.read(), now_seconds)
+
+    async def _learn(self, snapshot: Snapshot, read_at_seconds: float) -> None:
+        """Write to what this snapshot says, which is as old as its query: not as its answer."""
+        plans = plans_of(snapshot, self._definitions)
+        generations = [generation for plan in plans.values() for generation in plan.generations]
+        self._services.accounts.require(generation.index for generation in generations)
         await self._create({place for generation in generations for place in generation.tables()})
+        self._plans = plans
+        self._read_at_seconds = read_at_seconds
 
     async def _create(self, places: AbstractSet[tuple[str, str]]) -> None:
         """Create tables, by account and name, unless this worker has seen to them before."""
@@ -118,6 +153,7 @@ class Worker:
 
     async def has_applied(self, source: str, generation_id: str, seen: Seen) -> bool:
         """Whether a generation has a change that a caller knows of, or a newer one, with its rows written."""
+        await self.refresh()
         plan = self._plans[source]
         generation = next((one for one in plan.generations if one.id == generation_id), None)
         return generation is not None and await has_applied(self._services.accounts, plan, generation, seen)
@@ -136,6 +172,7 @@ class Worker:
         for result in results:
             if isinstance(result, Exception):
                 raise result
+        await self.refresh()
         try:
             outcome = await self._applier.apply(self._plans[source], intake.changes)
         except IncompleteBatchError as error:

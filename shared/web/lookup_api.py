@@ -70,7 +70,7 @@ class LookupApi:
             generation = await self._generations.serving(name)
         except IndexBuildingError:
             return describe(self._definitions.indexes[name], "building", None)
-        return describe(generation.index, "active", generation.id)
+        return describe(generation.index, "serving", generation.id)
 
 
 def _page(page: LookupPage, url: str) -> Mapping[str, Any]:

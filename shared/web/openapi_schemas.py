@@ -66,7 +66,7 @@ def index_schema() -> Schema:
             "sort": {"type": "array", "items": part},
             "project": {"oneOf": [{"enum": ["all", "keys"]}, {"type": "array", "items": {"type": "string"}}]},
             "shards": {"type": "integer"},
-            "state": {"enum": ["active", "building"]},
+            "state": {"enum": ["serving", "building"]},
             "generation": {"type": ["string", "null"]},
             "each": _OBJECT,
             "where": {"type": "string"},
@@ -113,6 +113,7 @@ def explanation_schema() -> Schema:
         "required": ["index", "access", "explanation", "generation", "table", "storageTransactionsPerPage"],
         "properties": {
             "access": {"enum": ["point", "range", "partition", "fan-out", "refused"]},
+            "accounts": {"type": "array", "items": {"type": "string"}},
             "partitionKeys": {"type": "array", "items": {"type": "string"}},
             "rowKeys": {"type": "object", "required": ["from", "before"]},
             "shards": {"type": "integer"},

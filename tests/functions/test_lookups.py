@@ -262,7 +262,7 @@ def test_the_indexes_are_listed_with_their_parts(app: RunningApp) -> None:
     ]
     alone = get(app, "/api/indexes/orders-newest-first").json()
     assert alone == listed[3]
-    assert (alone["state"], alone["sort"][0]["type"], alone["sort"][0]["order"]) == ("active", "datetime", "desc")
+    assert (alone["state"], alone["sort"][0]["type"], alone["sort"][0]["order"]) == ("serving", "datetime", "desc")
 
 
 def test_the_docs_page_runs_only_its_own_script(app: RunningApp) -> None:

@@ -77,7 +77,8 @@ def test_the_templates_make_what_the_local_run_makes(tmp_path: Path) -> None:
 def test_queues_and_containers_have_the_names_that_the_code_uses() -> None:
     """The app's identity may use these and no others."""
     resources = project_deployment()
-    assert f"default/{settings.SWEEP_QUEUE}" in named(resources, QUEUE)
+    for queue in (settings.SWEEP_QUEUE, settings.TASK_QUEUE):
+        assert {f"default/{queue}", f"default/{queue}-poison"} <= set(named(resources, QUEUE))
     containers = [one for one in resources if one.id.endswith(f"/containers/{settings.DEAD_LETTER_CONTAINER}")]
     assert [one.name.partition("/")[0] for one in containers] == [app_settings(resources)["INDEX_STORAGE__accountName"]]
 

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import asyncio
+from dataclasses import replace
+from typing import TYPE_CHECKING
 from uuid import uuid4
 
 import pytest
 
-from shared.pipeline.catalog import CATALOG_TABLE, Catalog
+from shared.pipeline.catalog import Catalog, Served, Verification
+from shared.pipeline.catalog_rows import write_source
 from shared.pipeline.concurrency import Bounded
-from shared.tables.port import RowRange, Upsert
+from shared.pipeline.entering import Entrance
+from shared.pipeline.plans import plans_of
 from tests.pipeline.world import TOWNS, World, definitions_of
 
 if TYPE_CHECKING:
+    from shared.pipeline.catalog import Listed
     from shared.pipeline.generations import SourcePlan
     from shared.tables.port import Tables
 
@@ -23,21 +28,24 @@ class Catalogued(World):
     def __init__(self, service: Tables) -> None:
         source = f"p{uuid4().hex[:12]}"
         self.text = TOWNS.replace("people", source)
+        self.index = f"by-town-{source}"
+        self.text = self.text.replace("by-town", self.index)
         super().__init__(service, self.text, source)
+        self.catalog = Catalog(service)
 
     async def learn(self, text: str) -> SourcePlan:
         """The plan of a worker that starts with these definitions."""
-        catalog = Catalog(self.tables, Bounded())
-        return (await catalog.plans(definitions_of(text)))[self.plan.source]
+        definitions = definitions_of(text)
+        entrance = Entrance(self.catalog, self.tables, Bounded(), build_delay_seconds=100)
+        return plans_of(await entrance.enter(definitions, self.now_seconds), definitions)[self.plan.source]
 
     async def states(self) -> list[str]:
         """The states of the source's generations."""
-        return [row["state"] for row in await self.entered()]
+        return [one.state for one in await self.entered()]
 
-    async def entered(self) -> list[dict[str, Any]]:
-        """The source's generations, as stored."""
-        page = await self.tables.query(CATALOG_TABLE, RowRange("generation"))
-        return [row.entity for row in page.rows if row.entity["source"] == self.plan.source]
+    async def entered(self) -> list[Listed]:
+        """The source's generations."""
+        return [one for one in (await self.catalog.read()).generations if one.source == self.plan.source]
 
 
 @pytest.fixture
@@ -48,35 +56,45 @@ async def world(service: Tables) -> Catalogued:
     return world
 
 
-async def test_a_first_definition_is_active_at_once(world: Catalogued) -> None:
+async def test_a_first_definition_serves_at_once(world: Catalogued) -> None:
     """There are no facts that it could have missed. A second start finds it."""
     assert [one.id for one in (await world.learn(world.text)).generations] == [world.plan.generations[0].id]
     assert (await world.learn(world.text)).generations == world.plan.generations
-    assert await world.states() == ["active"]
+    assert await world.states() == ["serving"]
 
 
 async def test_a_definition_on_a_source_with_facts_is_building(world: Catalogued) -> None:
-    """And is written to beside the active generation, each by its own definition."""
+    """And is written to beside the serving generation, each by its own definition."""
     await world.learn(world.text)
     await world.apply(world.writer.change("a", {"town": "X", "name": "n"}))
     plan = await world.learn(world.text.replace("sort: name", "sort: phone"))
-    assert sorted(await world.states()) == ["active", "building"]
+    assert sorted(await world.states()) == ["building", "serving"]
     assert {one.index.sort[0].path for one in plan.generations} == {"name", "phone"}
 
 
-async def test_a_generation_whose_index_is_gone_is_left_alone(world: Catalogued) -> None:
-    """Its part is carried over; nothing is written to it."""
+async def test_a_build_starts_when_every_worker_is_known_to_write(world: Catalogued) -> None:
+    """A fixed moment: when the generation was entered, and the delay."""
     await world.learn(world.text)
-    plan = await world.learn(world.text.replace("by-town", "by-place"))
-    assert [one.index.name for one in plan.generations] == ["by-place"]
+    await world.apply(world.writer.change("a", {"town": "X", "name": "n"}))
+    await world.learn(world.text.replace("sort: name", "sort: phone"))
+    world.now_seconds += 50
+    await world.learn(world.text.replace("sort: name", "sort: phone"))
+    (building,) = [one for one in await world.entered() if one.state == "building"]
+    assert building.starts_at == building.entered_at + 100 == world.now_seconds - 50 + 100
+
+
+async def test_a_generation_whose_index_is_gone_is_kept(world: Catalogued) -> None:
+    """Until it is retired: another deployment may have it in its file still, and the file may come back."""
+    await world.learn(world.text)
+    plan = await world.learn(world.text.replace(world.index, world.index + "-2"))
+    assert {one.index.name for one in plan.generations} == {world.index, world.index + "-2"}
     assert plan.retired == frozenset()
 
 
 async def test_a_retired_generation_that_comes_back_has_another_name(world: Catalogued) -> None:
     """Names of tables are never reused, and old ledger parts are not taken for new ones."""
     (before,) = (await world.learn(world.text)).generations
-    (row,) = await world.entered()
-    await world.tables.transact(CATALOG_TABLE, [Upsert({**row, "state": "retired"})])
+    await world.catalog.change(before.id, lambda one: replace(one, state="retired"))
     plan = await world.learn(world.text)
     assert plan.retired == frozenset([before.id])
     assert [(one.id, one.table) for one in plan.generations] == [(before.id + "r2", before.table + "r2")]
@@ -84,8 +102,31 @@ async def test_a_retired_generation_that_comes_back_has_another_name(world: Cata
 
 async def test_the_number_of_buckets_is_fixed_when_a_source_is_first_seen(world: Catalogued) -> None:
     """A ledger row must be found where it was written."""
-    await world.learn(world.text)
-    page = await world.tables.query(CATALOG_TABLE, RowRange("source"))
-    (row,) = [row.entity for row in page.rows if row.entity["RowKey"] == world.plan.source]
-    await world.tables.transact(CATALOG_TABLE, [Upsert({**row, "buckets": 4})])
+    await world.catalog.create()
+    await world.catalog.write(write_source(world.plan.source, 4))
     assert (await world.learn(world.text)).buckets == 4
+
+
+async def test_of_two_that_start_together_one_definition_serves(world: Catalogued) -> None:
+    """The other one is built, whoever comes first: there is one row that says what serves."""
+    other = world.text.replace("sort: name", "sort: phone")
+    await asyncio.gather(world.learn(world.text), world.learn(other))
+    assert sorted(await world.states()) == ["building", "serving"]
+
+
+async def test_a_row_that_changed_meanwhile_is_not_overwritten(world: Catalogued) -> None:
+    """Neither alone nor together with others."""
+    await world.learn(world.text)
+    (seen,) = await world.entered()
+    served = (await world.catalog.read()).served[world.index]
+    await world.catalog.note_verified(seen.id, 0, 7)
+    assert not await world.catalog.write(replace(served, since=9.0), replace(seen, state="retired"))
+    (now,) = await world.entered()
+    assert (now.state, now.verified) == ("serving", Verification(7, 0))
+    assert (await world.catalog.read()).served[world.index].since == 0
+
+
+def test_until_its_moment_a_switch_changes_nothing() -> None:
+    """All readers have read the row by then."""
+    served = Served("i", "new", "old", 100.0)
+    assert (served.at(99.9), served.at(100.0)) == ("old", "new")

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 from shared.definitions.load import load
 from shared.keys.index import pair_and_version
+from shared.keys.placement import DEFAULT_ACCOUNT
 from shared.keys.versions import ticks_clock
 from shared.pipeline.apply import Applier
 from shared.pipeline.cache import LedgerCache
 from shared.pipeline.concurrency import Bounded
 from shared.pipeline.dead_letters import DEAD_LETTER_TABLE, DeadLetters
-from shared.pipeline.generations import DEFAULT_ACCOUNT, SourcePlan, plan_of
+from shared.pipeline.generations import SourcePlan, plan_of
 from shared.pipeline.ledger_rows import LEDGER_TABLE, ledger_partition
 from shared.pipeline.storage import Accounts
 from shared.pipeline.sweep import Sweeper

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
 from shared.errors import IncompleteBatchError
+from shared.keys.placement import DEFAULT_ACCOUNT
 from shared.pipeline.apply import Applier
 from shared.pipeline.cache import LedgerCache
 from shared.pipeline.dead_letters import DEAD_LETTER_TABLE, DeadLetters
-from shared.pipeline.generations import DEFAULT_ACCOUNT
 from shared.pipeline.ledger_rows import LEDGER_TABLE
 from shared.pipeline.storage import Accounts
 from shared.pipeline.sweep import Sweeper
@@ -27,7 +27,10 @@ if TYPE_CHECKING:
 
     from shared.pipeline.generations import SourcePlan
     from shared.projection.change import Change
+    from shared.tables.calls import Call
     from shared.tables.counts import CallKind
+
+T = TypeVar("T")
 
 QUEUE_TABLE = "SweepQueue"
 NOW_SECONDS = 1_800_000_000
@@ -91,13 +94,38 @@ def new_store(*plans: SourcePlan) -> Store:
         store.create(table)
     for plan in plans:
         for generation in plan.generations:
-            store.create(generation.table)
+            for account, table in generation.tables():
+                store.create(stored_name(account, table))
     return store
 
 
+def stored_name(account: str, table: str) -> str:
+    """What the table of an account is called in the one store that all accounts share."""
+    return table if account == DEFAULT_ACCOUNT else f"{account}-{table}"
+
+
+class InAccount:
+    """A carrier that stops, for the tables of one account."""
+
+    def __init__(self, account: str) -> None:
+        self._account = account
+
+    async def carry(self, call: Call[T], store: Store) -> T:
+        """The answer that the scheduler gives."""
+        renamed: Any = replace(cast(Any, call), table=stored_name(self._account, call.table))
+        return cast(T, await Stopping().carry(renamed, store))
+
+
+class EveryAccount(dict[str, MemoryTables]):
+    """Accounts of any name."""
+
+    def __missing__(self, name: str) -> MemoryTables:
+        return MemoryTables(carrier=InAccount(name))
+
+
 def accounts() -> Accounts:
-    """The one account, whose calls stop."""
-    return Accounts({DEFAULT_ACCOUNT: MemoryTables(carrier=Stopping())})
+    """The accounts, whose calls stop."""
+    return Accounts(EveryAccount({DEFAULT_ACCOUNT: MemoryTables(carrier=Stopping())}))
 
 
 def new_process() -> Applier:

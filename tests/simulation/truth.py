@@ -11,9 +11,10 @@ from shared.pipeline.dead_letters import letter_id
 from shared.projection.rows import is_tombstone
 from shared.tables.calls import utf16_order
 from shared.tables.store import as_row
+from tests.simulation.programs import stored_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from shared.pipeline.generations import Generation
     from shared.projection.change import Change
@@ -52,18 +53,25 @@ def _entries(generation: Generation, change: Change) -> tuple[Entry, ...] | None
 
 
 def shown(generation: Generation, store: Store) -> Shown:
-    """What a reader of the table sees: the newest row of each pair, unless it is a tombstone."""
+    """What a reader sees: the newest row of each pair, unless it is a tombstone, in the account of its partition."""
     found: set[tuple[str, str, frozenset[tuple[str, Any]]]] = set()
-    for partition in store.partition_keys(generation.table):
-        seen: set[str] = set()
-        rows = store.partition(generation.table, partition)
-        for key in sorted(rows, key=utf16_order):
-            row = as_row((generation.table, partition, key), rows[key])
-            pair, _ = pair_and_version(key)
-            if row is None or pair in seen:
-                continue
-            seen.add(pair)
-            if not is_tombstone(row.entity):
-                columns = {name: value for name, value in row.entity.items() if name not in {"PartitionKey", "RowKey"}}
-                found.add((partition, pair, frozenset(columns.items())))
+    for account, name in generation.tables():
+        table = stored_name(account, name)
+        for partition in store.partition_keys(table):
+            if generation.account_of(partition) == account:
+                found.update(_shown_in(table, partition, store))
     return frozenset(found)
+
+
+def _shown_in(table: str, partition: str, store: Store) -> Iterator[tuple[str, str, frozenset[tuple[str, Any]]]]:
+    seen: set[str] = set()
+    rows = store.partition(table, partition)
+    for key in sorted(rows, key=utf16_order):
+        row = as_row((table, partition, key), rows[key])
+        pair, _ = pair_and_version(key)
+        if row is None or pair in seen:
+            continue
+        seen.add(pair)
+        if not is_tombstone(row.entity):
+            columns = {name: value for name, value in row.entity.items() if name not in {"PartitionKey", "RowKey"}}
+            yield partition, pair, frozenset(columns.items())

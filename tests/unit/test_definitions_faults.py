@@ -150,6 +150,23 @@ def test_a_fault_in_a_source_is_named(body: str, key: str, what: str) -> None:
             "placement.map.x",
             "type",
         ),
+        (
+            "partition: {path: a, fold: case}, placement: {by: list, map: {x: A, X: B}, default: A}",
+            "placement.map.X",
+            "stands twice",
+        ),
+        (
+            f"partition: a, placement: {{by: list, map: {{{'x' * 101}: A}}, default: A}}",
+            f"placement.map.{'x' * 101}",
+            "too long to be placed by",
+        ),
+        (
+            "partition: a, placement: {by: range, map: [{to: X, account: A}, {from: X, account: B}]}".replace(
+                "X", "x" * 101
+            ),
+            "placement.map[1].from",
+            "too long to be placed by",
+        ),
         ("partition: a, placement: {by: range, map: {x: A}}", "placement.map", "a list of slices"),
         (
             "partition: a, placement: {by: range, map: [{from: b, account: A}]}",

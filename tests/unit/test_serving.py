@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, TypeVar
 
 import pytest
@@ -9,8 +10,10 @@ import pytest
 from shared.errors import StorageUnavailableError
 from shared.pipeline.catalog import Catalog
 from shared.pipeline.concurrency import Bounded
-from shared.serving import REFRESH_SECONDS, CatalogGenerations
+from shared.pipeline.entering import Entrance
+from shared.serving import CatalogGenerations
 from shared.tables.memory import MemoryTables
+from shared.tables.retry import Timing
 from tests.lookup_facts import DEFINITIONS
 
 if TYPE_CHECKING:
@@ -18,6 +21,7 @@ if TYPE_CHECKING:
     from shared.tables.store import Store
 
 T = TypeVar("T")
+REFRESH_SECONDS = 30
 
 
 class Line:
@@ -39,16 +43,14 @@ class World:
     def __init__(self) -> None:
         self.primary, self.secondary, self.seconds = Line(), Line(), 0.0
         self.tables = MemoryTables(carrier=self.primary)
-        self.catalogs = [
-            Catalog(self.tables, Bounded()),
-            Catalog(MemoryTables(self.tables.store, self.secondary), Bounded()),
-        ]
+        self.catalogs = [Catalog(self.tables), Catalog(MemoryTables(self.tables.store, self.secondary))]
 
     async def generations(self) -> CatalogGenerations:
         """What lookups ask."""
         await self.tables.create_table("Ledger")
-        await self.catalogs[0].plans(DEFINITIONS)
-        return CatalogGenerations(DEFINITIONS, self.catalogs, lambda: self.seconds)
+        await Entrance(self.catalogs[0], self.tables, Bounded(), 0).enter(DEFINITIONS, 0)
+        timing = Timing(lambda: self.seconds, lambda: self.seconds, asyncio.sleep, lambda: 0.5)
+        return CatalogGenerations(DEFINITIONS, self.catalogs, timing, REFRESH_SECONDS)
 
 
 async def test_the_secondary_is_asked_when_the_primary_gives_no_answer() -> None:

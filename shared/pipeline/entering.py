@@ -1,0 +1,106 @@
+"""Enters what definitions say into the catalog: new sources, and a generation for every definition that has none.
+
+A definition that is seen for the first time serves at once if its index has nothing that serves and its source has no
+ledger rows: the feed fills it. Otherwise the facts that were applied before are missing from it: it is building, and
+its build may start when every worker is known to write to it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from shared.definitions.generation import generation_id
+from shared.errors import StorageUnavailableError
+from shared.pipeline.catalog_rows import Listed, Served, write_source
+from shared.pipeline.generations import BUCKETS, Generation
+from shared.pipeline.ledger_rows import LEDGER_TABLE, bucket_partition
+from shared.tables.port import RowRange
+
+if TYPE_CHECKING:
+    from shared.definitions.model import Definitions, Index, Source
+    from shared.pipeline.catalog import Catalog
+    from shared.pipeline.catalog_rows import Snapshot
+    from shared.pipeline.concurrency import RunAll
+    from shared.tables.port import Tables
+
+_ATTEMPTS: Final = 10
+
+
+class Entrance:
+    """Enters definitions. A worker goes through it when it starts."""
+
+    def __init__(self, catalog: Catalog, ledger: Tables, run_all: RunAll, build_delay_seconds: int) -> None:
+        self._catalog = catalog
+        self._ledger = ledger
+        self._run_all = run_all
+        self._build_delay_seconds = build_delay_seconds
+
+    async def enter(self, definitions: Definitions, now_seconds: float) -> Snapshot:
+        """Enter what is new; the catalog after it. Workers that start at the same time agree on what is first."""
+        await self._catalog.create()
+        for _ in range(_ATTEMPTS):
+            snapshot = await self._catalog.read()
+            new_sources = definitions.sources.keys() - snapshot.buckets.keys()
+            new = _missing(snapshot, definitions)
+            if not new_sources and not new:
+                return snapshot
+            for name in sorted(new_sources):
+                await self._catalog.write(write_source(name, BUCKETS))
+            await self._enter(snapshot, definitions, new, int(now_seconds))
+        raise StorageUnavailableError("The catalog changes all the time: try again later.", outcome_unknown=False)
+
+    async def _enter(self, snapshot: Snapshot, definitions: Definitions, new: list[Index], now: int) -> None:
+        sources = {one.source for one in new}
+        with_facts = {name for name in sources if await self._has_facts(name, snapshot.buckets_of(name))}
+        for index in new:
+            listed = self._listed(snapshot, index, definitions.sources[index.source], now)
+            if index.source not in with_facts and not _is_served(snapshot, index.name):
+                served = snapshot.served.get(index.name, Served(index.name, ""))
+                await self._catalog.write(replace(listed, state="standby"), replace(served, serving=listed.id))
+            else:
+                # If another was first with this index, or with this row, the next round sees it.
+                await self._catalog.write(listed)
+
+    def _listed(self, snapshot: Snapshot, index: Index, source: Source, now: int) -> Listed:
+        """A generation that is new, or that comes back after it was retired: then its table has another name."""
+        attempt = 1 + len(_attempts(snapshot, index, source))
+        generation = Generation.of(index, source, attempt)
+        starts_at = now + self._build_delay_seconds
+        return Listed(generation.id, index.name, generation.table, "building", index, source, now, starts_at)
+
+    async def _has_facts(self, source: str, buckets: int) -> bool:
+        partitions = [bucket_partition(source, bucket) for bucket in range(buckets)]
+        pages = await self._run_all([partial(self._first_row, partition) for partition in partitions])
+        for page in pages:
+            if isinstance(page, Exception):
+                raise page
+        return any(pages)
+
+    async def _first_row(self, partition: str) -> bool:
+        page = await self._ledger.query(LEDGER_TABLE, RowRange(partition), limit=1, select=("mark",))
+        return bool(page.rows) or page.continuation is not None
+
+
+def defined(snapshot: Snapshot, index: Index, source: Source) -> Listed | None:
+    """The generation of a definition, not retired; None when it is not in the catalog."""
+    return next((one for one in _attempts(snapshot, index, source) if one.is_written), None)
+
+
+def _attempts(snapshot: Snapshot, index: Index, source: Source) -> list[Listed]:
+    identity = generation_id(index, source)
+    return [one for one in snapshot.of_index(index.name) if one.id.startswith(identity)]
+
+
+def _is_served(snapshot: Snapshot, index: str) -> bool:
+    served = snapshot.served.get(index)
+    serving = None if served is None else snapshot.generation(served.serving)
+    return serving is not None and serving.is_written
+
+
+def _missing(snapshot: Snapshot, definitions: Definitions) -> list[Index]:
+    """The definitions whose generation is not there."""
+    return [
+        one for one in definitions.indexes.values() if defined(snapshot, one, definitions.sources[one.source]) is None
+    ]
