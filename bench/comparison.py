@@ -78,7 +78,7 @@ def _faults(expected: Measurement, found: Measurement | None, floor: float) -> I
     timings = {timing.name: timing for timing in (found.subject, *found.yardsticks)}
     for timing in (expected.subject, *expected.yardsticks):
         yield from _count_faults(timing, timings.get(timing.name))
-    for ratio in expected.ratios:
+    for ratio in expected.ratios if expected.is_compared else ():
         now = found.ratio(ratio.against)
         if now is not None:
             yield from _ratio_faults(ratio, now, floor)

@@ -94,6 +94,8 @@ class Measurement:
     ratios: tuple[Ratio, ...]
     verdicts: tuple[Verdict, ...]
     gauges: tuple[Gauge, ...] = ()
+    # False where the phase of a poll or the like decides: the ratios are shown, but no baseline is held against them.
+    is_compared: bool = True
 
     def ratio(self, against: str) -> Ratio | None:
         """The ratio to the yardstick of that name."""

@@ -87,6 +87,7 @@ def _measurement(node: Any) -> Measurement:
         tuple(Ratio(str(ratio["against"]), _cost(ratio["times"])) for ratio in node["ratios"]),
         tuple(map(_verdict, node["verdicts"])),
         tuple(Gauge(**gauge) for gauge in node["gauges"]),
+        bool(node["is_compared"]),
     )
 
 

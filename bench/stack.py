@@ -23,6 +23,7 @@ from local.cosmos.options import EMULATOR_KEY
 from local.provision import provision_cosmos, provision_tables
 from shared.connections import TIMING
 from shared.definitions.load import load
+from shared.keys.placement import DEFAULT_ACCOUNT
 from shared.lookup.generations import generation_of
 from shared.settings import LEASE_CONTAINER
 from shared.tables.account import Account
@@ -62,7 +63,7 @@ class Stack:
         file.write_text(_YAML.format(name=name), encoding="utf-8")
         definitions = load(file.read_text(encoding="utf-8")).require()
         await provision_cosmos(self.endpoint, EMULATOR_KEY, definitions)
-        await provision_tables(self.storage, definitions)
+        await provision_tables({DEFAULT_ACCOUNT: self.storage}, definitions)
         settings = {
             "AzureWebJobsStorage": self.storage,
             "INDEX_STORAGE": self.storage,

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 NAME = "live"
 WRITES = 120
 WRITERS = 4
-BACKLOG = 400
+BACKLOG = 1_000
 OUTAGE_SECONDS = 3
 ROUNDS_MAX = 3
 P50_SECONDS_MAX, P99_SECONDS_MAX = 1.0, 3.0
@@ -123,12 +123,13 @@ async def _outage(meter: Meter, stack: Stack) -> Measurement:
             await feed.write(town, count)
             return _sample(await feed.seconds_until_visible(town, count), count)
 
-        return await meter.at_most(ROUNDS_MAX).compare(
+        measured = await meter.at_most(ROUNDS_MAX).compare(
             f"{OUTAGE_SECONDS} s without storage, {BACKLOG} facts written meanwhile",
             unit="recovery",
             subject=Case("from its return until all are visible", 1, after_an_outage),
             yardsticks=[Case("no outage, from the last write on", 1, without)],
         )
+        return replace(measured, is_compared=False)
 
 
 # ---------------------------------------------------------------------------------------------------- two hosts
@@ -144,12 +145,13 @@ async def _two_hosts(meter: Meter, stack: Stack) -> Measurement:
         await two.wait_for_owners(len(pair))
         await _warm(one)
         await _warm(two)
-        return await meter.at_most(ROUNDS_MAX).compare(
+        measured = await meter.at_most(ROUNDS_MAX).compare(
             f"a backlog of {BACKLOG} facts",
             unit="backlog",
             subject=Case("two hosts", 1, lambda: _drain(two, pair, count)),
             yardsticks=[Case("one host", 1, lambda: _drain(one, alone, count))],
         )
+        return replace(measured, is_compared=False)
 
 
 async def _host(hosts: AsyncExitStack, feed: Feed) -> Process:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from bench.case import Case
 from bench.facts import CUSTOMERS_YAML, customers, scattered
+from bench.measurement import Gauge
 from bench.pipeline import Pipeline
 from bench.tally import Tally
 from shared.tables.memory import MemoryTables
@@ -15,13 +17,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from bench.facts import Fact
-    from bench.measurement import Measurement
+    from bench.measurement import Counts, Measurement
     from bench.meter import Meter
 
     Facts = Callable[[int], Sequence[Fact]]
 
 NAME = "transactions"
 BATCHES = (1, 10, 100, 1_000)
+SHARED, SCATTERED = "shared keys", "scattered keys"
 # Enough for an average where batches are small.
 FACTS_MIN = 100
 
@@ -48,21 +51,44 @@ KINDS = (
     Kind("delete", 1, {"isDeleted": True}),
     Kind("redelivery", 0, {}),
 )
-KEYS: dict[str, Callable[..., Sequence[Fact]]] = {"shared keys": customers, "scattered keys": scattered}
+KEYS: dict[str, Callable[..., Sequence[Fact]]] = {SHARED: customers, SCATTERED: scattered}
 
 
 async def measure(meter: Meter) -> list[Measurement]:
     """One measurement for each kind; the counts of its cases are per batch size. Time says little here."""
-    once = meter.once()
-    return [
-        await once.compare(
-            kind.name,
-            unit="change",
-            subject=_case(once, kind, "scattered keys"),
-            yardsticks=[_case(once, kind, "shared keys")],
-        )
-        for kind in KINDS
-    ]
+    return [await _measure(meter.once(), kind) for kind in KINDS]
+
+
+async def _measure(meter: Meter, kind: Kind) -> Measurement:
+    measured = await meter.compare(
+        kind.name,
+        unit="change",
+        subject=_case(meter, kind, SCATTERED),
+        yardsticks=[_case(meter, kind, SHARED)],
+    )
+    return replace(measured, is_compared=False, gauges=_gauges(measured))
+
+
+def _gauges(measured: Measurement) -> tuple[Gauge, ...]:
+    """What a reader wants to know of all the counts: the dearest case and the cheapest."""
+    scattered_counts, shared_counts = measured.subject.counts, measured.yardsticks[0].counts
+    alone, together = BATCHES[0], BATCHES[-1]
+    return (
+        Gauge("alone", "transactions", per_change(scattered_counts, alone)),
+        Gauge(f"in batches of {together:,}, scattered", "transactions", per_change(scattered_counts, together)),
+        Gauge(f"in batches of {together:,}, shared keys", "transactions", per_change(shared_counts, together)),
+    )
+
+
+def per_change(counts: Counts, batch: int) -> float:
+    """Storage transactions of one change in batches of this size, without the sweep."""
+    transactions = counts[count_name("ledger transactions", batch)] + counts[count_name("entry transactions", batch)]
+    return transactions / counts[count_name("facts", batch)]
+
+
+def count_name(what: str, batch: int) -> str:
+    """The name of a count for one batch size."""
+    return f"{what}, {batch} at a time"
 
 
 def _case(meter: Meter, kind: Kind, keys: str) -> Case:
@@ -72,7 +98,7 @@ def _case(meter: Meter, kind: Kind, keys: str) -> Case:
         counts: dict[str, int] = {}
         for batch, facts in sizes.items():
             measured = await _count(kind, KEYS[keys], facts, batch)
-            counts |= {f"{name}, {batch} at a time": count for name, count in measured.items()}
+            counts |= {count_name(name, batch): count for name, count in measured.items()}
         return counts
 
     return Case(keys, sum(sizes.values()), run)
