@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+from bisect import bisect_left
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -16,9 +16,10 @@ if TYPE_CHECKING:
     from bench.scale.simulate import Outcome
 
 SIZES = (10e6, 100e6, 1e9, 10e9)
-ACCOUNTS_MAX = 256
-# Behind by no more than so many polls after two minutes, it keeps up.
-_POLLS_BEHIND = 4
+ACCOUNTS_MAX = 64
+APPS_MAX = 64
+# Behind by no more than so many polls after four minutes, it keeps up.
+_POLLS_BEHIND = 3
 _SECONDS_PER_MONTH = HOURS_PER_MONTH * 3600
 _INSTANCE_GB = 2
 _QUEUE_OPERATIONS_PER_MESSAGE = 3
@@ -27,28 +28,72 @@ _LOG_BYTES_PER_INVOCATION = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """For one load: what happens, what it needs, where its limit is, and the dollars of a month by what is paid for."""
+    """For one load: what it needs, what happens then, where its limit is, and the dollars of a month.
+
+    An app has one ledger in one account. Where that is not enough, the facts are divided over several apps, each with
+    a container and accounts of its own; `app` is the load of one of them.
+    """
 
     load: Load
-    leases: int
+    apps: int
+    app: Load
     keeps_up: bool
     outcome: Outcome
     most_changes_per_second: float
     limited_by: str
     dollars: dict[str, float]
 
+    @property
+    def accounts(self) -> int:
+        """Storage accounts in all."""
+        return self.apps * self.app.accounts
+
+    @property
+    def leases(self) -> int:
+        """Leases in all: no more instances than these follow the feed."""
+        return self.apps * self.app.leases
+
 
 def answer(load: Load, azure: Azure, demands: Demands) -> Answer:
-    """With as many accounts as it takes, unless more do not help."""
-    needed = accounts_needed(load, azure, demands)
-    load = replace(load, accounts=needed, leases=leases_of(load, azure))
-    outcome = simulate(load, azure, demands)
-    most = most_changes_per_second(load, azure, demands)
-    at_limit = simulate(replace(load, changes_per_second=most * 1.5), azure, demands)
-    return Answer(
-        load, load.leases, keeps_up(outcome, azure), outcome, most, at_limit.busiest,
-        monthly_dollars(load, azure, demands, outcome),
-    )  # fmt: skip
+    """With as few apps and accounts as keep up."""
+    apps, app, outcome = 0, load, None
+    while outcome is None or not (keeps_up(outcome, azure) or apps >= APPS_MAX):
+        apps += 1
+        app = _needed(_share(load, apps), azure, demands)
+        outcome = simulate(app, azure, demands)
+    most = most_changes_per_second(app, azure, demands)
+    over = simulate(replace(app, changes_per_second=most * 1.5), azure, demands)
+    dollars = {name: apps * each for name, each in monthly_dollars(app, azure, demands, outcome).items()}
+    return Answer(load, apps, app, keeps_up(outcome, azure), outcome, apps * most, over.busiest, dollars)
+
+
+def _share(load: Load, apps: int) -> Load:
+    """What one of several apps has to do."""
+    return replace(
+        load,
+        facts=load.facts / apps,
+        changes_per_second=load.changes_per_second / apps,
+        lookups_per_second=load.lookups_per_second / apps,
+    )
+
+
+def _needed(app: Load, azure: Azure, demands: Demands) -> Load:
+    """First as many leases as the instances need to keep up, then as many accounts."""
+    app = replace(app, leases=leases_needed(app, azure, demands))
+    return replace(app, accounts=accounts_needed(app, azure, demands))
+
+
+def leases_needed(app: Load, azure: Azure, demands: Demands) -> int:
+    """No fewer than Cosmos DB makes; where more do not help, no more."""
+
+    def suffice(leases: int) -> bool:
+        return keeps_up(simulate(replace(app, accounts=ACCOUNTS_MAX, leases=leases), azure, demands), azure)
+
+    least = leases_of(app, azure)
+    if suffice(least) or not suffice(azure.instances_max):
+        return least
+    leases = range(least, azure.instances_max + 1)
+    return leases[bisect_left(leases, True, key=suffice)]
 
 
 def keeps_up(outcome: Outcome, azure: Azure) -> bool:
@@ -58,16 +103,16 @@ def keeps_up(outcome: Outcome, azure: Azure) -> bool:
 
 
 def accounts_needed(load: Load, azure: Azure, demands: Demands) -> int:
-    """The fewest that keep up; where more do not help, the fewest that do as much as any number."""
-    load = replace(load, leases=leases_of(load, azure))
-    most = simulate(replace(load, accounts=ACCOUNTS_MAX), azure, demands)
-    accounts = load.accounts
-    while accounts < ACCOUNTS_MAX:
-        outcome = simulate(replace(load, accounts=accounts), azure, demands)
-        if keeps_up(outcome, azure) or outcome.applied >= most.applied * 0.98:
-            break
-        accounts += max(1, accounts // 8)
-    return accounts
+    """The fewest that keep up; where more do not help, as few as were asked for."""
+    if not keeps_up(simulate(replace(load, accounts=ACCOUNTS_MAX), azure, demands), azure):
+        return load.accounts
+    accounts = range(load.accounts, ACCOUNTS_MAX + 1)
+    return (
+        bisect_left(
+            accounts, True, key=lambda count: keeps_up(simulate(replace(load, accounts=count), azure, demands), azure)
+        )
+        + load.accounts
+    )
 
 
 def most_changes_per_second(load: Load, azure: Azure, demands: Demands) -> float:
@@ -104,11 +149,3 @@ def monthly_dollars(load: Load, azure: Azure, demands: Demands, outcome: Outcome
         "following the feed": prices["cosmosRequestUnits"].of(changes + polls),
         "logs": prices["logIngestion"].of(invocations * _LOG_BYTES_PER_INVOCATION / 1e9),
     }
-
-
-def rounded(value: float) -> str:
-    """Three digits are enough for a model."""
-    if value <= 0:
-        return "0"
-    digits = max(0, 2 - math.floor(math.log10(value)))
-    return f"{round(value, digits if value < 100 else 2 - math.floor(math.log10(value))):,.{digits}f}"
