@@ -1,17 +1,20 @@
 """What a deployment costs per month for three sizes of load: `python -m bench.costs` prints a Markdown table.
 
-Prices come from prices.json and nowhere else. Free grants are left out, so that small loads look dearer than they are.
-Every assumption about the load is a field of `Load` or a constant here; docs/deploy.md shows the table as printed.
+Prices come from shared/prices.json and nowhere else. Free grants are left out, so that small loads look dearer than
+they are. Every assumption about the load is a field of `Load` or a constant here; docs/deploy.md shows
+the table as printed.
 """
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-PRICES_FILE: Final = Path(__file__).with_name("prices.json")
+from shared.prices import read_prices
+
+if TYPE_CHECKING:
+    from shared.prices import Price
+
 HOURS_PER_MONTH: Final = 730
 # Changes that an instance takes per invocation on average; the most is 1 000.
 _CHANGES_PER_INVOCATION: Final = 100
@@ -25,21 +28,6 @@ _REQUEST_UNITS_PER_INVOCATION: Final = 10.0
 # An idle feed is asked every 5 seconds, for each physical partition.
 _POLLS_PER_MONTH: Final = HOURS_PER_MONTH * 3600 // 5
 _LOG_BYTES_PER_INVOCATION: Final = 2_000
-
-
-@dataclass(frozen=True, slots=True)
-class Price:
-    """Dollars per so many units; not `confirmed` when the price page itself was not seen."""
-
-    dollars: float
-    per: int
-    unit: str
-    confirmed: bool
-    source: str
-
-    def of(self, amount: float) -> float:
-        """What an amount of units costs."""
-        return amount / self.per * self.dollars
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,12 +76,6 @@ LOADS: Final = (
     Load("medium", 10_000_000, 30_000_000, 5, 20, 4, 2),
     Load("large", 500_000_000, 1_000_000_000, 10, 1_000, 40, 20),
 )
-
-
-def read_prices(path: Path = PRICES_FILE) -> dict[str, Price]:
-    """The prices by name."""
-    listed = json.loads(path.read_text(encoding="utf-8"))["prices"]
-    return {name: Price(**fields) for name, fields in listed.items()}
 
 
 def rows(load: Load) -> dict[str, list[tuple[str, float]]]:

@@ -8,6 +8,7 @@ import azure.functions as func
 
 from functions.retries import retried_for_ever
 from shared import runtime, settings
+from shared.operations.leases import ALL_VERSIONS, trigger_prefix
 
 if TYPE_CHECKING:
     from shared.definitions.model import Definitions, Source
@@ -48,7 +49,6 @@ def _register(blueprint: func.Blueprint, source: Source, database: str, containe
 
 
 def _feed(source: Source) -> dict[str, Any]:
-    """A lease cannot change its mode, so each mode has leases of its own."""
     if source.all_versions:
-        return {"lease_container_prefix": f"{source.name}-all-", "change_feed_mode": "AllVersionsAndDeletes"}
-    return {"lease_container_prefix": f"{source.name}-", "start_from_beginning": True}
+        return {"lease_container_prefix": trigger_prefix(source), "change_feed_mode": ALL_VERSIONS}
+    return {"lease_container_prefix": trigger_prefix(source), "start_from_beginning": True}

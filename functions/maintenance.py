@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import azure.functions as func
 
-from shared import runtime, settings
+from shared import observing, runtime, settings
 
 maintenance = func.Blueprint()  # type: ignore[no-untyped-call]  # the SDK leaves it unannotated
 
 
 @maintenance.queue_trigger(arg_name="message", queue_name=settings.SWEEP_QUEUE, connection=settings.HOST_STORAGE)
 async def sweep(message: func.QueueMessage) -> None:
-    """Remove the tombstones that a message names, with all that they hide."""
+    """Remove the tombstones and expired entries that a message names, with all that they hide."""
     await (await runtime.worker_when_storage_answers()).sweep(message.get_body())
 
 
@@ -19,6 +19,18 @@ async def sweep(message: func.QueueMessage) -> None:
 async def retain(timer: func.TimerRequest) -> None:
     """Forget facts that were deleted long ago, a part of them every hour."""
     await (await runtime.worker()).retain()
+
+
+@maintenance.timer_trigger(arg_name="timer", schedule="0 * * * * *")
+async def watch(timer: func.TimerRequest) -> None:
+    """Measure how far behind every source is, also when nothing arrives."""
+    await observing.status(runtime.definitions().require()).watch()
+
+
+@maintenance.timer_trigger(arg_name="timer", schedule="0 */15 * * * *")
+async def expire(timer: func.TimerRequest) -> None:
+    """Find entries whose time is over, some pages of their tables at a time; the sweep removes them later."""
+    await (await runtime.worker()).find_expired()
 
 
 @maintenance.queue_trigger(arg_name="message", queue_name=settings.TASK_QUEUE, connection=settings.HOST_STORAGE)

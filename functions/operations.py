@@ -1,12 +1,20 @@
-"""HTTP functions for those who run the app: health."""
+"""HTTP functions for those who run the app: health and status."""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 import azure.functions as func
 
 from functions.responses import respond
-from shared import runtime
-from shared.web import health
+from shared import observing, runtime
+from shared.web import health, status_api
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from shared.operations.status import StatusReader
+    from shared.web.answers import Answer
 
 operations = func.Blueprint()  # type: ignore[no-untyped-call]  # the SDK leaves it unannotated
 
@@ -21,3 +29,24 @@ async def health_live(req: func.HttpRequest) -> func.HttpResponse:
 async def health_ready(req: func.HttpRequest) -> func.HttpResponse:
     """The instance can do its work, or a problem that says why not."""
     return await respond(health.ready(runtime.definitions, runtime.check_storage))
+
+
+@operations.route(route="status", methods=["GET"])
+async def get_status(req: func.HttpRequest) -> func.HttpResponse:
+    """How far behind the app is, what it did and what that costs."""
+    return await _respond(lambda reader: status_api.status(reader, req.url))
+
+
+@operations.route(route="status/history", methods=["GET"])
+async def get_lag_history(req: func.HttpRequest) -> func.HttpResponse:
+    """The lag of each source over time."""
+    return await _respond(lambda reader: status_api.history(reader, req.url))
+
+
+async def _respond(call: Callable[[StatusReader], Awaitable[Answer]]) -> func.HttpResponse:
+    """The answer of a call on the status, which cannot even be made while the definitions have faults."""
+
+    async def work() -> Answer:
+        return await call(observing.status(runtime.definitions().require()))
+
+    return await respond(work())

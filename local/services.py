@@ -10,7 +10,7 @@ from local import azurite
 from local.cosmos.options import DEFAULT_PORT as COSMOS_PORT
 from local.eventhubs.options import DEFAULT_PORT as EVENT_HUBS_PORT
 from local.host.host import READY_LINE
-from shared.settings import EVENT_CONSUMER_GROUP
+from shared.settings import EVENT_CONSUMER_GROUP, EVENT_LAG_GROUP
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -59,9 +59,10 @@ def cosmos(data_folder: Path) -> Service:
 
 
 def event_hubs(data_folder: Path, hub_names: Sequence[str]) -> Service:
-    """The local Event Hubs with these hubs, each with a consumer group for this app."""
+    """The local Event Hubs with these hubs, each with the consumer groups of this app."""
     hubs = [part for name in hub_names for part in ("--hub", f"{name}:{HUB_PARTITIONS}")]
-    groups = ["--consumer-group", EVENT_CONSUMER_GROUP] if hub_names else []
+    wanted = (EVENT_CONSUMER_GROUP, EVENT_LAG_GROUP) if hub_names else ()
+    groups = [part for name in wanted for part in ("--consumer-group", name)]
     command = [sys.executable, "-m", "local.eventhubs", "--data", str(data_folder), "--watch-stdin", *hubs, *groups]
     return Service(
         name="eventHubs",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 import time
+import uuid
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -16,15 +17,21 @@ from shared.tables.retry import Timing
 
 if TYPE_CHECKING:
     from azure.cosmos.aio import CosmosClient
+    from azure.eventhub.aio import EventHubConsumerClient
     from azure.storage.blob.aio import ContainerClient
     from azure.storage.queue.aio import QueueClient
 
-    from shared.settings import CosmosConnection, StorageConnection
+    from shared.settings import CosmosConnection, EventHubsConnection, StorageConnection
     from shared.tables.counts import Counts
     from shared.tables.retry import RetryPolicy
 
 # The world outside, which everything below gets as parameters.
 TIMING = Timing(time.time, time.monotonic, asyncio.sleep, random.random)
+
+
+def new_instance_id() -> str:
+    """A name for this process that no other has."""
+    return uuid.uuid4().hex
 
 
 def account_of(connection: StorageConnection) -> Account:
@@ -83,6 +90,27 @@ def container_client(connection: StorageConnection, container: str) -> Container
     if connection.connection_string:
         return ContainerClient.from_connection_string(connection.connection_string, container)
     return ContainerClient(connection.endpoint("blob"), container, credential=_identity(connection.client_id))
+
+
+def event_hub_client(connection: EventHubsConnection, hub: str, group: str) -> EventHubConsumerClient:
+    """A hub, as a reader in one of its consumer groups. Who asks how it is does not want to wait for many retries."""
+    from azure.eventhub.aio import EventHubConsumerClient
+
+    if connection.connection_string:
+        return EventHubConsumerClient.from_connection_string(
+            connection.connection_string, group, eventhub_name=hub, retry_total=1
+        )
+    identity = _identity(connection.client_id)
+    return EventHubConsumerClient(str(connection.namespace), hub, group, identity, retry_total=1)
+
+
+def event_hubs_namespace(connection: EventHubsConnection) -> str:
+    """The host name of a namespace, as checkpoints are filed under it."""
+    from azure.eventhub import parse_connection_string
+
+    if connection.connection_string:
+        return parse_connection_string(connection.connection_string).fully_qualified_namespace
+    return str(connection.namespace)
 
 
 def _identity(client_id: str | None) -> Any:

@@ -23,6 +23,7 @@
         ├── StorageUnreachableError        storage does not answer, or not to us
         ├── IncompleteBatchError           changes of a batch are neither applied nor dead letters
         ├── FactsUnavailableError          the facts of a source cannot be fetched now
+        ├── FeedUnavailableError           a feed or hub cannot be asked how far behind it is
         ├── IndexBuildingError             the first generation of an index is still being built
         └── NotSeenYetError                a change has not reached the index in time
 
@@ -80,6 +81,10 @@ class StorageUnreachableError(TransientError):
 
 class FactsUnavailableError(TransientError):
     """The facts of a source cannot be fetched now. Wait, or look up without `expand=fact`."""
+
+
+class FeedUnavailableError(TransientError):
+    """A change feed or a hub cannot be asked. Its lag is unknown until the service answers again."""
 
 
 class IndexBuildingError(TransientError):

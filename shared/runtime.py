@@ -8,7 +8,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from shared import settings
+from shared import observing, settings
 from shared.definition_files import read_for_start
 from shared.errors import IndexTablesError, StorageUnreachableError
 from shared.keys.placement import AccountMap
@@ -103,7 +103,10 @@ def _readers(account: Account) -> list[TableClient]:
     # A caller is waiting: better a 503 soon than an answer that nobody waits for any more.
     retries = RetryPolicy(attempts=3, budget_seconds=8, first_wait_seconds=0.1, longest_wait_seconds=1, open_seconds=0)
     accounts = [account, account.secondary()] if settings.switch(settings.READ_SECONDARY) else [account]
-    return [TableClient(each, TIMING, policy=retries, breaker=breaker_of(each.endpoint)) for each in accounts]
+    counts = observing.lookup_counts()
+    return [
+        TableClient(each, TIMING, policy=retries, breaker=breaker_of(each.endpoint), counts=counts) for each in accounts
+    ]
 
 
 @lru_cache(maxsize=1)
@@ -124,6 +127,8 @@ def lookups() -> Lookups:
         placed=_Opened(lambda name: Replicas(*_readers(account_of(settings.storage_connection(name))))),
         facts=CosmosFacts(lambda: cosmos_client(settings.cosmos_connection(settings.COSMOS.name))),
         own_writes=OwnWrites(_Ledger(), settings.seconds(settings.SEES_SECONDS), TIMING.steady_seconds, TIMING.sleep),
+        now_seconds=TIMING.wall_seconds,
+        answered=observing.lookup_answered,
     )
 
 
@@ -216,6 +221,7 @@ def _services() -> Services:
     from shared.tables.counts import Counts
 
     counts = Counts()
+    observing.counters().counters.watch("changes", counts)
     index_storage = settings.storage_connection(settings.INDEX_STORAGE.name)
     sweep_queue = queue_client(settings.storage_connection(settings.HOST_STORAGE), settings.SWEEP_QUEUE)
     return Services(
@@ -229,6 +235,7 @@ def _services() -> Services:
         take_transactions=counts.take,
         refresh_seconds=settings.seconds(settings.CATALOG_REFRESH_SECONDS),
         build_delay_seconds=settings.number(settings.BUILD_DELAY_SECONDS),
+        report=observing.batch_applied,
     )
 
 

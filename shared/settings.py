@@ -93,6 +93,8 @@ LEASE_CONTAINER = "leases"
 
 # Every hub that a source names has this consumer group: the templates and the local run create it.
 EVENT_CONSUMER_GROUP = "index-tables"
+# And this one, in which nobody reads but to see how long the oldest event has been waiting.
+EVENT_LAG_GROUP = f"{EVENT_CONSUMER_GROUP}-lag"
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +103,15 @@ class CosmosConnection:
 
     connection_string: str | None = None
     endpoint: str | None = None
+    client_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EventHubsConnection:
+    """How to reach an Event Hubs namespace: by connection string, or by host name with a managed identity."""
+
+    connection_string: str | None = None
+    namespace: str | None = None
     client_id: str | None = None
 
 
@@ -173,6 +184,18 @@ def cosmos_connection(name: str, environment: Mapping[str, str] = os.environ) ->
     raise SettingError(
         f"There is no Cosmos DB connection {name}: set {name} to a connection string, "
         f"or {name}__accountEndpoint for a managed identity."
+    )
+
+
+def event_hubs_connection(name: str, environment: Mapping[str, str] = os.environ) -> EventHubsConnection:
+    """The Event Hubs connection called `name`: a connection string, or a host name for a managed identity."""
+    if connection_string := environment.get(name):
+        return EventHubsConnection(connection_string=connection_string)
+    if namespace := environment.get(f"{name}__fullyQualifiedNamespace"):
+        return EventHubsConnection(namespace=namespace, client_id=environment.get(f"{name}__clientId"))
+    raise SettingError(
+        f"There is no Event Hubs connection {name}: set {name} to a connection string, "
+        f"or {name}__fullyQualifiedNamespace for a managed identity."
     )
 
 

@@ -1,4 +1,4 @@
-"""What the app tells its operators: one structured line per batch, and the same numbers as OpenTelemetry counters.
+"""What the app tells its operators: structured lines, and the same numbers as OpenTelemetry counters and gauges.
 
 A line is a constant message followed by JSON, so that a log query can parse it. No document, key or value is in it.
 """
@@ -6,29 +6,50 @@ A line is a constant message followed by JSON, so that a log query can parse it.
 from __future__ import annotations
 
 import logging
-from dataclasses import asdict
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
 import orjson
 
 if TYPE_CHECKING:
-    from opentelemetry.metrics import Counter
+    from collections.abc import Iterable
+
+    from opentelemetry.metrics import Counter, _Gauge
 
     from shared.pipeline.outcome import Outcome
 
 BATCH_APPLIED: Final = "Batch applied"
+# The alert and the workbook in infra/ look for `lag_seconds` in these lines.
+LAG_MEASURED: Final = "Lag measured"
 
 _log = logging.getLogger(__name__)
 
 
 def batch_applied(source: str, outcome: Outcome) -> None:
     """A batch of changes was applied."""
-    numbers = asdict(outcome)
+    numbers = outcome.numbers()
     _log.info("%s: %s", BATCH_APPLIED, orjson.dumps({"source": source, **numbers}).decode())
     for name, number in numbers.items():
         if number:
             _counter(name).add(number, {"source": source})
+
+
+def lag_measured(source: str, indexes: Iterable[str], lag_seconds: float | None, unknown: str | None) -> None:
+    """How far a source, and so each of its indexes, is behind; None when nobody can tell."""
+    if lag_seconds is None:
+        _log.warning("%s: %s", LAG_MEASURED, orjson.dumps({"source": source, "unknown": unknown}).decode())
+        return
+    _log.info("%s: %s", LAG_MEASURED, orjson.dumps({"source": source, "lag_seconds": lag_seconds}).decode())
+    _lag_gauge().set(lag_seconds, {"source": source})
+    for index in indexes:
+        _lag_gauge().set(lag_seconds, {"source": source, "index": index})
+
+
+@cache
+def _lag_gauge() -> _Gauge:
+    from opentelemetry import metrics
+
+    return metrics.get_meter("index-tables").create_gauge("index_tables.lag_seconds", unit="s")
 
 
 @cache

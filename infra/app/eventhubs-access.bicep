@@ -1,4 +1,4 @@
-// The consumer group of each hub, and the app's role there: it receives, and never sends.
+// The consumer groups of each hub, and the app's role there: it receives, and never sends.
 param namespaceName string
 param principalId string
 param hubs array
@@ -20,6 +20,15 @@ resource consumerGroups 'Microsoft.EventHub/namespaces/eventhubs/consumergroups@
   name: consumerGroup
   properties: {
     userMetadata: 'Read by the function app of Index Tables'
+  }
+}]
+
+// Where nobody reads but to see how long the oldest event has been waiting.
+resource lagGroups 'Microsoft.EventHub/namespaces/eventhubs/consumergroups@2024-01-01' = [for (hub, i) in hubs: {
+  parent: hubResources[i]
+  name: '${consumerGroup}-lag'
+  properties: {
+    userMetadata: 'Read by the status of Index Tables'
   }
 }]
 

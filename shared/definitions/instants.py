@@ -18,6 +18,7 @@ _ISO: Final = re.compile(
 )
 _NORMAL: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d*[1-9])?Z", re.ASCII)
 _BEGINNING: Final = datetime(1, 1, 1, tzinfo=UTC)
+_SECONDS_BEFORE_1970: Final = (datetime(1970, 1, 1, tzinfo=UTC) - _BEGINNING) // timedelta(seconds=1)
 
 
 def normalise(text: str) -> str | None:
@@ -63,3 +64,9 @@ def seconds_since_year_one(instant: str) -> tuple[int, str]:
     """Whole seconds from 0001-01-01 to a normalised instant, and the digits of its fraction."""
     moment = datetime.fromisoformat(instant[:19]).replace(tzinfo=UTC)
     return (moment - _BEGINNING) // timedelta(seconds=1), instant[20:-1]
+
+
+def unix_seconds(instant: str) -> int:
+    """Seconds since 1970 of a normalised instant; a fraction of a second counts as a whole one."""
+    seconds, fraction = seconds_since_year_one(instant)
+    return seconds - _SECONDS_BEFORE_1970 + bool(fraction)

@@ -70,7 +70,15 @@ class LookupClient:
 
             others = {name: await replicas(text) for name, text in (placed or {}).items()}
             main = await replicas(connection_string)
-            yield cls(Lookups(DefinedGenerations(found), main, Tokens(key), placed=others, facts=facts))
+            lookups = Lookups(
+                DefinedGenerations(found),
+                main,
+                Tokens(key),
+                placed=others,
+                facts=facts,
+                now_seconds=timing.wall_seconds,
+            )
+            yield cls(lookups)
 
     async def find(self, index: str, conditions: Mapping[str, Value]) -> LookupPage:
         """One page; look up its `next_parameters` for the page after it."""

@@ -25,7 +25,7 @@ from shared.projection.selection import compile_paths
 from shared.tables.port import PARTITION_KEY, ROW_KEY
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from shared.errors import Fault
     from shared.facts.port import Facts
@@ -60,7 +60,7 @@ class _Asked:
 class Lookups:
     """Looks up entries of the indexes, in the default account or in those that they are placed in.
 
-    `facts` and `own_writes` are needed only for `expand=fact` and `sees`.
+    `facts` and `own_writes` are needed only for `expand=fact` and `sees`, the clock only for entries that expire.
     """
 
     def __init__(
@@ -72,26 +72,36 @@ class Lookups:
         placed: Mapping[str, Replicas] | None = None,
         facts: Facts | None = None,
         own_writes: OwnWrites | None = None,
+        now_seconds: Callable[[], float] | None = None,
+        answered: Callable[[str, int, int], None] | None = None,
     ) -> None:
+        """`answered` is told the index of every page, the rows read for it and the entries returned."""
         self._generations = generations
+        self._now_seconds = now_seconds
         self._replicas = replicas
         self._placed = {} if placed is None else placed
         self._tokens = tokens
         self._facts = facts
         self._own_writes = own_writes
+        self._answered = answered
 
     async def find(self, index: str, parameters: Mapping[str, str]) -> LookupPage:
         """The page of entries that these parameters ask for."""
         asked = await self._understand(index, parameters)
         await self._wait(asked)
         generation, options = asked.generation, asked.options
-        page = await read_page(self._replicas_of, generation.table, asked.plan, asked.after_pair, options.page_size)
+        now_seconds = self._time_of(generation)
+        page = await read_page(
+            self._replicas_of, generation.table, asked.plan, asked.after_pair, options.page_size, now_seconds
+        )
         found = _entries_asked_for(page, asked)
         facts = await self._expanded(asked, found) if options.expands_fact else None
         select = None if options.select is None else compile_paths(options.select)
         entries = [shown_entry(row, stored, generation.source, select) for row, stored in found]
         if facts is not None:
             entries = [{**entry, "fact": fact} for entry, fact in zip(entries, facts, strict=True) if fact is not None]
+        if self._answered is not None:
+            self._answered(index, page.rows_read, len(entries))
         token = self._token(asked, parameters, page)
         return LookupPage(
             entries,
@@ -150,6 +160,14 @@ class Lookups:
                 "start again at the first page."
             )
         return generation
+
+    def _time_of(self, generation: Generation) -> float | None:
+        """What expiry is measured by; None for an index without it."""
+        if generation.index.expire is None:
+            return None
+        if self._now_seconds is None:
+            raise SettingError(f'Entries of index "{generation.index.name}" expire: give the lookups a clock.')
+        return self._now_seconds()
 
     def _replicas_of(self, account: str) -> Replicas:
         if account == DEFAULT_ACCOUNT:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, cast
 from shared.errors import StorageUnavailableError, TableMissingError
 from shared.keys.limits import VERSION_UNITS
 from shared.keys.text import CEILING
-from shared.projection.rows import is_tombstone
+from shared.projection.rows import is_expired, is_tombstone
 from shared.tables.port import ROW_KEY, Page, RowRange
 
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ class Stretch:
     newest: Sequence[Newest]
     has_more: bool
     is_secondary: bool = False
+    rows_read: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +53,21 @@ class RowPage:
     live: list[Newest]
     last_pair: str | None
     is_secondary: bool
+    rows_read: int = 0
 
 
 async def read_page(
-    replicas_of: Callable[[str], Replicas], table: str, plan: Plan, after_pair: str | None, limit: int
+    replicas_of: Callable[[str], Replicas],
+    table: str,
+    plan: Plan,
+    after_pair: str | None,
+    limit: int,
+    now_seconds: float | None = None,
 ) -> RowPage:
-    """The page of at most `limit` entries after a pair (or from the beginning)."""
+    """The page of at most `limit` entries after a pair (or from the beginning).
+
+    `now_seconds` is the time to measure expiry by; None for an index whose entries do not expire.
+    """
     if plan.bounds.is_empty:
         return RowPage([], None, is_secondary=False)
     readers = [StretchReader(replicas_of(account), table, limit) for account in plan.accounts]
@@ -67,8 +77,9 @@ async def read_page(
     else:
         reads = [reader.read(rows) for reader, rows in zip(readers, ranges, strict=True)]
         stretches = list(await asyncio.gather(*reads))
-    live, last_pair = merged(stretches, limit)
-    return RowPage(live, last_pair, any(stretch.is_secondary for stretch in stretches))
+    live, last_pair = merged(stretches, limit, now_seconds)
+    rows_read = sum(stretch.rows_read for stretch in stretches)
+    return RowPage(live, last_pair, any(stretch.is_secondary for stretch in stretches), rows_read)
 
 
 def _range(plan: Plan, partition_key: str, after_pair: str | None) -> RowRange:
@@ -103,7 +114,8 @@ class StretchReader:
         passed_over = await self.read(replace(rows, upper=later.newest[0].pair) if later.newest else rows)
         if not passed_over.newest:
             return later
-        return replace(passed_over, has_more=passed_over.has_more or bool(later.newest))
+        has_more = passed_over.has_more or bool(later.newest)
+        return replace(passed_over, has_more=has_more, rows_read=passed_over.rows_read + later.rows_read)
 
     async def _follow(self, rows: RowRange, continuation: Continuation | None) -> Stretch:
         while True:
@@ -126,7 +138,7 @@ class StretchReader:
 
 
 def _stretch(page: Page, *, is_secondary: bool) -> Stretch:
-    return Stretch(newest_of_each_pair(page.rows), page.continuation is not None, is_secondary)
+    return Stretch(newest_of_each_pair(page.rows), page.continuation is not None, is_secondary, len(page.rows))
 
 
 def newest_of_each_pair(rows: Sequence[Row]) -> list[Newest]:
@@ -142,8 +154,12 @@ def newest_of_each_pair(rows: Sequence[Row]) -> list[Newest]:
     return newest
 
 
-def merged(stretches: Sequence[Stretch], limit: int) -> tuple[list[Newest], str | None]:
+def merged(
+    stretches: Sequence[Stretch], limit: int, now_seconds: float | None = None
+) -> tuple[list[Newest], str | None]:
     """At most `limit` live rows of all shards in order, and the last pair passed, None when nothing is left.
+
+    A row whose time is over hides its pair as a tombstone does.
 
     Behind the last row of a shard that has more, only that shard's next request knows what comes: the page ends there.
     """
@@ -160,7 +176,7 @@ def merged(stretches: Sequence[Stretch], limit: int) -> tuple[list[Newest], str 
         if len(live) == limit or (horizon is not None and _pair_order(row) > horizon):
             return live, last_pair
         last_pair = row.pair
-        if not is_tombstone(row.entity):
+        if not is_tombstone(row.entity) and (now_seconds is None or not is_expired(row.entity, now_seconds)):
             live.append(row)
     return live, last_pair if any(stretch.has_more for stretch in stretches) else None
 

@@ -129,8 +129,8 @@ def _outcome(plan: SourcePlan, received: int, facts: int, claims: Claims) -> Out
         decision = work.decision
         written = sum([len(part.live) for part in decision.writes])
         removed = sum([len(part.left) for part in decision.writes])
-        outcome.entries_written += written
-        outcome.entries_removed += removed
+        for part in decision.writes:
+            outcome.count_entries(part.generation.index.name, len(part.live), len(part.left))
         outcome.dead_letters += len(decision.failed)
         if decision.claim is None:
             outcome.redelivered += 1

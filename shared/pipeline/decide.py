@@ -243,7 +243,11 @@ class _Decider:
         if self._is_newest(old.parts):
             deleted_at = now_seconds if self._change.is_delete else None
             return LedgerRow(parts, self._change.mark, deleted_at)
-        return LedgerRow(parts, old.mark, old.deleted_at_seconds)
+        return LedgerRow(parts, old.mark, old.deleted_at_seconds, self._still_expired(parts))
+
+    def _still_expired(self, parts: Mapping[str, Part]) -> int | None:
+        """An older change may bring entries to a generation that had not seen it."""
+        return None if any(part.live for part in parts.values()) else self._known.row.expired_at_seconds
 
     def _is_newest(self, parts: Mapping[str, Part]) -> bool:
         return all(part.version <= self._change.version for part in parts.values())

@@ -25,6 +25,8 @@ PARTS_BYTES_MAX: Final = 900 * 1024
 MARK: Final = "mark"
 # When the fact was claimed as deleted, in seconds since 1970; on rows of deleted facts only.
 DELETED_AT: Final = "deletedAt"
+# When the last entry of a fact that is not deleted expired, likewise.
+EXPIRED_AT: Final = "expiredAt"
 _PARTS: Final = "parts"
 _PROPERTY_BYTES: Final = 64 * 1024
 # A deflater of full size takes 100 µs to set up, seven times as long as a small one takes for a usual row.
@@ -65,6 +67,12 @@ class LedgerRow:
     parts: Mapping[str, Part] = field(default_factory=dict)
     mark: str | None = None
     deleted_at_seconds: int | None = None
+    expired_at_seconds: int | None = None
+
+    @property
+    def ended_at_seconds(self) -> int | None:
+        """Since when the fact has had no reason for a ledger row but to keep old changes out."""
+        return self.expired_at_seconds if self.deleted_at_seconds is None else self.deleted_at_seconds
 
 
 def ledger_partition(source: str, fact_hash: int, buckets: int) -> str:
@@ -86,6 +94,8 @@ def encode(row: LedgerRow, partition: str, fact_key: str) -> Entity:
         entity[MARK] = row.mark
     if row.deleted_at_seconds is not None:
         entity[DELETED_AT] = row.deleted_at_seconds
+    if row.expired_at_seconds is not None:
+        entity[EXPIRED_AT] = row.expired_at_seconds
     return entity
 
 
@@ -94,7 +104,10 @@ def decode(entity: Mapping[str, Any]) -> LedgerRow:
     fact_key = entity[ROW_KEY]
     plain = orjson.loads(decompress(take_bytes(entity, _PARTS)))
     return LedgerRow(
-        {generation: _part(rest, fact_key) for generation, *rest in plain}, entity.get(MARK), entity.get(DELETED_AT)
+        {generation: _part(rest, fact_key) for generation, *rest in plain},
+        entity.get(MARK),
+        entity.get(DELETED_AT),
+        entity.get(EXPIRED_AT),
     )
 
 

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
+
+
+@dataclass(slots=True)
+class IndexOutcome:
+    """Entries of one index, in all its generations, that a batch wrote and removed."""
+
+    written: int = 0
+    removed: int = 0
 
 
 @dataclass(slots=True)
@@ -21,3 +29,16 @@ class Outcome:
     entries_removed: int = 0
     dead_letters: int = 0
     transactions: int = 0
+    by_index: dict[str, IndexOutcome] = field(default_factory=dict)
+
+    def count_entries(self, index: str, written: int, removed: int) -> None:
+        """Add entries of one index."""
+        self.entries_written += written
+        self.entries_removed += removed
+        entries = self.by_index.setdefault(index, IndexOutcome())
+        entries.written += written
+        entries.removed += removed
+
+    def numbers(self) -> dict[str, int]:
+        """The counts of the whole batch by their names."""
+        return {one.name: getattr(self, one.name) for one in fields(self) if one.name != "by_index"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 from shared.keys.index import pair_and_version
+from shared.projection.columns import EXPIRES
 from shared.projection.rows import GONE, is_tombstone
 from shared.tables.port import ROW_KEY, RowRange
 
@@ -16,12 +17,13 @@ _AFTER_VERSIONS: Final = "g"
 
 
 class PairRow(NamedTuple):
-    """A row of a pair: the version it carries, whether it is a tombstone, and its ETag."""
+    """A row of a pair: the version it carries, whether it is a tombstone, its ETag, and until when it counts."""
 
     row_key: str
     at: str
     is_tombstone: bool
     etag: str
+    expires_seconds: int | None = None
 
 
 async def list_pair(tables: Tables, table: str, partition: str, pair: str) -> list[PairRow]:
@@ -30,13 +32,14 @@ async def list_pair(tables: Tables, table: str, partition: str, pair: str) -> li
     continuation = None
     while True:
         page = await tables.query(
-            table, RowRange(partition, pair, pair + _AFTER_VERSIONS), select=(GONE,), continuation=continuation
+            table, RowRange(partition, pair, pair + _AFTER_VERSIONS), select=(GONE, EXPIRES), continuation=continuation
         )
         for row in page.rows:
             key = cast(str, row.entity[ROW_KEY])
             owner, at = pair_and_version(key)
             if owner == pair:
-                found.append(PairRow(key, at, is_tombstone(row.entity), row.etag))
+                expires = cast("int | None", row.entity.get(EXPIRES))
+                found.append(PairRow(key, at, is_tombstone(row.entity), row.etag, expires))
         continuation = page.continuation
         if continuation is None:
             return found

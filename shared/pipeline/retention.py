@@ -1,8 +1,8 @@
 """Ledger retention: the ledger rows of facts that were deleted long ago are forgotten.
 
 They stay that long because a replay, a lagging hub partition or an old build page would otherwise bring the fact back.
-A row is deleted only if it is as it was when it was looked at, says when the fact was deleted, and has no live entry
-in any generation. A fact that is merely filtered out is not deleted.
+A row is deleted only if it is as it was when it was looked at, says when the fact was deleted or its last entry
+expired, and has no live entry in any generation. A fact that is merely filtered out is not deleted.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import logging
 from typing import TYPE_CHECKING, Final, cast
 
 from shared.errors import OperationFailedError
-from shared.pipeline.ledger_rows import DELETED_AT, LEDGER_TABLE, bucket_partition, decode
+from shared.pipeline.ledger_rows import DELETED_AT, EXPIRED_AT, LEDGER_TABLE, bucket_partition, decode
 from shared.tables.port import ROW_KEY, Delete, RowRange
 
 if TYPE_CHECKING:
@@ -48,17 +48,17 @@ class Retention:
         limit_seconds = self._now_seconds() - self._retention_seconds
         forgotten = 0
         async for row in self._rows(partition):
-            deleted_at = row.entity.get(DELETED_AT)
-            if isinstance(deleted_at, int) and deleted_at <= limit_seconds:
+            ended_at = row.entity.get(DELETED_AT, row.entity.get(EXPIRED_AT))
+            if isinstance(ended_at, int) and ended_at <= limit_seconds:
                 forgotten += await self._forget(partition, cast(str, row.entity[ROW_KEY]), limit_seconds)
         return forgotten
 
     async def _rows(self, partition: str) -> AsyncIterator[Row]:
-        """Every row, with nothing but its time of deletion. Rows keep their keys, so continuations are safe here."""
+        """Every row, with nothing but the time of its end. Rows keep their keys, so continuations are safe here."""
         continuation = None
         while True:
             page = await self._ledger.query(
-                LEDGER_TABLE, RowRange(partition), select=(DELETED_AT,), continuation=continuation
+                LEDGER_TABLE, RowRange(partition), select=(DELETED_AT, EXPIRED_AT), continuation=continuation
             )
             for row in page.rows:
                 yield row
@@ -71,7 +71,7 @@ class Retention:
         if row is None:
             return False
         known = decode(row.entity)
-        is_old = known.deleted_at_seconds is not None and known.deleted_at_seconds <= limit_seconds
+        is_old = known.ended_at_seconds is not None and known.ended_at_seconds <= limit_seconds
         if not is_old or any(part.live for part in known.parts.values()):
             return False
         try:

@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 
     from shared.pipeline.concurrency import RunAll
     from shared.pipeline.pairs import PairRow
-    from shared.pipeline.storage import Accounts
+    from shared.pipeline.storage import Accounts, Place
     from shared.pipeline.sweep_messages import Tombstone
+    from shared.tables.port import Tables
 
 _ATTEMPTS: Final = 5
 
@@ -66,12 +67,13 @@ class Sweeper:
         ]
         if not any(row.is_tombstone and row.at == tombstone.version for row in rows):
             return False
-        for group in _oldest_first(rows):
-            await tables.transact(place.table, [Delete(place.partition, row.row_key, row.etag) for row in group])
+        await delete_rows(tables, place, rows)
         return True
 
 
-def _oldest_first(rows: list[PairRow]) -> list[list[PairRow]]:
-    """In one transaction, or should there be too many rows, so that the tombstone goes last."""
+async def delete_rows(tables: Tables, place: Place, rows: Sequence[PairRow]) -> None:
+    """Delete listed rows of a pair, as they were: in one transaction, or oldest first should there be too many."""
     ordered = rows[::-1]
-    return [ordered[start : start + OPERATIONS_MAX] for start in range(0, len(ordered), OPERATIONS_MAX)]
+    for start in range(0, len(ordered), OPERATIONS_MAX):
+        group = ordered[start : start + OPERATIONS_MAX]
+        await tables.transact(place.table, [Delete(place.partition, row.row_key, row.etag) for row in group])

@@ -1,4 +1,4 @@
-"""Sweep messages: which tombstones to look at later, many in one message of the Storage queue."""
+"""Sweep messages: which tombstones and expired entries to look at later, many in one message of the Storage queue."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 # The queue takes 64 KiB of base64, which is 48 KiB of ours.
 MESSAGE_BYTES_MAX: Final = 48 * 1024 - 64
+_TOMBSTONE_FIELDS: Final = 5
 
 
 class Tombstone(NamedTuple):
@@ -23,6 +24,17 @@ class Tombstone(NamedTuple):
     version: str
 
 
+class Expired(NamedTuple):
+    """An entry whose time is over: its place, pair and version, and the ledger row that still lists it."""
+
+    place: Place
+    pair: str
+    version: str
+    generation: str
+    ledger_partition: str
+    fact_key: str
+
+
 class SweepQueue(Protocol):
     """Where sweep messages wait until no late request can come any more."""
 
@@ -30,12 +42,12 @@ class SweepQueue(Protocol):
         """Keep a message; it becomes visible after the sweep delay."""
 
 
-def pack(tombstones: Iterable[Tombstone]) -> Iterator[str]:
-    """Messages that name these tombstones."""
+def pack(swept: Iterable[Tombstone | Expired]) -> Iterator[str]:
+    """Messages that name these tombstones and expired entries."""
     pieces: list[bytes] = []
     size = 2
-    for tombstone in tombstones:
-        piece = orjson.dumps([*tombstone.place, tombstone.pair, tombstone.version])
+    for place, *rest in swept:
+        piece = orjson.dumps([*place, *rest])
         if size + len(piece) + 1 > MESSAGE_BYTES_MAX and pieces:
             yield _message(pieces)
             pieces, size = [], 2
@@ -49,9 +61,13 @@ def _message(pieces: Sequence[bytes]) -> str:
     return (b"[" + b",".join(pieces) + b"]").decode()
 
 
-def unpack(message: str | bytes) -> tuple[Tombstone, ...]:
-    """The tombstones that a message names."""
-    return tuple(
-        Tombstone(Place(account, table, partition), pair, version)
-        for account, table, partition, pair, version in orjson.loads(message)
-    )
+def unpack(message: str | bytes) -> tuple[Tombstone | Expired, ...]:
+    """The tombstones and expired entries that a message names."""
+    return tuple(map(_read, orjson.loads(message)))
+
+
+def _read(fields: list[str]) -> Tombstone | Expired:
+    place = Place(*fields[:3])
+    if len(fields) == _TOMBSTONE_FIELDS:
+        return Tombstone(place, *fields[3:])
+    return Expired(place, *fields[3:])

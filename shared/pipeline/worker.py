@@ -17,13 +17,13 @@ from shared.pipeline.cache import LedgerCache
 from shared.pipeline.catalog import Catalog
 from shared.pipeline.dead_letters import DeadLetters
 from shared.pipeline.entering import Entrance
+from shared.pipeline.expiry import Expirer, ExpiryWalk, sweep_message
 from shared.pipeline.intake import ReceivedEvent, read_all
 from shared.pipeline.ledger_view import has_applied
 from shared.pipeline.needed_tables import PIPELINE_TABLES
 from shared.pipeline.plans import plans_of
 from shared.pipeline.retention import Retention
 from shared.pipeline.sweep import Sweeper
-from shared.pipeline.sweep_messages import unpack
 from shared.projection.cosmos import CosmosReader
 from shared.projection.events import EventReader
 
@@ -62,6 +62,8 @@ class Services:
     refresh_seconds: float = 30
     # A new generation is built this long after it was entered: no batch that does not know it runs any more.
     build_delay_seconds: int = 1920
+    # Told of every batch that was applied.
+    report: Callable[[str, Outcome], None] = telemetry.batch_applied
 
 
 class Worker:
@@ -88,6 +90,8 @@ class Worker:
             services.now_seconds,
         )
         self._sweeper = Sweeper(services.accounts, services.run_all)
+        self._expirer = Expirer(services.accounts, services.run_all, services.now_seconds)
+        self._walk = ExpiryWalk(services.accounts, services.sweep_queue, services.now_seconds)
         self._retention = Retention(services.accounts.main, services.retention_seconds, services.now_seconds)
 
     @property
@@ -164,7 +168,12 @@ class Worker:
 
     async def sweep(self, message: str | bytes) -> None:
         """Do what a sweep message asks for."""
-        await self._sweeper.sweep(unpack(message))
+        await sweep_message(message, self._sweeper, self._expirer)
+
+    async def find_expired(self) -> None:
+        """Look for entries whose time is over, on the next pages of their tables; called every few minutes."""
+        await self.refresh()
+        await self._walk.walk(self._plans.values())
 
     async def _apply(self, source: str, intake: Intake) -> None:
         """Dead letters first: they are few, and nothing of the batch may be acknowledged without them."""
@@ -190,4 +199,4 @@ class Worker:
         outcome.received += len(intake.letters)
         outcome.dead_letters += len(intake.letters)
         outcome.transactions = self._services.take_transactions()
-        telemetry.batch_applied(source, outcome)
+        self._services.report(source, outcome)

@@ -8,6 +8,7 @@ would not come back as they were. Our own columns begin with `_`:
     _key    the values of the key parts, by name
     _json   the rest of the projected document
     _ref    true when the projection did not fit: fetch the fact instead
+    _expires  when the entry goes by itself, in seconds since 1970
 
 The first three are JSON. Long ones are split over `_json`, `_json_1`, `_json_2` and so on.
 """
@@ -19,7 +20,7 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
-from shared.keys.fact import MISSING
+from shared.keys.fact import MISSING, encode_fact_key
 from shared.keys.limits import KEY_UNITS, units
 from shared.projection.json_text import NotJsonError, dumps, loads
 
@@ -36,6 +37,7 @@ FACT: Final = "_fact"
 KEY: Final = "_key"
 REST: Final = "_json"
 REFERENCE: Final = "_ref"
+EXPIRES: Final = "_expires"
 
 _PROPERTY_UNITS_MAX: Final = 32 * 1024
 # Two units per character at most: a text of this many characters fits whatever it is made of.
@@ -146,14 +148,29 @@ def read_columns(columns: Mapping[str, ColumnValue]) -> StoredEntry:
     }
     if (rest := take_text(columns, REST)) is not None:
         document |= loads(rest)
-    fact_text, key = take_text(columns, FACT), take_text(columns, KEY)
-    if fact_text is None or key is None:
-        raise NotJsonError("the row lacks _fact or _key")
-    fact = loads(fact_text)
+    key = take_text(columns, KEY)
+    if key is None:
+        raise NotJsonError("the row lacks _key")
+    fact_id, partition_key = _read_fact(columns)
     return StoredEntry(
-        id=fact["id"],
-        partition_key=tuple(MISSING if value == {} else value for value in fact["partitionKey"]),
+        id=fact_id,
+        partition_key=partition_key,
         key=loads(key),
         document=document,
         is_reference=columns.get(REFERENCE) is True,
     )
+
+
+def fact_key_of(columns: Mapping[str, ColumnValue]) -> str:
+    """The fact key of the fact that these columns are of."""
+    fact_id, partition_key = _read_fact(columns)
+    return encode_fact_key(partition_key, fact_id)
+
+
+def _read_fact(columns: Mapping[str, ColumnValue]) -> tuple[str, tuple[FactKeyValue, ...]]:
+    """The id and partition key of the fact that these columns are of."""
+    text = take_text(columns, FACT)
+    if text is None:
+        raise NotJsonError("the row lacks _fact")
+    fact = loads(text)
+    return fact["id"], tuple(MISSING if value == {} else value for value in fact["partitionKey"])

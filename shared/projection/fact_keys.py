@@ -10,7 +10,8 @@ import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from shared.definitions.dotted import segments
-from shared.definitions.values import COERCIONS, REFUSED
+from shared.definitions.instants import unix_seconds
+from shared.definitions.values import COERCIONS, REFUSED, to_datetime
 from shared.keys.index import IndexKeys
 from shared.keys.limits import PARTITION_UNITS, SORT_UNITS, within
 from shared.projection.paths import compile_dotted, compile_path, compile_truth
@@ -35,12 +36,13 @@ class RefusedValueError(ValueError):
 
 
 class FactKey(NamedTuple):
-    """One key of a fact: encoded, as typed values by part name, and the element that it comes from."""
+    """One key of a fact: encoded, as typed values by part name, the element that it comes from, and until when."""
 
     partition: str
     sort: str
     values: dict[str, PartValue | None]
     element: Any
+    expires_seconds: int | None = None
 
 
 class FactKeys:
@@ -55,7 +57,9 @@ class FactKeys:
         # Unpacked in the loops below, because a tuple's items cost less than attributes.
         self._reads = [self._compile(codec.part.path, compile_path) for codec in codecs]
         self._makes = [(codec.part, codec.part.name, COERCIONS[codec.part.type], codec.encode) for codec in codecs]
-        roots = [root for root, _ in [*self._reads, *([self._where] if self._where else [])]]
+        self._expire = index.expire
+        self._expires = None if index.expire is None else self._compile(index.expire.path, compile_path)
+        roots = [root for root, _ in [*self._reads, *(one for one in (self._where, self._expires) if one)]]
         self._needs_both = _BOTH in roots
         self._partition_parts = len(index.partition)
         self.shards = keys.shards
@@ -106,7 +110,20 @@ class FactKeys:
             within("".join(texts[split:]), SORT_UNITS),
             values,
             roots[_ELEMENT],
+            None if self._expires is None else self._expires_seconds(self._expires, roots),
         )
+
+    def _expires_seconds(self, path: tuple[int, Getter], roots: tuple[Any, Any, Any]) -> int | None:
+        """When the entry goes, in seconds since 1970; a fact without that time keeps its entry."""
+        assert self._expire is not None
+        root, get = path
+        value = get(roots[root])
+        if value is None:
+            return None
+        instant = to_datetime(value)
+        if isinstance(instant, str):
+            return unix_seconds(instant) + self._expire.after_seconds
+        raise RefusedValueError(f"{shown(value)} at `{self._expire.path}` is not of type datetime")
 
     def _is_left_out(self, found: list[Any]) -> bool:
         """Whether a part is null that does not keep nulls. It decides before types do: nothing is indexed."""

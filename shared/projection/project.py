@@ -12,6 +12,7 @@ from shared.definitions.dotted import segments
 from shared.errors import UnprojectableError
 from shared.projection.columns import (
     ENTITY_BYTES_MAX,
+    EXPIRES,
     KEY,
     REFERENCE,
     Columns,
@@ -85,6 +86,8 @@ class Projector:
 
     def _entry(self, change: Change, key: FactKey, projected: Columns) -> Entry:
         columns = {**change.columns, **projected}
+        if key.expires_seconds is not None:
+            columns[EXPIRES] = key.expires_seconds
         put_text(columns, KEY, dumps(key.values))
         raw = canonical_bytes(columns)
         if len(raw) > _SURELY_FITS_BYTES and entity_bytes(columns) > ENTITY_BYTES_MAX:
@@ -99,7 +102,9 @@ class Projector:
 
     def _reference(self, change: Change, key: FactKey) -> Columns:
         """The columns of an entry whose projection is over 1 MiB."""
-        columns = {**change.columns, REFERENCE: True}
+        columns: Columns = {**change.columns, REFERENCE: True}
+        if key.expires_seconds is not None:
+            columns[EXPIRES] = key.expires_seconds
         put_text(columns, KEY, dumps(key.values))
         if not self._can_refer:
             raise self._unprojectable(change, "what it projects is over 1 MiB, and the source has no container")

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from shared.keys.index import row_key
+from shared.projection.columns import EXPIRES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,3 +32,9 @@ def tombstone_row(partition_key: str, pair: str, version: str) -> dict[str, Any]
 def is_tombstone(row: Mapping[str, object]) -> bool:
     """Whether the row says that its pair has no entry."""
     return row.get(GONE) is True
+
+
+def is_expired(row: Mapping[str, object], now_seconds: float) -> bool:
+    """Whether the entry's time is over. Its row may stay a while; nobody shows it any more."""
+    expires = row.get(EXPIRES)
+    return isinstance(expires, int) and expires <= now_seconds

@@ -5,12 +5,12 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any, Final
 
-from shared.errors import BadLookupError, Fault, IndexBuildingError
-from shared.lookup.faults import fault, shown
+from shared.errors import IndexBuildingError
 from shared.lookup.parameters import parse, query_of, to_query
 from shared.web.answers import Answer, json_answer
 from shared.web.descriptions import describe
 from shared.web.openapi import openapi
+from shared.web.parameters import no_parameters
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,12 +35,12 @@ class LookupApi:
 
     async def indexes(self, url: str) -> Answer:
         """All indexes."""
-        _no_parameters(url)
+        no_parameters(url)
         return json_answer({"value": [await self._described(name) for name in self._definitions.indexes]})
 
     async def index(self, name: str, url: str) -> Answer:
         """One index."""
-        _no_parameters(url)
+        no_parameters(url)
         return json_answer(await self._described(name))
 
     async def entries(self, name: str, url: str, if_none_match: str | None) -> Answer:
@@ -61,7 +61,7 @@ class LookupApi:
 
     async def openapi(self, url: str) -> Answer:
         """The description of this API."""
-        _no_parameters(url)
+        no_parameters(url)
         return json_answer(openapi(self._definitions))
 
     async def _described(self, name: str) -> dict[str, Any]:
@@ -86,12 +86,3 @@ def _matches(if_none_match: str | None, etag: str) -> bool:
     """Whether the caller's If-None-Match names this ETag (weak comparison, as RFC 9110 says) or any."""
     offered = [each.strip().removeprefix("W/") for each in (if_none_match or "").split(",")]
     return etag in offered or "*" in offered
-
-
-def _no_parameters(url: str) -> None:
-    """Refuse parameters where there are none; `code` and `clientId` do not count."""
-    if names := list(parse(query_of(url))):
-        faults: list[Fault] = [
-            fault("UnknownParameter", name, f"{shown(name)} is unknown: this call has no parameters.") for name in names
-        ]
-        raise BadLookupError(*faults)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from shared.web import openapi_schemas as schemas
 from shared.web.openapi_parameters import lookup_parameters
+from shared.web.openapi_status import history_schema, status_schema
 
 if TYPE_CHECKING:
     from shared.definitions.model import Definitions, Index
@@ -22,6 +23,7 @@ def openapi(definitions: Definitions) -> dict[str, Any]:
         "Problem": schemas.problem_schema(),
         "Index": schemas.index_schema(),
         "Explanation": schemas.explanation_schema(),
+        "Status": status_schema(),
     }
     for index in definitions.indexes.values():
         source = definitions.sources[index.source]
@@ -58,6 +60,11 @@ def _common_paths(names: list[str]) -> list[tuple[str, Any]]:
         ("/api/indexes", {"get": _operation("listIndexes", "All indexes", listed, [400, 500, 503])}),
         *([("/api/indexes/{name}", {"get": one})] if names else []),
         ("/api/openapi.json", {"get": _operation("getOpenApi", "This document", {"type": "object"}, [400, 500, 503])}),
+        ("/api/status", {"get": _operation("getStatus", "How the app is", _reference("Status"), [400, 500, 503])}),
+        (
+            "/api/status/history",
+            {"get": _operation("getLagHistory", "Lag over time", history_schema(), [400, 500, 503])},
+        ),
         ("/api/health/live", {"get": _anonymous("isLive", "The process runs", [])}),
         ("/api/health/ready", {"get": _anonymous("isReady", "The app can do its work", [500, 503])}),
     ]

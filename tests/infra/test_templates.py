@@ -70,7 +70,8 @@ def test_the_templates_make_what_the_local_run_makes(tmp_path: Path) -> None:
         **{f"{one.cosmos.database}/{one.cosmos.container}": partition_key_paths(one) for one in sources if one.cosmos},
     }
     assert {name: deployed_paths(one) for name, one in named(resources, CONTAINER).items()} == expected
-    hubs = {f"{one.event_hub}/{settings.EVENT_CONSUMER_GROUP}" for one in sources if one.event_hub}
+    groups = (settings.EVENT_CONSUMER_GROUP, settings.EVENT_LAG_GROUP)
+    hubs = {f"{one.event_hub}/{group}" for one in sources if one.event_hub for group in groups}
     assert set(named(resources, CONSUMER_GROUP)) == hubs
 
 

@@ -12,11 +12,11 @@ from shared.pipeline.apply import Applier
 from shared.pipeline.cache import LedgerCache
 from shared.pipeline.concurrency import Bounded
 from shared.pipeline.dead_letters import DEAD_LETTER_TABLE, DeadLetters
+from shared.pipeline.expiry import Expirer, sweep_message
 from shared.pipeline.generations import SourcePlan, plan_of
 from shared.pipeline.ledger_rows import LEDGER_TABLE, ledger_partition
 from shared.pipeline.storage import Accounts
 from shared.pipeline.sweep import Sweeper
-from shared.pipeline.sweep_messages import unpack
 from shared.projection.change import FactReader
 from shared.projection.rows import is_tombstone
 from shared.tables.port import PARTITION_KEY, RowRange
@@ -108,6 +108,7 @@ class World:
             self.accounts, letters, self.queue, cache, run_all, run_buckets, lambda: self.now_seconds
         )
         self.sweeper = Sweeper(self.accounts, run_all)
+        self.expirer = Expirer(self.accounts, run_all, lambda: self.now_seconds)
 
     async def create_tables(self) -> None:
         """The tables that a start-up would create."""
@@ -122,7 +123,7 @@ class World:
         """Deliver every sweep message that waits."""
         messages, self.queue.messages = self.queue.messages, []
         for message in messages:
-            await self.sweeper.sweep(unpack(message))
+            await sweep_message(message, self.sweeper, self.expirer)
 
     async def rows(self, index: str, *partitions: str) -> list[dict[str, Any]]:
         """The rows of an index's table in these (encoded) partitions, as stored."""

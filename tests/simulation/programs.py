@@ -12,11 +12,12 @@ from shared.errors import IncompleteBatchError
 from shared.keys.placement import DEFAULT_ACCOUNT
 from shared.pipeline.apply import Applier
 from shared.pipeline.cache import LedgerCache
+from shared.pipeline.catalog import CATALOG_TABLE
 from shared.pipeline.dead_letters import DEAD_LETTER_TABLE, DeadLetters
+from shared.pipeline.expiry import Expirer, ExpiryWalk, sweep_message
 from shared.pipeline.ledger_rows import LEDGER_TABLE
 from shared.pipeline.storage import Accounts
 from shared.pipeline.sweep import Sweeper
-from shared.pipeline.sweep_messages import unpack
 from shared.tables.memory import MemoryTables
 from shared.tables.store import Store
 from tests.pipeline.world import KeptBlobs
@@ -90,7 +91,7 @@ def forget_messages(store: Store) -> None:
 def new_store(*plans: SourcePlan) -> Store:
     """A service with the tables that a start-up creates."""
     store = Store()
-    for table in (LEDGER_TABLE, DEAD_LETTER_TABLE, QUEUE_TABLE):
+    for table in (CATALOG_TABLE, LEDGER_TABLE, DEAD_LETTER_TABLE, QUEUE_TABLE):
         store.create(table)
     for plan in plans:
         for generation in plan.generations:
@@ -169,15 +170,31 @@ class Sweep:
 
     messages: tuple[str, ...]
     sweeper: type[Sweeper] = Sweeper
+    expirer: type[Expirer] = Expirer
 
     async def __call__(self) -> None:
         """Sweep all of them."""
         sweeper = self.sweeper(accounts(), interleaved)
+        expirer = self.expirer(accounts(), interleaved, lambda: NOW_SECONDS)
         for message in self.messages:
-            await sweeper.sweep(unpack(message))
+            await sweep_message(message, sweeper, expirer)
 
     def __str__(self) -> str:
         return "sweeper"
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """The timer that looks for expired entries."""
+
+    plan: SourcePlan
+
+    async def __call__(self) -> int:
+        """Walk through all tables once."""
+        return await ExpiryWalk(accounts(), StoppingQueue(), lambda: NOW_SECONDS).walk([self.plan])
+
+    def __str__(self) -> str:
+        return "walk"
 
 
 def batches_of(*changes: Change) -> tuple[tuple[Change, ...], ...]:
@@ -227,8 +244,7 @@ class HandOver:
             await one.apply(self.plan, self.first)
         await _apply_twice(other, self.plan, self.second)
         messages = await Stopping().carry(TakeMessages(), Store())
-        for message in messages:
-            await Sweeper(accounts(), interleaved).sweep(unpack(message))
+        await Sweep(tuple(messages))()
         await _apply_twice(one, self.plan, self.first)
 
     def __str__(self) -> str:

@@ -19,7 +19,12 @@ sources:
 indexes:
   by-town: {source: people, partition: town, sort: name, project: [phone]}
   by-home: {source: people, each: {home: homes}, partition: home, sort: rank, project: [phone], where: "!hidden"}
-  by-rank: {source: people, partition: group, sort: [{path: rank, type: integer, order: desc}], project: all}
+  by-rank:
+    source: people
+    partition: group
+    sort: [{path: rank, type: integer, order: desc}]
+    project: all
+    expire: {path: until, after: 1d}
 """
 DEFINITIONS = definitions_of(TEXT)
 PLAN = plan_of(DEFINITIONS, "people")
@@ -54,6 +59,7 @@ def _document(random: Random) -> dict[str, Any] | None:
         "homes": random.sample(["A", "B", "C"], random.randint(0, 3)),
         "hidden": random.random() < 0.2,
         "group": random.choice(["g", "k"]),
+        "until": random.choice([None, "2020-01-01", "2020-01-02", "2035-01-01"]),
         # What is no number cannot be in `by-rank`.
         "rank": random.choice([1, 2, 3, "poison"]) if random.random() < 0.5 else 1,
     }

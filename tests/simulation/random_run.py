@@ -16,7 +16,7 @@ from shared.pipeline.dead_letters import DEAD_LETTER_TABLE
 from shared.pipeline.sweep_messages import unpack
 from shared.tables.calls import Query, Transact
 from tests.simulation.explore import describe, describe_answer, no_answer, resent
-from tests.simulation.programs import SendMessage, Sweep, new_process, new_store
+from tests.simulation.programs import SendMessage, Sweep, Walk, new_process, new_store
 from tests.simulation.random_history import PLAN, STEADY, random_feed
 from tests.simulation.reader import Reader
 from tests.simulation.scenario import difference
@@ -105,6 +105,8 @@ class Simulation:
             self._start_process()
         elif random.random() < 0.03:
             self._start_reader()
+        elif random.random() < 0.02:
+            self._start(Run(Walk(PLAN)), "walk")
         if self.late and random.random() < 0.1:
             self._land(random.randrange(len(self.late)))
         ready = self._ready()

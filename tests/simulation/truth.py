@@ -8,10 +8,10 @@ from shared.errors import UnprojectableError
 from shared.keys.index import pair_and_version
 from shared.pipeline.coalesce import newest_of_each
 from shared.pipeline.dead_letters import letter_id
-from shared.projection.rows import is_tombstone
+from shared.projection.rows import is_expired, is_tombstone
 from shared.tables.calls import utf16_order
 from shared.tables.store import as_row
-from tests.simulation.programs import stored_name
+from tests.simulation.programs import NOW_SECONDS, stored_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -25,11 +25,12 @@ Shown: TypeAlias = frozenset[tuple[str, str, frozenset[tuple[str, Any]]]]
 
 
 def expected(generation: Generation, changes: Iterable[Change]) -> Shown:
-    """The entries of the newest version of every fact."""
+    """The entries of the newest version of every fact, but for those whose time is over."""
     return frozenset(
         (entry.partition_key, entry.pair, frozenset(entry.columns.items()))
         for change in newest_of_each(changes)
         for entry in _entries(generation, change) or ()
+        if not is_expired(entry.columns, NOW_SECONDS)
     )
 
 
@@ -72,6 +73,6 @@ def _shown_in(table: str, partition: str, store: Store) -> Iterator[tuple[str, s
         if row is None or pair in seen:
             continue
         seen.add(pair)
-        if not is_tombstone(row.entity):
+        if not is_tombstone(row.entity) and not is_expired(row.entity, NOW_SECONDS):
             columns = {name: value for name, value in row.entity.items() if name not in {"PartitionKey", "RowKey"}}
             yield partition, pair, frozenset(columns.items())

@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from bench.costs import LOADS, PRICES_FILE, Load, read_prices, rows, table
+from bench.costs import LOADS, Load, rows, table
+from shared.prices import PRICES_FILE, prices_date, read_prices
 from tests.support import ROOT
 
 
@@ -17,8 +18,7 @@ def test_the_documentation_shows_the_table_as_printed() -> None:
 
 def test_every_price_says_where_it_comes_from() -> None:
     """The file is dated, and what is not confirmed says so."""
-    content = json.loads(PRICES_FILE.read_text(encoding="utf-8"))
-    assert content["date"]
+    assert json.loads(PRICES_FILE.read_text(encoding="utf-8"))["date"] == prices_date() != ""
     assert all(price.source and price.dollars > 0 for price in read_prices().values())
 
 

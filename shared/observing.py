@@ -1,0 +1,152 @@
+"""What the functions for operators share in one process: counters, lag and status, made when they are first needed."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from shared import settings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from azure.cosmos.aio import CosmosClient
+    from azure.eventhub.aio import EventHubConsumerClient
+    from azure.storage.blob.aio import ContainerClient
+
+    from shared.definitions.model import Definitions, Source
+    from shared.operations.keeping import KeptCounters
+    from shared.operations.lag import OldestWaiting
+    from shared.operations.status import StatusReader
+    from shared.pipeline.outcome import Outcome
+    from shared.tables.client import TableClient
+    from shared.tables.counts import Counts
+
+
+@lru_cache(maxsize=1)
+def counters() -> KeptCounters:
+    """The counters of this instance."""
+    from shared.connections import TIMING, new_instance_id
+    from shared.operations.counter_rows import InstanceRow
+    from shared.operations.keeping import KeptCounters
+
+    tables = _tables()
+    kept = KeptCounters(InstanceRow(tables, new_instance_id(), TIMING.wall_seconds), TIMING)
+    kept.counters.watch("operations", tables.counts)
+    kept.counters.watch("lookups", lookup_counts())
+    return kept
+
+
+@lru_cache(maxsize=1)
+def lookup_counts() -> Counts:
+    """The storage transactions of all lookups of this instance."""
+    from shared.tables.counts import Counts
+
+    return Counts()
+
+
+def batch_applied(source: str, outcome: Outcome) -> None:
+    """Tell and count a batch."""
+    from shared import telemetry
+
+    telemetry.batch_applied(source, outcome)
+    counters().counters.batch_applied(source, outcome)
+
+
+def lookup_answered(index: str, rows_read: int, entries: int) -> None:
+    """Count a page of a lookup."""
+    counters().counters.lookup_answered(index, rows_read, entries)
+
+
+@lru_cache(maxsize=1)
+def _tables() -> TableClient:
+    """The index storage, for calls that must not wait long: better to know less than to answer late."""
+    from shared.connections import table_client
+    from shared.tables.retry import RetryPolicy
+
+    retries = RetryPolicy(
+        attempts=2, budget_seconds=4, first_wait_seconds=0.2, longest_wait_seconds=0.5, open_seconds=0
+    )
+    return table_client(settings.storage_connection(settings.INDEX_STORAGE.name), policy=retries)
+
+
+_status: StatusReader | None = None
+
+
+def status(served: Definitions) -> StatusReader:
+    """The status of the app."""
+    global _status  # noqa: PLW0603 - one per process: it keeps what it measured a moment ago
+    if _status is None:
+        _status = _new_status(served)
+    return _status
+
+
+def _new_status(served: Definitions) -> StatusReader:
+    from shared.connections import TIMING
+    from shared.operations.history import LagHistory
+    from shared.operations.lag import LagMeter
+    from shared.operations.report import Report
+    from shared.operations.status import Means, StatusReader
+    from shared.pipeline.catalog import Catalog
+    from shared.pipeline.task_rows import TaskRows
+    from shared.prices import prices_date, read_prices
+
+    tables = _tables()
+    return StatusReader(
+        Means(
+            definitions=served,
+            tables=tables,
+            catalog=Catalog(tables),
+            tasks=TaskRows(tables),
+            counters=counters(),
+            lag=LagMeter({name: _feeds(source) for name, source in served.sources.items()}, TIMING),
+            history=LagHistory(tables),
+            report=Report(served, read_prices()["tableTransactions"], prices_date()),
+            now_seconds=TIMING.wall_seconds,
+            breaker=lambda: tables.breaker.snapshot(TIMING.steady_seconds()),
+        )
+    )
+
+
+def _feeds(source: Source) -> list[OldestWaiting]:
+    """Where the changes of a source come from. A connection that is not set makes its lag unknown, nothing else."""
+    from shared.operations.cosmos_lag import CosmosFeed
+    from shared.operations.event_lag import HubFeed
+
+    feeds: list[OldestWaiting] = []
+    if source.cosmos is not None:
+        feeds.append(CosmosFeed(source, _cosmos()))
+    if source.event_hub is not None:
+        feeds.append(HubFeed(source.name, source.event_hub, _hub_namespace, _hub, _checkpoints))
+    return feeds
+
+
+def _hub_namespace() -> str:
+    from shared.connections import event_hubs_namespace
+
+    return event_hubs_namespace(settings.event_hubs_connection(settings.EVENTHUB.name))
+
+
+def _hub(name: str) -> EventHubConsumerClient:
+    from shared.connections import event_hub_client
+
+    return event_hub_client(settings.event_hubs_connection(settings.EVENTHUB.name), name, settings.EVENT_LAG_GROUP)
+
+
+def _checkpoints() -> ContainerClient:
+    from shared.connections import container_client
+    from shared.operations.event_lag import CHECKPOINT_CONTAINER
+
+    return container_client(settings.storage_connection(settings.HOST_STORAGE), CHECKPOINT_CONTAINER)
+
+
+@lru_cache(maxsize=1)
+def _cosmos() -> Callable[[], CosmosClient]:
+    """One client for all sources, connected when the first feed is asked."""
+    from shared.connections import cosmos_client
+
+    @lru_cache(maxsize=1)
+    def connected() -> CosmosClient:
+        return cosmos_client(settings.cosmos_connection(settings.COSMOS.name))
+
+    return connected

@@ -1,0 +1,100 @@
+"""The oldest change of a Cosmos DB container that its trigger has not applied: the feed, asked where leases stand."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any, Final, cast
+from urllib.parse import urlsplit
+
+from shared.errors import FeedUnavailableError
+from shared.operations.leases import ALL_VERSIONS, LATEST, Position, lease_prefix, positions, sdk_token, trigger_prefix
+from shared.settings import LEASE_CONTAINER
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from azure.cosmos.aio import ContainerProxy, CosmosClient
+
+    from shared.definitions.model import Source
+
+# More in flight would only queue up at the account.
+_ASKED_AT_ONCE: Final = 8
+
+
+class CosmosFeed:
+    """The change feed of a source, and the leases of the trigger that applies it."""
+
+    def __init__(self, source: Source, connect: Callable[[], CosmosClient]) -> None:
+        assert source.cosmos is not None
+        self._source = source
+        self._place = source.cosmos
+        self._mode = ALL_VERSIONS if source.all_versions else LATEST
+        self._connect = connect
+        self._asking = asyncio.Semaphore(_ASKED_AT_ONCE)
+
+    async def oldest_waiting(self) -> float | None:
+        """When the oldest change after the leases' positions was made; without leases, the first change of all."""
+        from azure.core.exceptions import AzureError
+
+        try:
+            return await self._oldest_waiting()
+        except (AzureError, OSError) as error:
+            raise FeedUnavailableError(
+                f'The change feed of source "{self._source.name}" cannot be asked ({type(error).__name__}): '
+                "check that Cosmos DB answers and that the app may read facts and leases."
+            ) from error
+
+    async def _oldest_waiting(self) -> float | None:
+        client = self._connect()
+        database = client.get_database_client(self._place.database)
+        container = database.get_container_client(self._place.container)
+        rid = str((await container.read())["_rid"])
+        host = str(urlsplit(container.client_connection.url_connection).hostname)
+        prefix = lease_prefix(trigger_prefix(self._source), host)
+        leases = await _leases(database.get_container_client(LEASE_CONTAINER), prefix)
+        standing = positions(leases, rid) or await self._beginnings(container)
+        found = await asyncio.gather(*(self._first_after(container, rid, position) for position in standing))
+        return min((one for one in found if one is not None), default=None)
+
+    async def _beginnings(self, container: ContainerProxy) -> list[Position]:
+        """Where the trigger will start. A feed of all versions starts with its leases: before, nothing waits."""
+        if self._mode == ALL_VERSIONS:
+            return []
+        return [Position(one["Range"], None) async for one in cast(Any, container.read_feed_ranges())]
+
+    async def _first_after(self, container: ContainerProxy, rid: str, position: Position) -> float | None:
+        """When the first change after a position was made. Nothing is waiting in a range that has no change there."""
+        async with self._asking:
+            pages = cast(Any, container.query_items_change_feed(**self._arguments(rid, position))).by_page()
+            async for page in pages:
+                async for document in page:
+                    return _made_at(document)
+        return None
+
+    def _arguments(self, rid: str, position: Position) -> dict[str, Any]:
+        arguments: dict[str, Any] = {"max_item_count": 1}
+        if position.etag is not None:
+            return arguments | {"continuation": sdk_token(rid, self._mode, position.feed_range, position.etag)}
+        feed_range = {"Range": dict(position.feed_range)}
+        return arguments | {"feed_range": feed_range, "mode": self._mode, "start_time": "Beginning"}
+
+
+async def _leases(container: ContainerProxy, prefix: str) -> list[dict[str, Any]]:
+    """The leases whose ids begin so; none while the trigger has never started, for want of a container or otherwise."""
+    from azure.cosmos.exceptions import CosmosResourceNotFoundError
+
+    found = container.query_items(
+        "SELECT c.id, c.LeaseToken, c.ContinuationToken, c.FeedRange FROM c WHERE STARTSWITH(c.id, @prefix)",
+        parameters=[{"name": "@prefix", "value": prefix}],
+    )
+    try:
+        return [lease async for lease in found]
+    except CosmosResourceNotFoundError:
+        return []
+
+
+def _made_at(document: Mapping[str, Any]) -> float:
+    """When a change was made. In a feed of all versions the time of a delete is in its metadata only."""
+    current = document.get("current") or {}
+    metadata = document.get("metadata") or {}
+    return float(document.get("_ts") or current.get("_ts") or metadata.get("crts") or 0)

@@ -1,0 +1,75 @@
+"""Lag: how long the oldest change that has not been applied has been waiting, in seconds per source.
+
+It is asked from the feeds themselves (`OldestWaiting`), not told by the pipeline, so that it grows while the pipeline
+stands still. An answer is bounded in time and kept for a few seconds: a status page must not load the feeds.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Protocol
+
+from shared.errors import FeedUnavailableError, SettingError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from shared.tables.retry import Timing
+
+KEPT_SECONDS: Final = 5.0
+ASKING_SECONDS: Final = 8.0
+
+_log = logging.getLogger(__name__)
+
+
+class OldestWaiting(Protocol):
+    """A feed and how far it has been applied."""
+
+    async def oldest_waiting(self) -> float | None:
+        """When the oldest change that is not applied was made, in seconds since 1970; None when all are.
+
+        Raises `FeedUnavailableError`.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class Lag:
+    """How far a source is behind; `seconds` is None when nobody can tell, and `unknown` says why."""
+
+    seconds: float | None
+    unknown: str | None = None
+
+
+class LagMeter:
+    """Measures the lag of every source."""
+
+    def __init__(self, feeds: Mapping[str, Sequence[OldestWaiting]], timing: Timing) -> None:
+        self._feeds = feeds
+        self._timing = timing
+        self._measured: dict[str, Lag] = {}
+        self._measured_at: float | None = None
+        self._measuring = asyncio.Lock()
+
+    async def lags(self, kept_seconds: float = KEPT_SECONDS) -> Mapping[str, Lag]:
+        """The lag of each source, measured now or a moment ago."""
+        async with self._measuring:
+            now = self._timing.steady_seconds()
+            if self._measured_at is None or now - self._measured_at >= kept_seconds:
+                found = await asyncio.gather(*(self._lag(source, feeds) for source, feeds in self._feeds.items()))
+                self._measured = dict(zip(self._feeds, found, strict=True))
+                self._measured_at = self._timing.steady_seconds()
+            return self._measured
+
+    async def _lag(self, source: str, feeds: Sequence[OldestWaiting]) -> Lag:
+        try:
+            async with asyncio.timeout(ASKING_SECONDS):
+                waiting = await asyncio.gather(*(feed.oldest_waiting() for feed in feeds))
+        except (FeedUnavailableError, SettingError) as error:
+            return Lag(None, str(error))
+        except TimeoutError:
+            return Lag(None, f'The feed of source "{source}" did not answer within {ASKING_SECONDS:g} s: try again.')
+        since = [one for one in waiting if one is not None]
+        # Clocks differ and jump: a change from the future is not applied either, but it cannot wait for less than 0.
+        return Lag(max(0.0, round(self._timing.wall_seconds() - min(since), 3)) if since else 0.0)

@@ -1,0 +1,140 @@
+"""The status of an app: gathers what the feeds, the storage and this instance know, within a few seconds.
+
+Whatever does not answer is left out and named: a status is needed most when something is down. `watch` is what the
+timer does every minute: measure the lag, tell it, and keep it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from shared import telemetry
+from shared.errors import StorageError, TableMissingError
+from shared.operations.counter_rows import fold_idle, read_totals
+from shared.operations.counters import Totals
+from shared.operations.open_letters import open_letters
+from shared.operations.report import Findings
+from shared.pipeline.catalog import Snapshot as CatalogSnapshot
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from shared.definitions.model import Definitions
+    from shared.operations.counters import Measure
+    from shared.operations.history import LagHistory, Point
+    from shared.operations.keeping import KeptCounters
+    from shared.operations.lag import LagMeter
+    from shared.operations.report import Report
+    from shared.pipeline.catalog import Catalog
+    from shared.pipeline.task_rows import Progress, TaskRows
+    from shared.tables.breaker import Snapshot
+    from shared.tables.port import Tables
+
+T = TypeVar("T")
+
+STORAGE_SECONDS: Final = 5.0
+TASKS_MAX: Final = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    """What a status is gathered with."""
+
+    definitions: Definitions
+    tables: Tables
+    catalog: Catalog
+    tasks: TaskRows
+    counters: KeptCounters
+    lag: LagMeter
+    history: LagHistory
+    report: Report
+    now_seconds: Callable[[], float]
+    # What this instance has seen of the index storage.
+    breaker: Callable[[], Snapshot]
+
+
+class StatusReader:
+    """Answers how the app is."""
+
+    def __init__(self, means: Means) -> None:
+        self._means = means
+        self._catalog: CatalogSnapshot | None = None
+
+    async def status(self) -> dict[str, Any]:
+        """Everything that is known now."""
+        means = self._means
+        unknown: list[str] = []
+
+        async def known(what: str, work: Awaitable[T]) -> T | None:
+            try:
+                async with asyncio.timeout(STORAGE_SECONDS):
+                    return await work
+            except StorageError as error:
+                unknown.append(f"{what}: {error}")
+            except TimeoutError:
+                unknown.append(f"{what}: the index storage did not answer within {STORAGE_SECONDS:g} s.")
+            return None
+
+        lags, totals, catalog, tasks, letters = await asyncio.gather(
+            means.lag.lags(),
+            known("The counters of all instances", read_totals(means.tables)),
+            known("The generations", self._read_catalog()),
+            known("The builds", self._read_tasks()),
+            known("The dead letters", open_letters(means.tables, means.definitions.sources)),
+        )
+        unknown += [lag.unknown for lag in lags.values() if lag.unknown]
+        self._catalog = self._catalog if catalog is None else catalog
+        return means.report.shown(
+            Findings(
+                at_seconds=means.now_seconds(),
+                lags=lags,
+                totals=self._with_own(totals),
+                catalog=self._catalog,
+                tasks=tasks,
+                letters=letters,
+                is_reachable=totals is not None,
+                breaker=means.breaker(),
+                unknown=unknown,
+            )
+        )
+
+    async def history(self) -> dict[str, list[Point]]:
+        """The lag of each source over time, oldest first."""
+        known = await self._means.history.read()
+        return {source: known.get(source, []) for source in self._means.definitions.sources}
+
+    async def watch(self) -> None:
+        """Measure the lag, tell it to the operators, and keep it; tidy up after instances that are gone."""
+        means = self._means
+        lags = await means.lag.lags(kept_seconds=0)
+        for source, lag in lags.items():
+            indexes = [index.name for index in means.definitions.indexes_of(source)]
+            telemetry.lag_measured(source, indexes, lag.seconds, lag.unknown)
+        now = means.now_seconds()
+        await means.history.add(int(now), {source: lag.seconds for source, lag in lags.items()})
+        await fold_idle(means.tables, now)
+
+    async def _read_catalog(self) -> CatalogSnapshot:
+        try:
+            return await self._means.catalog.read()
+        except TableMissingError:
+            return CatalogSnapshot()  # no worker has started yet
+
+    async def _read_tasks(self) -> list[Progress]:
+        """Long tasks that run, and the newest of those that have ended."""
+        rows = self._means.tasks
+        newest = sorted(await rows.all(), key=lambda task: (task.state == "running", task.started_at), reverse=True)
+        found = await asyncio.gather(*(rows.read(task.id) for task in newest[:TASKS_MAX]))
+        return [one for one in found if one is not None]
+
+    def _with_own(self, totals: Totals | None) -> Totals:
+        """With what only this instance knows: all that it counted, when the storage does not answer."""
+        counters = self._means.counters
+        if totals is None:
+            return Totals(counters.counters.now(), None, 1)
+        counted: Counter[Measure] = Counter(totals.counts)
+        counted.update(counters.unkept())
+        return Totals(counted, totals.since_seconds, totals.instances)

@@ -1,0 +1,107 @@
+"""The lag of a hub: what its partitions have after the checkpoints that a consumer of the real SDK writes."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import pytest
+from azure.eventhub import EventData, EventHubProducerClient
+from azure.eventhub.extensions.checkpointstoreblobaio import BlobCheckpointStore
+from azure.storage.blob.aio import ContainerClient
+
+from shared.connections import event_hub_client, event_hubs_namespace
+from shared.errors import FeedUnavailableError
+from shared.operations.event_lag import HubFeed
+from shared.settings import EVENT_CONSUMER_GROUP, EVENT_LAG_GROUP, EventHubsConnection
+from tests.contract.eventhubs.clients import receiving_async, until
+from tests.contract.eventhubs.conftest import HubUnderTest
+from tests.contract.eventhubs.server import LocalEventHubs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+HUB = "parcels"
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalEventHubs]:
+    """A namespace with the consumer groups of the app."""
+    groups = ["--consumer-group", EVENT_CONSUMER_GROUP, "--consumer-group", EVENT_LAG_GROUP]
+    started = LocalEventHubs(tmp_path_factory.mktemp("hubs"), ["--hub", f"{HUB}:2", *groups]).start()
+    yield started
+    assert started.stop() == 0
+
+
+def feed_of(server: LocalEventHubs, azurite: str, container: str, group: str = EVENT_LAG_GROUP) -> HubFeed:
+    """The hub as the status asks it."""
+    connection = EventHubsConnection(connection_string=server.connection_string)
+    return HubFeed(
+        "parcels",
+        HUB,
+        partial(event_hubs_namespace, connection),
+        partial(event_hub_client, connection, group=group),
+        partial(ContainerClient.from_connection_string, azurite, container),
+    )
+
+
+def send(server: LocalEventHubs, partition: str, *bodies: str) -> None:
+    """Events into one partition."""
+    with EventHubProducerClient.from_connection_string(server.connection_string, eventhub_name=HUB) as producer:
+        batch = producer.create_batch(partition_id=partition)
+        for body in bodies:
+            batch.add(EventData(body))
+        producer.send_batch(batch)
+
+
+def enqueued(server: LocalEventHubs, partition: str) -> float:
+    """When the last event of a partition was enqueued."""
+    with EventHubProducerClient.from_connection_string(server.connection_string, eventhub_name=HUB) as producer:
+        found: float = producer.get_partition_properties(partition)["last_enqueued_time_utc"].timestamp()
+        return found
+
+
+async def test_events_wait_from_their_first_until_their_checkpoint(
+    server: LocalEventHubs, azurite: str, table_name: str
+) -> None:
+    """Empty, never read, read, behind again: while the trigger's own kind of reader has its seat."""
+    feed = feed_of(server, azurite, table_name)
+    assert await feed.oldest_waiting() is None
+    send(server, "0", "first")
+    first = enqueued(server, "0")
+    send(server, "0", "second")
+    send(server, "1", "third")
+    assert await feed.oldest_waiting() == first
+    async with ContainerClient.from_connection_string(azurite, table_name) as container:
+        await container.create_container()
+    hub = HubUnderTest(server.connection_string, HUB, server)
+    async with BlobCheckpointStore.from_connection_string(azurite, table_name) as store:
+        reading = receiving_async(
+            hub, store, group=EVENT_CONSUMER_GROUP, checkpoints=True, starting_position="-1", max_wait_time=0.2
+        )
+        async with reading as received:
+            await until(lambda: len(received.events) == 3)
+            assert await feed.oldest_waiting() is None
+            assert not received.errors
+    send(server, "1", "fourth")
+    fourth = enqueued(server, "1")
+    send(server, "1", "fifth")
+    assert await feed.oldest_waiting() == fourth
+
+
+async def test_without_a_seat_to_read_from_the_last_event_says_the_least_lag(
+    server: LocalEventHubs, azurite: str, table_name: str
+) -> None:
+    """A hub that somebody else made may lack the consumer group."""
+    send(server, "0", "one")
+    send(server, "0", "two")
+    ends = [enqueued(server, partition) for partition in ("0", "1")]
+    assert await feed_of(server, azurite, table_name, group="no-such-group").oldest_waiting() in ends
+
+
+async def test_a_namespace_that_does_not_answer_is_told(azurite: str, tmp_path: Path, table_name: str) -> None:
+    """The lag is unknown, and why."""
+    nobody = LocalEventHubs(tmp_path, [])
+    with pytest.raises(FeedUnavailableError, match="cannot be asked"):
+        await feed_of(nobody, azurite, table_name).oldest_waiting()
