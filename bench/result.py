@@ -37,6 +37,17 @@ class Result:
     scale: float
     workloads: Mapping[str, WorkloadResult]
 
+    def measurement(self, workload: str, name: str) -> Measurement:
+        """One measurement, which must be there."""
+        measured = self.workloads[workload].measurements if workload in self.workloads else ()
+        found = next((each for each in measured if each.name == name), None)
+        if found is None:
+            raise BenchUsageError(
+                f"The result of {self.date} has no measurement '{name}' of workload '{workload}': make a full one with "
+                "`python -m bench run`."
+            )
+        return found
+
     def only(self, names: Collection[str]) -> Result:
         """The same run, as if it had had only these workloads."""
         return replace(self, workloads={name: w for name, w in self.workloads.items() if name in names})

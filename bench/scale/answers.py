@@ -6,9 +6,10 @@ from bisect import bisect_left
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from bench.costs import HOURS_PER_MONTH, read_prices
+from bench.costs import HOURS_PER_MONTH
 from bench.scale.azure import leases_of
 from bench.scale.simulate import simulate
+from shared.prices import read_prices
 
 if TYPE_CHECKING:
     from bench.scale.azure import Azure, Load
