@@ -9,6 +9,7 @@ import azure.functions as func
 
 from functions.changes import changes
 from functions.events import events
+from functions.lifecycle import lifecycle
 from functions.lookup_tools import lookup_tools
 from functions.lookups import lookups
 from functions.maintenance import maintenance
@@ -18,6 +19,7 @@ from shared import runtime
 app = func.FunctionApp(http_auth_level=func.AuthLevel.FUNCTION)
 app.register_functions(operations)
 app.register_functions(lookups)
+app.register_functions(lifecycle)
 if not runtime.definitions().faults:
     served = runtime.definitions().definitions
     for blueprint in (changes(served), events(served), maintenance, lookup_tools()):

@@ -11,7 +11,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Final
 
-from cli.commands import explain, load, openapi, plan, query, tail, validate
+from cli.commands import advise, apply, build, explain, load, openapi, plan, query, switch, tail, validate
 from cli.errors import UsageError
 from shared.errors import IndexTablesError
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 PROBLEM: Final = 1
 WRONG_USAGE: Final = 2
 
-_COMMANDS: Final = (validate, plan, load, query, explain, tail, openapi)
+_COMMANDS: Final = (validate, plan, load, query, explain, tail, openapi, build, switch, apply, advise)
 
 
 def build_parser() -> argparse.ArgumentParser:

@@ -37,11 +37,19 @@ class Service:
 
     def get_link(self, link: str) -> dict[str, Any]:
         """The same for a whole address, such as a nextLink."""
-        headers = {"x-functions-key": self.key} if self.key else {}
+        return self._send(urllib.request.Request(link))
+
+    def post(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        """The JSON that a call with a body answers with."""
+        content = json.dumps(body).encode()
+        request = urllib.request.Request(f"{self.base}{path}", content, {"Content-Type": "application/json"})
+        return self._send(request)
+
+    def _send(self, request: urllib.request.Request) -> dict[str, Any]:
+        if self.key:
+            request.add_header("x-functions-key", self.key)
         try:
-            with urllib.request.urlopen(
-                urllib.request.Request(link, headers=headers), timeout=_ANSWER_SECONDS
-            ) as answer:
+            with urllib.request.urlopen(request, timeout=_ANSWER_SECONDS) as answer:
                 found: dict[str, Any] = json.load(answer)
                 return found
         except urllib.error.HTTPError as error:

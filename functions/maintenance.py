@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import azure.functions as func
 
-from shared import observing, runtime, settings
+from shared import lifecycle, observing, runtime, settings
 
 maintenance = func.Blueprint()  # type: ignore[no-untyped-call]  # the SDK leaves it unannotated
 
@@ -36,10 +36,16 @@ async def expire(timer: func.TimerRequest) -> None:
 @maintenance.queue_trigger(arg_name="message", queue_name=settings.TASK_QUEUE, connection=settings.HOST_STORAGE)
 async def tasks(message: func.QueueMessage) -> None:
     """Work on a slice of a long task, such as a build, for a while."""
-    await (await runtime.tasks()).run(message.get_body())
+    await (await lifecycle.tasks()).run(message.get_body())
 
 
 @maintenance.timer_trigger(arg_name="timer", schedule="45 * * * * *")
 async def resume(timer: func.TimerRequest) -> None:
     """Go on with long tasks whose worker is gone."""
-    await (await runtime.tasks()).resume()
+    await (await lifecycle.tasks()).resume()
+
+
+@maintenance.timer_trigger(arg_name="timer", schedule="0 */5 * * * *")
+async def tidy(timer: func.TimerRequest) -> None:
+    """Retire generations that nobody has wanted for as long as the grace, and drop their tables."""
+    await lifecycle.tidy()

@@ -8,7 +8,7 @@ import azure.functions as func
 
 from functions.responses import respond
 from shared import observing, runtime
-from shared.web import health, status_api
+from shared.web import advice_api, health, status_api
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -41,6 +41,16 @@ async def get_status(req: func.HttpRequest) -> func.HttpResponse:
 async def get_lag_history(req: func.HttpRequest) -> func.HttpResponse:
     """The lag of each source over time."""
     return await _respond(lambda reader: status_api.history(reader, req.url))
+
+
+@operations.route(route="advice", methods=["GET"])
+async def get_advice(req: func.HttpRequest) -> func.HttpResponse:
+    """Every index in numbers, and what the Index Table pattern warns of."""
+
+    async def work() -> Answer:
+        return await advice_api.advice(observing.advisor(runtime.definitions().require()), req.url)
+
+    return await respond(work())
 
 
 async def _respond(call: Callable[[StatusReader], Awaitable[Answer]]) -> func.HttpResponse:

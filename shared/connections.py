@@ -7,7 +7,7 @@ import random
 import time
 import uuid
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from shared.tables.account import Account
 from shared.tables.breaker import Breaker
@@ -16,6 +16,8 @@ from shared.tables.entra import EntraCredential
 from shared.tables.retry import Timing
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from azure.cosmos.aio import CosmosClient
     from azure.eventhub.aio import EventHubConsumerClient
     from azure.storage.blob.aio import ContainerClient
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
     from shared.settings import CosmosConnection, EventHubsConnection, StorageConnection
     from shared.tables.counts import Counts
     from shared.tables.retry import RetryPolicy
+
+T = TypeVar("T")
 
 # The world outside, which everything below gets as parameters.
 TIMING = Timing(time.time, time.monotonic, asyncio.sleep, random.random)
@@ -117,3 +121,18 @@ def _identity(client_id: str | None) -> Any:
     from azure.identity.aio import ManagedIdentityCredential
 
     return ManagedIdentityCredential(client_id=client_id)
+
+
+class Opened(dict[str, T]):
+    """Clients of storage accounts by the name of their connection, each made when it is first asked for.
+
+    Which there are is not known before: the catalog may have a generation in an account that no definition names
+    any more. A connection that is not set raises `SettingError`.
+    """
+
+    def __init__(self, open_account: Callable[[str], T]) -> None:
+        super().__init__()
+        self._open_account = open_account
+
+    def __missing__(self, name: str) -> T:
+        return self.setdefault(name, self._open_account(name))

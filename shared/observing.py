@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from azure.storage.blob.aio import ContainerClient
 
     from shared.definitions.model import Definitions, Source
+    from shared.operations.advisor import Advisor
     from shared.operations.keeping import KeptCounters
     from shared.operations.lag import OldestWaiting
     from shared.operations.status import StatusReader
@@ -106,6 +107,37 @@ def _new_status(served: Definitions) -> StatusReader:
             breaker=lambda: tables.breaker.snapshot(TIMING.steady_seconds()),
         )
     )
+
+
+_advisor: Advisor | None = None
+
+
+def advisor(served: Definitions) -> Advisor:
+    """What advises on the indexes of the app."""
+    global _advisor  # noqa: PLW0603 - one per process: it keeps its last answer for a while
+    if _advisor is None:
+        _advisor = _new_advisor(served)
+    return _advisor
+
+
+def _new_advisor(served: Definitions) -> Advisor:
+    from shared.connections import TIMING, Opened, table_client
+    from shared.operations.advisor import Advisor, Sources
+    from shared.operations.sampling import Sampler
+    from shared.pipeline.catalog import Catalog
+    from shared.pipeline.storage import Accounts
+    from shared.prices import read_prices
+
+    counts = _tables().counts
+    accounts = Accounts(Opened(lambda name: table_client(settings.storage_connection(name), counts)))
+    sources = Sources(
+        catalog=Catalog(accounts.main),
+        sampler=Sampler(accounts),
+        totals=status(served).totals,
+        prices=read_prices(),
+        now_seconds=TIMING.wall_seconds,
+    )
+    return Advisor(served, sources)
 
 
 def _feeds(source: Source) -> list[OldestWaiting]:

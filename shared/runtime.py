@@ -6,7 +6,7 @@ import asyncio
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final
 
 from shared import observing, settings
 from shared.definition_files import read_for_start
@@ -14,7 +14,7 @@ from shared.errors import IndexTablesError, StorageUnreachableError
 from shared.keys.placement import AccountMap
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
     from shared.definitions.load import Loaded
     from shared.definitions.model import Definitions
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from shared.lookup.generations import Generations
     from shared.lookup.lookups import Lookups
     from shared.lookup.sees import Sighting
-    from shared.pipeline.tasks import Kind, Runner
     from shared.pipeline.worker import Services, Worker
     from shared.tables.account import Account
     from shared.tables.breaker import Breaker
@@ -35,8 +34,6 @@ STORAGE_PROBE_SECONDS: Final = 3.0
 OUTAGE_WAIT_SECONDS: Final = 300.0
 _ROOT: Final = Path(__file__).parent.parent
 SECONDS_PER_DAY: Final = 86_400
-
-T = TypeVar("T")
 
 
 @lru_cache(maxsize=1)
@@ -81,11 +78,14 @@ def generations() -> Generations:
     """Which generation serves each index; raises `DefinitionsError`."""
     from shared.connections import TIMING
     from shared.pipeline.catalog import Catalog
-    from shared.serving import CatalogGenerations
+    from shared.pipeline.task_rows import TaskRows
+    from shared.serving import BuildProgress, CatalogGenerations
 
-    catalogs = [Catalog(tables) for tables in _readers(_index_account())]
+    readers = _readers(_index_account())
+    catalogs = [Catalog(tables) for tables in readers]
     refresh_seconds = settings.seconds(settings.CATALOG_REFRESH_SECONDS)
-    return CatalogGenerations(definitions().require(), catalogs, TIMING, refresh_seconds)
+    progress = BuildProgress(TaskRows(readers[0])).text
+    return CatalogGenerations(definitions().require(), catalogs, TIMING, refresh_seconds, progress)
 
 
 def _index_account() -> Account:
@@ -112,7 +112,7 @@ def _readers(account: Account) -> list[TableClient]:
 @lru_cache(maxsize=1)
 def lookups() -> Lookups:
     """Lookups in the index storage; raises `DefinitionsError` or `SettingError`."""
-    from shared.connections import TIMING, account_of, cosmos_client
+    from shared.connections import TIMING, Opened, account_of, cosmos_client
     from shared.facts.cosmos import CosmosFacts
     from shared.lookup.lookups import Lookups
     from shared.lookup.replicas import Replicas
@@ -124,27 +124,12 @@ def lookups() -> Lookups:
         generations(),
         Replicas(*_readers(account)),
         Tokens(_page_token_key(account)),
-        placed=_Opened(lambda name: Replicas(*_readers(account_of(settings.storage_connection(name))))),
+        placed=Opened(lambda name: Replicas(*_readers(account_of(settings.storage_connection(name))))),
         facts=CosmosFacts(lambda: cosmos_client(settings.cosmos_connection(settings.COSMOS.name))),
         own_writes=OwnWrites(_Ledger(), settings.seconds(settings.SEES_SECONDS), TIMING.steady_seconds, TIMING.sleep),
         now_seconds=TIMING.wall_seconds,
         answered=observing.lookup_answered,
     )
-
-
-class _Opened(dict[str, T]):
-    """Clients of storage accounts by the name of their connection, each made when it is first asked for.
-
-    Which there are is not known before: the catalog may have a generation in an account that no definition names
-    any more. A connection that is not set raises `SettingError`.
-    """
-
-    def __init__(self, open_account: Callable[[str], T]) -> None:
-        super().__init__()
-        self._open_account = open_account
-
-    def __missing__(self, name: str) -> T:
-        return self.setdefault(name, self._open_account(name))
 
 
 class _Ledger:
@@ -213,7 +198,7 @@ def new_worker(served: Definitions) -> Worker:
 
 
 def _services() -> Services:
-    from shared.connections import TIMING, container_client, queue_client, table_client
+    from shared.connections import TIMING, Opened, container_client, queue_client, table_client
     from shared.pipeline.azure_storage import BlobContainer, DelayedQueue
     from shared.pipeline.concurrency import Bounded
     from shared.pipeline.storage import Accounts
@@ -225,7 +210,7 @@ def _services() -> Services:
     index_storage = settings.storage_connection(settings.INDEX_STORAGE.name)
     sweep_queue = queue_client(settings.storage_connection(settings.HOST_STORAGE), settings.SWEEP_QUEUE)
     return Services(
-        accounts=Accounts(_Opened(lambda name: table_client(settings.storage_connection(name), counts))),
+        accounts=Accounts(Opened(lambda name: table_client(settings.storage_connection(name), counts))),
         blobs=BlobContainer(container_client(index_storage, settings.DEAD_LETTER_CONTAINER)),
         sweep_queue=DelayedQueue(sweep_queue, settings.number(settings.SWEEP_DELAY_SECONDS)),
         run_all=Bounded(),
@@ -237,18 +222,6 @@ def _services() -> Services:
         build_delay_seconds=settings.number(settings.BUILD_DELAY_SECONDS),
         report=observing.batch_applied,
     )
-
-
-async def tasks() -> Runner:
-    """Long work, in slices that messages of the task queue ask for."""
-    from shared.connections import TIMING, queue_client
-    from shared.pipeline.azure_storage import DelayedQueue
-    from shared.pipeline.task_rows import TaskRows
-    from shared.pipeline.tasks import Runner
-
-    queue = queue_client(settings.storage_connection(settings.HOST_STORAGE), settings.TASK_QUEUE)
-    kinds: dict[str, Kind] = {}
-    return Runner(TaskRows((await worker()).accounts.main), DelayedQueue(queue), kinds, TIMING.wall_seconds)
 
 
 def breakers(served: Definitions) -> dict[str, Breaker]:

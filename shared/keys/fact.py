@@ -12,8 +12,8 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from shared.definitions.values import is_encodable, plain_number
-from shared.keys.limits import FACT_UNITS, within
-from shared.keys.text import END, spell
+from shared.keys.limits import FACT_UNITS, after_cut, is_cut, within
+from shared.keys.text import END, spell, unspell
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,6 +33,7 @@ _CONSTANTS: Final[dict[FactKeyValue, str]] = {
     None: _MARK + "null" + END,
     MISSING: _MARK + "none" + END,
 }
+_VALUES: Final[dict[str, FactKeyValue]] = {"null": None, "none": MISSING, "true": True, "false": False}
 
 
 def encode_fact_key(partition_key: Sequence[FactKeyValue], fact_id: str) -> str:
@@ -42,6 +43,24 @@ def encode_fact_key(partition_key: Sequence[FactKeyValue], fact_id: str) -> str:
     else:
         encoded = "".join([*map(_encode, partition_key), spell(fact_id), END])
     return within(encoded, FACT_UNITS)
+
+
+def decode_fact_key(fact_key: str) -> tuple[tuple[FactKeyValue, ...], str] | None:
+    """The partition key and id that a fact key was made of; None when it was cut. 12 and 12.0 are the same key."""
+    if is_cut(fact_key):
+        return None
+    *values, fact_id = fact_key.removesuffix(END).split(END)
+    return tuple(map(_decode, values)), unspell(fact_id)
+
+
+def fact_key_in(pair: str, levels: int) -> str | None:
+    """The fact key that a pair ends with, of a fact with so many partition key values; None when it was cut."""
+    if is_cut(pair):
+        return None
+    parts = pair.removesuffix(END).split(END)[-levels - 1 :]
+    # Sort parts that were cut have no end of their own.
+    parts[0] = after_cut(parts[0])
+    return END.join(parts) + END
 
 
 def is_fact_key_value(value: object) -> bool:
@@ -66,3 +85,12 @@ def _encode(value: FactKeyValue) -> str:
     if isinstance(value, (int, float)):
         return f"{_MARK}{plain_number(value)}{END}"
     return _CONSTANTS[value]
+
+
+def _decode(encoded: str) -> FactKeyValue:
+    if not encoded.startswith(_MARK):
+        return unspell(encoded)
+    text = encoded.removeprefix(_MARK)
+    if text in _VALUES:
+        return _VALUES[text]
+    return float(text) if set(text) & set(".en") else int(text)

@@ -37,6 +37,17 @@ def within(encoded: str, limit_units: int) -> str:
     return head(encoded, limit_units - len(_CUT) - _DIGEST_UNITS) + _CUT + digest
 
 
+def is_cut(text: str) -> bool:
+    """Whether a key of one value or more was over its budget."""
+    return text[-_DIGEST_UNITS - len(_CUT) : -_DIGEST_UNITS] == _CUT
+
+
+def after_cut(text: str) -> str:
+    """What follows a text that was cut; all of it when none was."""
+    _, cut, rest = text.rpartition(_CUT)
+    return rest[_DIGEST_UNITS:] if cut else text
+
+
 def kept_units(limit_units: int) -> int:
     """How many units of a cut key are surely its own: one fewer than fit, since a pair is never split."""
     return limit_units - len(_CUT) - _DIGEST_UNITS - 1

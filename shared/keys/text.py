@@ -43,6 +43,10 @@ def _spellings() -> dict[str, str]:
 
 
 _SPELLINGS: Final = _spellings()
+_LETTERS: Final = {spelling: letter for letter, spelling in _SPELLINGS.items()}
+_SPELLED: Final = re.compile(
+    f' \\$| "[0-9a-f]{{2}}|~{CEILING}[0-9a-f]{{2}}|\u2027{CEILING}[0-9a-f]{{2}}|\uffed[0-9a-f]{{2}}|["&.>[]{CEILING}'
+)
 
 
 def spell(text: str) -> str:
@@ -50,6 +54,11 @@ def spell(text: str) -> str:
     if _SPECIAL.search(text) is None:
         return text
     return _SPECIAL.sub(lambda match: _SPELLINGS[match[0]], text)
+
+
+def unspell(spelled: str) -> str:
+    """The text that was spelled so."""
+    return _SPELLED.sub(lambda match: _LETTERS[match[0]], spelled)
 
 
 def spelled_prefix(prefix: str) -> tuple[str, str]:

@@ -101,6 +101,10 @@ class StatusReader:
             )
         )
 
+    async def totals(self) -> Totals:
+        """The counts of all instances, with what is only here; raises when the storage does not answer."""
+        return self._with_own(await read_totals(self._means.tables))
+
     async def history(self) -> dict[str, list[Point]]:
         """The lag of each source over time, oldest first."""
         known = await self._means.history.read()

@@ -24,6 +24,16 @@ class RunAll(Protocol):
         """The result of each, or what it raised; one that fails does not stop the others."""
 
 
+async def all_of(run_all: RunAll, work: Sequence[Work[T]]) -> list[T]:
+    """The results of all work, in its order; raises the first error, once all of it has ended."""
+    results: list[T] = []
+    for result in await run_all(work):
+        if isinstance(result, Exception):
+            raise result
+        results.append(result)
+    return results
+
+
 class Bounded:
     """On the event loop, at most so many at once over all callers."""
 

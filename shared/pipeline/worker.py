@@ -95,6 +95,11 @@ class Worker:
         self._retention = Retention(services.accounts.main, services.retention_seconds, services.now_seconds)
 
     @property
+    def services(self) -> Services:
+        """What it is connected to, for work beside its own."""
+        return self._services
+
+    @property
     def accounts(self) -> Accounts:
         """The storage that it works on."""
         return self._services.accounts

@@ -151,7 +151,7 @@ def read_columns(columns: Mapping[str, ColumnValue]) -> StoredEntry:
     key = take_text(columns, KEY)
     if key is None:
         raise NotJsonError("the row lacks _key")
-    fact_id, partition_key = _read_fact(columns)
+    fact_id, partition_key = read_fact(columns)
     return StoredEntry(
         id=fact_id,
         partition_key=partition_key,
@@ -163,11 +163,11 @@ def read_columns(columns: Mapping[str, ColumnValue]) -> StoredEntry:
 
 def fact_key_of(columns: Mapping[str, ColumnValue]) -> str:
     """The fact key of the fact that these columns are of."""
-    fact_id, partition_key = _read_fact(columns)
+    fact_id, partition_key = read_fact(columns)
     return encode_fact_key(partition_key, fact_id)
 
 
-def _read_fact(columns: Mapping[str, ColumnValue]) -> tuple[str, tuple[FactKeyValue, ...]]:
+def read_fact(columns: Mapping[str, ColumnValue]) -> tuple[str, tuple[FactKeyValue, ...]]:
     """The id and partition key of the fact that these columns are of."""
     text = take_text(columns, FACT)
     if text is None:

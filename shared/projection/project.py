@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 ENTRIES_MAX: Final = 1000
 # A row whose JSON has fewer bytes than this is surely below 1 MiB in UTF-16, names and overheads included.
 _SURELY_FITS_BYTES: Final = 400_000
-_DIGEST_DIGITS: Final = 16
+DIGEST_DIGITS: Final = 16
 
 
 class Entry(NamedTuple):
@@ -97,7 +97,7 @@ class Projector:
             self._keys.shards.partition_key(key.partition, change.fact_hash),
             key.sort + change.fact_key,
             columns,
-            sha256(raw).hexdigest()[:_DIGEST_DIGITS],
+            sha256(raw).hexdigest()[:DIGEST_DIGITS],
         )
 
     def _reference(self, change: Change, key: FactKey) -> Columns:

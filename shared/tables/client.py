@@ -78,7 +78,6 @@ class TableClient:
     async def transact(self, table: str, operations: Sequence[Operation]) -> tuple[str | None, ...]:
         """Apply all operations or none; the new ETag of each, None for a delete."""
         limits.check_table(table)
-        limits.check_transaction(operations)
         body = batch.encode(operations, f"{self._endpoint}/{table}")
         limits.check_request(len(body))
 

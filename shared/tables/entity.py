@@ -23,18 +23,15 @@ TYPE_SUFFIX: Final = "@odata.type"
 ETAG_PROPERTY: Final = "odata.etag"
 # Kept by the service, not by us: an entity reads back as it was written.
 _SERVICE_PROPERTIES: Final = frozenset({"Timestamp", "odata.metadata", ETAG_PROPERTY})
+# Values that JSON tells the type of.
+_PLAIN: Final = frozenset({str, bool})
+_INT64_LOWEST, _INT64_HIGHEST = -(2**63), 2**63 - 1
 _NAMES_OF_NON_FINITE: Final = {math.inf: "Infinity", -math.inf: "-Infinity"}
 
 
 def encode(entity: Mapping[str, Value]) -> bytes:
-    """The entity as a JSON object on one line."""
-    fields: dict[str, object] = {}
-    for name, value in entity.items():
-        kind = value.__class__
-        if kind is str or kind is bool:
-            fields[name] = value
-        else:
-            _put_typed(fields, name, value)
+    """The entity as a JSON object on one line; raises `LimitError` for a value that the service has no type for."""
+    fields = entity if _PLAIN.issuperset(map(type, entity.values())) else _typed_fields(entity)
     try:
         return orjson.dumps(fields)
     except TypeError as error:
@@ -42,8 +39,21 @@ def encode(entity: Mapping[str, Value]) -> bytes:
         raise LimitError(f"An entity cannot be written as JSON ({error}): take the value out.") from error
 
 
+def _typed_fields(entity: Mapping[str, Value]) -> dict[str, object]:
+    fields: dict[str, object] = {}
+    for name, value in entity.items():
+        kind = value.__class__
+        if kind is str or kind is bool:
+            fields[name] = value
+        else:
+            _put_typed(fields, name, value)
+    return fields
+
+
 def _put_typed(fields: dict[str, object], name: str, value: Value) -> None:
     if isinstance(value, int):
+        if not _INT64_LOWEST <= value <= _INT64_HIGHEST:
+            raise LimitError(f"Property {name} is an integer that 64 bits do not hold: store it as text.")
         fields[name] = str(int(value))
         fields[name + TYPE_SUFFIX] = "Edm.Int64"
     elif isinstance(value, float):
@@ -51,8 +61,10 @@ def _put_typed(fields: dict[str, object], name: str, value: Value) -> None:
     elif isinstance(value, bytes):
         fields[name] = b64encode(value).decode("ascii")
         fields[name + TYPE_SUFFIX] = "Edm.Binary"
+    elif isinstance(value, str):
+        fields[name] = str(value)
     else:
-        fields[name] = value
+        raise LimitError(f"Property {name} has a {type(value).__name__}: use str, int, float, bool or bytes.")
 
 
 def _put_double(fields: dict[str, object], name: str, value: float) -> None:

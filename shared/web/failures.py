@@ -37,6 +37,23 @@ KINDS: Final[Mapping[type[errors.IndexTablesError], Kind]] = {
     errors.RequestRefusedError: Kind(503, "StorageUnreachable", "The index storage cannot be reached", 5),
     errors.SettingError: Kind(503, "NotConfigured", "A setting of the app is missing or wrong"),
 }
+# What a build, switch or rollback is refused with, by its code.
+REFUSALS: Final[Mapping[str, Kind]] = {
+    kind.code: kind
+    for kind in (
+        Kind(400, "BadRequest", "The body cannot be read"),
+        Kind(400, "BadBudget", "The budget builds nothing"),
+        Kind(409, "AlreadyBuilding", "The index is being built"),
+        Kind(409, "NothingToBuild", "There is nothing to build"),
+        Kind(409, "CannotBuild", "The definition cannot be built"),
+        Kind(409, "NotBuilt", "The new generation is not built"),
+        Kind(409, "Incomplete", "The new generation lacks facts"),
+        Kind(409, "NotVerified", "The new generation is not verified"),
+        Kind(409, "AlreadyServing", "The definition serves already"),
+        Kind(409, "NothingToRollBack", "Nothing served before"),
+        Kind(409, "RollbackExpired", "What served before is retired"),
+    )
+}
 DEFINITIONS_BROKEN: Final = Kind(503, "DefinitionsBroken", "The definitions have faults")
 INTERNAL: Final = Kind(500, "InternalError", "Something went wrong inside")
 
@@ -47,6 +64,8 @@ def problem_of(error: Exception) -> Problem:
         return _bad_lookup(error)
     if isinstance(error, errors.DefinitionsError):
         return _broken_definitions(error)
+    if isinstance(error, errors.LifecycleRefusedError):
+        return _problem(REFUSALS[error.code], str(error))
     for kind in KINDS:
         if isinstance(error, kind):
             return _problem(KINDS[kind], str(error))

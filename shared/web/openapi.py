@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from shared.web import openapi_schemas as schemas
 from shared.web.openapi_parameters import lookup_parameters
-from shared.web.openapi_status import history_schema, status_schema
+from shared.web.openapi_status import advice_schema, history_schema, status_schema
 
 if TYPE_CHECKING:
     from shared.definitions.model import Definitions, Index
@@ -64,6 +64,10 @@ def _common_paths(names: list[str]) -> list[tuple[str, Any]]:
         (
             "/api/status/history",
             {"get": _operation("getLagHistory", "Lag over time", history_schema(), [400, 500, 503])},
+        ),
+        (
+            "/api/advice",
+            {"get": _operation("getAdvice", "Every index in numbers, and advice", advice_schema(), [400, 500, 503])},
         ),
         ("/api/health/live", {"get": _anonymous("isLive", "The process runs", [])}),
         ("/api/health/ready", {"get": _anonymous("isReady", "The app can do its work", [500, 503])}),

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
 
 _TEXT: Final[Schema] = {"type": "string"}
 _COUNT: Final[Schema] = {"type": "integer", "minimum": 0}
+_RATIO: Final[Schema] = {"type": "number", "minimum": 0}
 _CLAIM: Final[Schema] = {"type": "boolean"}
 _SECONDS: Final[Schema] = {"type": ["number", "null"], "minimum": 0}
 _DOLLARS: Final[Schema] = {"type": ["number", "null"], "minimum": 0}
@@ -33,6 +34,37 @@ def history_schema() -> Schema:
     """Points of time in seconds since 1970, each with the lag in seconds."""
     point = _object(atSeconds=_COUNT, lagSeconds=_SECONDS)
     return _object(value=_list(_object(source=_TEXT, points=_list(point))))
+
+
+def advice_schema() -> Schema:
+    """Statistics and advice for each index."""
+    top = _object(values={"type": "object"}, entries=_COUNT, share=_RATIO, shards=_COUNT)
+    statistics = _object(
+        factsSampled=_COUNT,
+        entriesSampled=_COUNT,
+        ledgerShare=_RATIO,
+        entries=_COUNT,
+        partitions=_COUNT,
+        largestShare=_RATIO,
+        top=_list(top),
+        entryBytes=_known(_COUNT),
+    )
+    usage = _object(
+        seconds=_COUNT,
+        changesPerSecond=_known(_RATIO),
+        lookups=_COUNT,
+        changesPerLookup=_known(_RATIO),
+        rowsReadPerEntry=_known(_RATIO),
+    )
+    advice = _object(
+        code=_TEXT,
+        what=_TEXT,
+        mend=_TEXT,
+        dollarsPerMonth={"type": ["number", "null"]},
+        change={"type": ["object", "null"]},
+    )
+    index = _object(name=_TEXT, generation=_known(_TEXT), statistics=statistics, usage=usage, advice=_list(advice))
+    return _object(indexes=_list(index))
 
 
 def _source() -> Schema:

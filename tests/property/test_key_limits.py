@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from shared.definitions.model import Index, KeyPart
 from shared.definitions.values import rank
 from shared.keys.bounds import Comparison
-from shared.keys.fact import MISSING, encode_fact_key
+from shared.keys.fact import MISSING, decode_fact_key, encode_fact_key, fact_key_in
 from shared.keys.index import IndexKeys, pair_and_version, row_key
-from shared.keys.limits import FACT_UNITS, KEY_UNITS, PARTITION_UNITS, SHARD_UNITS, SORT_UNITS, within
+from shared.keys.limits import FACT_UNITS, KEY_UNITS, PARTITION_UNITS, SHARD_UNITS, SORT_UNITS, is_cut, within
 from shared.keys.limits import units as count_units
-from tests.property.strategies import VALUES, integers, long_texts, orders, parts, texts
+from tests.property.strategies import VALUES, integers, long_texts, orders, parts, parts_with_values, texts
 from tests.property.test_key_order import _FORBIDDEN, units
 
 _VERSION = "0" * 36 + "0123abcd"
@@ -56,6 +56,37 @@ def test_fact_keys_are_injective(left: tuple[list[Any], str], right: tuple[list[
     """Two facts never share a fact key: neither through types nor through separators in values."""
     same = [*map(repr, left[0]), left[1]] == [*map(repr, right[0]), right[1]]
     assert (encode_fact_key(*left) == encode_fact_key(*right)) == same
+
+
+@given(st.lists(fact_key_values | st.floats(allow_nan=False, allow_infinity=False), max_size=3), any_texts)
+@example([" ", "a !b", 'x "~'], ' "00 $')
+@example([1.5, 1e300, -2.0, True], "a/b'c#d\u2028\uffed\uffff\x00")
+def test_a_fact_key_tells_its_fact_unless_it_was_cut(partition_key: list[Any], fact_id: str) -> None:
+    """Values come back with their types; a number may come back as its equal."""
+    encoded = encode_fact_key(partition_key, fact_id)
+    decoded = decode_fact_key(encoded)
+    if is_cut(encoded):
+        assert decoded is None
+    else:
+        assert decoded is not None
+        assert decoded == (tuple(partition_key), fact_id)
+        assert encode_fact_key(*decoded) == encoded
+
+
+@given(
+    parts_with_values(count=1),
+    st.lists(fact_key_values, min_size=1, max_size=2),
+    any_texts,
+)
+@example(((KeyPart(path="p", name="p"),), [("x" * 400,)]), ["a"], "b")
+def test_a_pair_tells_its_fact_key_unless_that_was_cut(
+    parts_and_values: tuple[tuple[KeyPart, ...], list[tuple[Any, ...]]], partition_key: list[Any], fact_id: str
+) -> None:
+    """Whatever the sort parts are, cut or not."""
+    key, (values,) = parts_and_values
+    fact_key = encode_fact_key(partition_key, fact_id)
+    pair = IndexKeys(index(*key)).sort(values) + fact_key
+    assert fact_key_in(pair, len(partition_key)) == (None if is_cut(fact_key) else fact_key)
 
 
 def test_a_fact_key_is_the_same_for_both_spellings_of_a_number() -> None:

@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shared.pipeline.ledger_rows import LedgerRow, Left, Live, Part, compress, decode, decompress, encode
-from shared.tables.limits import check_entity
+from shared.tables import batch
+from shared.tables.port import Insert
 
 FACT_KEY = "pk !id !"
 VERSIONS = st.text("0123456789abcdef", min_size=44, max_size=44)
@@ -53,5 +54,5 @@ def test_a_large_row_is_split_over_properties_that_the_service_takes(tens_of_kil
     ]
     row = LedgerRow({"0" * 16: Part("1" * 44, tuple(entries))})
     entity = encode(row, "source-001", FACT_KEY)
-    check_entity(entity)
+    assert batch.encode([Insert(entity)], "Ledger")
     assert decode(entity) == row

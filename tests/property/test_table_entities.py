@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import orjson
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from shared.tables.batch import encode as encode_batch
@@ -39,6 +39,7 @@ def test_an_entity_survives_the_wire(entity: Entity) -> None:
 @given(entities, keys)
 def test_a_change_set_has_as_many_parts_as_operations(entity: Entity, row: str) -> None:
     """No key and no value can start a line of its own, so none can pose as a boundary or a header."""
+    assume(row != entity["RowKey"])
     other = {**entity, "RowKey": row}
     lines = encode_batch([Insert(entity), Upsert(other)], "https://a.table.core.windows.net/t").splitlines()
     assert lines.count(b"--changeset_index_tables") == 2

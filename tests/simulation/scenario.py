@@ -68,9 +68,10 @@ class Scenario:
             _succeed(self._sweep_of(messages), store)
 
     def settle(self, store: Store, unfinished: tuple[Program, ...]) -> None:
-        """Deliver again what was not acknowledged."""
+        """Deliver again what was not acknowledged, unless nobody would."""
         for program in unfinished:
-            _succeed(program, store)
+            if getattr(program, "is_redelivered", True):
+                _succeed(program, store)
 
     def problem(self, store: Store) -> str | None:
         """Sweep, then compare every index with the projection of the newest facts."""

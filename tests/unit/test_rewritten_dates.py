@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from local.host.cosmos.dates import rewritten
+from shared.projection.host_dates import rewritten
 
 
 @pytest.mark.parametrize(

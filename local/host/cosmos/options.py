@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from local.host.configuration import resolve
-from local.host.cosmos import dates
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,6 +18,8 @@ LATEST_VERSION = "LatestVersion"
 # nobody wants to wait a minute for the feed to go on; the setting LOCAL_LEASE_EXPIRY_SECONDS makes it shorter still.
 LEASE_EXPIRY_SECONDS = 10.0
 LEASE_EXPIRY_SETTING = "LOCAL_LEASE_EXPIRY_SECONDS"
+# The real host may rewrite times inside documents; with this setting ours does, so that tests can meet it.
+REWRITE_DATES_SETTING = "LOCAL_REWRITE_DATES"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,5 +76,5 @@ def from_binding(binding: Mapping[str, Any], settings: Mapping[str, str]) -> Cos
         max_items=int(binding.get("maxItemsPerInvocation") or 100),
         poll_seconds=int(binding.get("feedPollDelay") or 5000) / 1000,
         lease_expiry_seconds=expiry_ms / 1000 if expiry_ms else expiry_seconds,
-        rewrites_dates=settings.get(dates.SETTING, "").lower() == "true",
+        rewrites_dates=settings.get(REWRITE_DATES_SETTING, "").lower() == "true",
     )

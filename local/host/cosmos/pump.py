@@ -17,9 +17,9 @@ from azure.core.exceptions import AzureError
 
 from local.errors import FunctionTimedOutError, HostStoppingError, LeaseLostError
 from local.host.cosmos import feed
-from local.host.cosmos.dates import rewritten
 from local.host.messages import TypedData
 from local.host.runtime import Function, Invocation
+from shared.projection.host_dates import rewritten
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable

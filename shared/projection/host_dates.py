@@ -2,7 +2,7 @@
 
 Its JSON library turns such a text into a time and writes it back in its own form: trailing zeros of the fraction go,
 digits after the seventh too, and an offset becomes the machine's own, which in Azure is UTC. The instant is the same,
-the text is not. With the setting LOCAL_REWRITE_DATES=true our host does it, so that tests can meet it.
+the text is not. A fact that is read from its container may therefore look other than the change that was applied.
 """
 
 from __future__ import annotations
@@ -10,8 +10,6 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime
 from typing import Any
-
-SETTING = "LOCAL_REWRITE_DATES"
 
 _TIME = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d+))?(Z|[+-]\d\d:\d\d)?", re.ASCII)
 _DIGITS_KEPT = 7

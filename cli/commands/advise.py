@@ -1,0 +1,92 @@
+"""`index-tables advise`: what the Index Table pattern warns of, with the numbers of a running app."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any, Final
+
+from cli.arguments import add_command
+from cli.errors import UsageError
+from cli.output import wrapped, write_rows
+from cli.service import add_service_arguments, service_of
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterable
+
+    from cli.arguments import Commands
+    from cli.output import Row
+
+_COLUMNS: Final = ("index", "code", "what", "mend", "dollarsPerMonth", "change")
+_NUMBERS: Final = ("index", "entries", "partitions", "largestShare", "top", "entryBytes", "lookups", "changesPerLookup")
+_EXAMPLES: Final = """\
+  index-tables advise
+  index-tables advise customers-by-town --format json
+  index-tables advise --numbers                           the statistics behind it
+"""
+
+
+def add(commands: Commands) -> None:
+    """Declare the command."""
+    parser = add_command(
+        commands,
+        "advise",
+        run,
+        summary="say what the pattern warns of, with the numbers",
+        description="""\
+Look at a sample of every index and at what was counted: too few values, a hot partition, more writes than lookups,
+nobody who looks it up, partitions that only grow, entries that are too large. Says what to do, and what that costs
+or saves per month. Costs at most 50 storage transactions per source.""",
+        examples=_EXAMPLES,
+    )
+    parser.add_argument("index", metavar="INDEX", nargs="?", help="only this index")
+    parser.add_argument("--numbers", action="store_true", help="print the statistics instead of the advice")
+    add_service_arguments(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print advice, or numbers; advice is no problem, so the exit code is 0."""
+    indexes = service_of(args).get("/api/advice", {})["indexes"]
+    if args.index is not None:
+        known = [one["name"] for one in indexes]
+        indexes = [one for one in indexes if one["name"] == args.index]
+        if not indexes:
+            raise UsageError(f"there is no index {args.index}: known are {', '.join(known) or 'none'}")
+    if args.numbers:
+        write_rows([_numbers(one) for one in indexes], _NUMBERS, args.format)
+        return 0
+    rows = list(_advice(indexes))
+    write_rows(rows, _COLUMNS, args.format, _as_text)
+    print(_summary(len(rows), len(indexes)), file=sys.stderr)
+    return 0
+
+
+def _advice(indexes: Iterable[dict[str, Any]]) -> Iterable[Row]:
+    for index in indexes:
+        for one in index["advice"]:
+            yield {"index": index["name"], **one}
+
+
+def _numbers(index: dict[str, Any]) -> Row:
+    statistics = index["statistics"]
+    top = [f"{_values(one['values'])} {one['share']:.0%}" for one in statistics["top"]]
+    return {"index": index["name"], **statistics, **index["usage"], "top": top}
+
+
+def _values(values: dict[str, Any]) -> str:
+    return "/".join(map(str, values.values()))
+
+
+def _as_text(row: Row) -> str:
+    what = wrapped(f"{str(row['what'])[:1].upper()}{str(row['what'])[1:]}. {row['mend']}", "    ")
+    lines = [f"{row['index']}: {row['code']}", what]
+    dollars = row["dollarsPerMonth"]
+    if dollars is not None:
+        lines.append(f"    {'Costs' if dollars >= 0 else 'Saves'} about {abs(dollars):,.2f} dollars a month.")
+    return "\n".join(lines)
+
+
+def _summary(pieces: int, indexes: int) -> str:
+    if not pieces:
+        return f"nothing to advise on {indexes} indexes"
+    return f"{pieces} piece{'s' if pieces > 1 else ''} of advice on {indexes} index{'es' if indexes > 1 else ''}"

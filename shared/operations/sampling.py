@@ -1,0 +1,127 @@
+"""Samples an index: ledger rows by the bucket, and a few rows of its table. The cost is bounded.
+
+Facts are put into ledger buckets by a hash, so the facts of one bucket are a fair sample of all. Buckets are read until
+the pages are used up, a thousand facts each; of a small source that is all of them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
+
+from shared.errors import TableMissingError
+from shared.keys.index import IndexKeys
+from shared.operations.statistics import TOP, Statistics, Tally, TopPartition
+from shared.pipeline.ledger_rows import LEDGER_TABLE, bucket_partition, decode
+from shared.projection.columns import KEY, entity_bytes, take_text
+from shared.projection.json_text import loads
+from shared.projection.rows import is_tombstone
+from shared.tables.port import Page, RowRange
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from shared.pipeline.generations import Generation, SourcePlan
+    from shared.pipeline.ledger_rows import LedgerRow
+    from shared.pipeline.storage import Accounts
+    from shared.projection.columns import Columns
+    from shared.tables.port import Row
+
+    Tallies: TypeAlias = Mapping[str, tuple[Generation, IndexKeys, Tally]]
+
+PAGES_MAX: Final = 50
+_ROWS: Final = 100
+
+
+class Sampler:
+    """Reads samples from the storage accounts of a pipeline."""
+
+    def __init__(self, accounts: Accounts, pages_max: int = PAGES_MAX) -> None:
+        self._accounts = accounts
+        self._pages_max = pages_max
+
+    async def statistics(self, plan: SourcePlan) -> dict[str, Statistics]:
+        """The statistics of every generation of a source, by id."""
+        tallies = {one.id: (one, IndexKeys(one.index), Tally()) for one in plan.generations}
+        share = await self._read_ledger(plan, tallies)
+        return {
+            identity: await self._statistics(generation, keys, tally, share)
+            for identity, (generation, keys, tally) in tallies.items()
+        }
+
+    async def _read_ledger(self, plan: SourcePlan, tallies: Tallies) -> float:
+        """Tally buckets as far as the pages reach; which share of all facts that is."""
+        pages_left = self._pages_max
+        for bucket in range(plan.buckets):
+            rows = RowRange(bucket_partition(plan.source, bucket))
+            continuation = None
+            while pages_left:
+                pages_left -= 1
+                try:
+                    page = await self._accounts.main.query(LEDGER_TABLE, rows, continuation=continuation)
+                except TableMissingError:
+                    return 1.0
+                for row in page.rows:
+                    _tally(decode(row.entity), tallies)
+                continuation = page.continuation
+                if continuation is None:
+                    break
+            if not pages_left:
+                return (bucket + 1) / plan.buckets
+        return 1.0
+
+    async def _statistics(self, generation: Generation, keys: IndexKeys, tally: Tally, share: float) -> Statistics:
+        top = []
+        for partition, count in tally.partitions.most_common(TOP):
+            values = await self._values(generation, keys, partition)
+            top.append(TopPartition(values, count, count / tally.entries, keys.shards.count(partition)))
+        return Statistics(
+            tally.facts,
+            tally.entries,
+            share,
+            len(tally.partitions),
+            tally.partitions_estimated(share),
+            tuple(top),
+            tally.growing_share(),
+            await self._entry_bytes(generation),
+        )
+
+    async def _values(self, generation: Generation, keys: IndexKeys, partition: str) -> dict[str, Any]:
+        """The values of a partition's parts, from a row of its own: keys are never decoded."""
+        names = [codec.part.name for codec in keys.partition_codecs]
+        for partition_key in keys.shards.partition_keys(partition):
+            page = await self._page(generation, partition_key)
+            for row in page.rows:
+                text = take_text(cast("Columns", row.entity), KEY)
+                if text is not None:
+                    values = loads(text)
+                    return {name: values.get(name) for name in names}
+        return {}
+
+    async def _entry_bytes(self, generation: Generation) -> int | None:
+        for account, _ in sorted(generation.tables()):
+            page = await self._page(generation, None, account)
+            sizes = [entity_bytes(cast("Columns", row.entity)) for row in page.rows if _is_entry(row)]
+            if sizes:
+                return round(sum(sizes) / len(sizes))
+        return None
+
+    async def _page(self, generation: Generation, partition_key: str | None, account: str | None = None) -> Page:
+        """Some rows of a partition, or of a whole table."""
+        name = generation.account_of(partition_key) if partition_key is not None else str(account)
+        rows = None if partition_key is None else RowRange(partition_key)
+        try:
+            return await self._accounts.tables(name).query(generation.table, rows, limit=_ROWS)
+        except TableMissingError:
+            return Page((), None)
+
+
+def _tally(row: LedgerRow, tallies: Tallies) -> None:
+    for identity, part in row.parts.items():
+        if identity in tallies:
+            _, keys, tally = tallies[identity]
+            split = keys.shards.split
+            tally.add([(split(entry.partition)[1], entry.at) for entry in part.live])
+
+
+def _is_entry(row: Row) -> bool:
+    return not is_tombstone(row.entity)

@@ -1,0 +1,91 @@
+"""What a sample of the ledger says about an index: how its entries are spread over partitions, and how they grow. Pure.
+
+A tally is bounded by the sample that it is made of. Numbers for the whole index are estimates, and say so.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+TOP: Final = 5
+# Which way partitions grow shows in fewer entries than how they are spread.
+_MOMENTS_MAX: Final = 20_000
+_STEPS_MIN: Final = 20
+
+
+@dataclass(frozen=True, slots=True)
+class TopPartition:
+    """One of the largest partitions: its values by part name, its sampled entries, and how many shards it has."""
+
+    values: Mapping[str, Any]
+    entries: int
+    share: float
+    shards: int
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """An index in numbers. `share` is how much of the ledger was read; 1 when it was all of it."""
+
+    facts: int = 0
+    entries: int = 0
+    share: float = 1.0
+    # Different partitions in the sample, and probably in all.
+    partitions: int = 0
+    partitions_estimated: int = 0
+    top: tuple[TopPartition, ...] = ()
+    # Of entries that changed one after the other in different partitions, how often the later one's is the higher.
+    growing_share: float = 0.0
+    # Of an average entry, as the service counts.
+    entry_bytes: int | None = None
+
+    @property
+    def entries_estimated(self) -> int:
+        """The entries of the whole index, probably."""
+        return round(self.entries / self.share)
+
+    @property
+    def largest_share(self) -> float:
+        """The share of all entries that the largest partition has."""
+        return self.top[0].share if self.top else 0.0
+
+
+@dataclass(slots=True)
+class Tally:
+    """Counts the entries of one generation as its ledger rows are read."""
+
+    facts: int = 0
+    entries: int = 0
+    partitions: Counter[str] = field(default_factory=Counter)
+    _moments: list[tuple[str, str]] = field(default_factory=list)
+
+    def add(self, entries: Iterable[tuple[str, str]]) -> None:
+        """The entries of one fact: encoded partition without shard, and the version that the entry last changed at."""
+        self.facts += 1
+        for partition, at in entries:
+            self.entries += 1
+            self.partitions[partition] += 1
+            if len(self._moments) < _MOMENTS_MAX:
+                self._moments.append((at, partition))
+
+    def partitions_estimated(self, share: float) -> int:
+        """How many partitions there probably are (Chao's estimator): what is seen once hints at what is not."""
+        seen = len(self.partitions)
+        if share >= 1:
+            return seen
+        counts = Counter(self.partitions.values())
+        once, twice = counts[1], counts[2]
+        unseen = once * once / (2 * twice) if twice else once * (once - 1) / 2
+        return round(min(seen + unseen, seen / share))
+
+    def growing_share(self) -> float:
+        """1 for partitions that only grow, about a half for those in no order; 0 when there are too few to tell."""
+        ordered = [partition.encode("utf-16-be") for _, partition in sorted(self._moments)]
+        steps = [earlier < later for earlier, later in pairwise(ordered) if earlier != later]
+        return sum(steps) / len(steps) if len(steps) >= _STEPS_MIN else 0.0

@@ -1,0 +1,134 @@
+"""Puts a verification together from what a process has: storage, facts, a queue, clocks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from shared.pipeline.apply import Applier
+from shared.pipeline.cache import LedgerCache
+from shared.pipeline.storage import place_of
+from shared.pipeline.verification.examine import Examiner
+from shared.pipeline.verification.judge import RECONCILED, REPAIRED, Judge
+from shared.pipeline.verification.repair import Repairer, Tools
+from shared.pipeline.verification.sample import Sampling
+from shared.pipeline.verification.scans import FactScan, LedgerScan, TableScan
+from shared.pipeline.verification.verify import Sweeping, Verification
+from shared.pipeline.waves import Waves
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from shared.definitions.model import Source
+    from shared.pipeline.concurrency import RunAll
+    from shared.pipeline.dead_letters import DeadLetters
+    from shared.pipeline.generations import Generation, SourcePlan
+    from shared.pipeline.storage import Accounts
+    from shared.pipeline.sweep_messages import SweepQueue
+    from shared.pipeline.verification.judge import Patience
+    from shared.pipeline.verification.ports import CurrentFacts
+    from shared.pipeline.verification.scans import Scan
+    from shared.pipeline.verification.verify import State
+
+_TICKS: Final = slice(0, 16)
+_MICROSECONDS: Final = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a verification is to do besides finding differences."""
+
+    repairs: bool = False
+    reconciles: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    """What a verification works with. `run_facts` is apart from `run_all`: what is done with a fact runs calls."""
+
+    accounts: Accounts
+    facts: CurrentFacts | None
+    dead_letters: DeadLetters
+    sweep_queue: SweepQueue
+    sweep_delay_seconds: int
+    patience: Patience
+    run_all: RunAll
+    run_facts: RunAll
+    chance: Callable[[], float]
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """The generation that is verified, with the source and plan that it belongs to."""
+
+    plan: SourcePlan
+    source: Source
+    generation: Generation
+
+
+def verification_of(subject: Subject, means: Means, asked: Asked, state: State) -> Verification:
+    """A full verification, from the state on."""
+    generation = subject.generation
+    sweeping = Sweeping(means.sweep_queue, partial(place_of, generation), partial(_is_forgotten, subject, means))
+    return Verification(
+        _scans(subject, means), judge_of(subject, means, asked), state, sweeping if asked.repairs else None
+    )
+
+
+def sampling_of(subject: Subject, means: Means) -> Sampling:
+    """A verification of some facts."""
+    return Sampling(subject.plan, subject.source, subject.generation, means.accounts, means.run_all, means.chance)
+
+
+def judge_of(subject: Subject, means: Means, asked: Asked) -> Judge:
+    """Judges facts of the subject, and mends what is asked for."""
+    examiner = Examiner(
+        subject.plan,
+        subject.source,
+        subject.generation,
+        means.accounts,
+        means.facts,
+        means.run_all,
+        means.patience.now_seconds,
+    )
+    mends = (REPAIRED if asked.repairs else frozenset()) | (RECONCILED if asked.reconciles else frozenset())
+    repairer = Repairer(examiner, _tools(subject, means), removes_orphans=asked.reconciles) if mends else None
+    return Judge(examiner, means.patience, means.run_facts, repairer, mends)
+
+
+def _scans(subject: Subject, means: Means) -> list[Scan]:
+    plan, source, generation = subject.plan, subject.source, subject.generation
+    has_facts = means.facts is not None and source.cosmos is not None
+    scans: list[Scan] = []
+    if means.facts is not None and has_facts:
+        scans.append(FactScan(source, generation, means.facts, means.patience.now_seconds))
+    scans.append(LedgerScan(plan, generation, means.accounts, has_facts=has_facts))
+    scans.append(TableScan(source, generation, means.accounts))
+    return scans
+
+
+def _tools(subject: Subject, means: Means) -> Tools:
+    """Its own worker: what it knows to be finished is nothing, so that every row is looked at."""
+    now_seconds = means.patience.now_seconds
+    applier = Applier(
+        means.accounts,
+        means.dead_letters,
+        means.sweep_queue,
+        LedgerCache(),
+        means.run_all,
+        means.run_facts,
+        now_seconds,
+    )
+    waves = Waves(means.accounts, means.run_all)
+    return Tools(subject.plan, means.accounts, applier, waves, means.sweep_queue, means.run_all, means.facts)
+
+
+def _is_forgotten(subject: Subject, means: Means, at: str) -> bool:
+    """Whether a row of this version is older than any sweep message. A declared version does not tell: then it may be,
+    and one more message does no harm."""
+    if subject.source.version is not None:
+        return True
+    ticks = int(at[_TICKS])
+    written_seconds = ticks if subject.plan.has_lsn else ticks / _MICROSECONDS
+    return means.patience.now_seconds() - written_seconds > means.sweep_delay_seconds

@@ -1,0 +1,35 @@
+"""What verification asks of the service that holds the facts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from shared.definitions.model import Source
+    from shared.keys.fact import FactKeyValue
+
+
+class FactPage(NamedTuple):
+    """Documents of the change feed, and where it goes on; None at its end."""
+
+    documents: Sequence[dict[str, Any]]
+    cursor: str | None
+
+
+class CurrentFacts(Protocol):
+    """The facts as they are now."""
+
+    async def read(
+        self, source: Source, fact_id: str, partition_key: tuple[FactKeyValue, ...]
+    ) -> dict[str, Any] | None:
+        """The fact, or None when it is gone; raises `FactsUnavailableError`."""
+
+    async def from_feed(
+        self, source: Source, fact_id: str, partition_key: tuple[FactKeyValue, ...], since_seconds: int
+    ) -> dict[str, Any] | None:
+        """The fact with its `_lsn`, which only the feed tells; None when it is gone."""
+
+    async def page(self, source: Source, cursor: str | None) -> FactPage:
+        """The next facts of the source, from its beginning."""

@@ -1,0 +1,194 @@
+"""The three scans of a verification, page by page: the facts, the ledger, the table. Each row is read once.
+
+A cursor is plain JSON, so that a scan goes on in another process. Rows of a table come newest first per pair: the
+first counts, the others are hidden by it. Service continuations may skip a row that is updated in place meanwhile; that
+only makes its fact look different, and whoever looks again finds it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias, cast
+
+from shared.errors import UnprojectableError, UnreadableChangeError
+from shared.keys.fact import fact_hash
+from shared.keys.index import pair_and_version
+from shared.pipeline.ledger_rows import LEDGER_TABLE, bucket_partition, decode
+from shared.pipeline.verification.examine import Who, columns_digest, owner_of
+from shared.pipeline.verification.sketch import entry_hash
+from shared.projection.cosmos import CosmosReader
+from shared.projection.rows import is_expired, is_tombstone
+from shared.tables.port import ROW_KEY, Continuation, RowRange
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from shared.definitions.model import Source
+    from shared.pipeline.generations import Generation, SourcePlan
+    from shared.pipeline.storage import Accounts
+    from shared.pipeline.verification.examine import Key
+    from shared.pipeline.verification.ports import CurrentFacts
+    from shared.projection.change import Change
+    from shared.tables.port import Entity
+
+Cursor: TypeAlias = "list[Any] | None"
+ScanName: TypeAlias = str
+FACTS: Final = "facts"
+LEDGER: Final = "ledger"
+TABLE: Final = "table"
+
+
+class Item(NamedTuple):
+    """What one row says: a fact, its entries as numbers to add and to take away, and what else was seen."""
+
+    who: Who
+    fact_hash: int
+    adds: tuple[int, ...] = ()
+    takes: tuple[int, ...] = ()
+    key: Key | None = None
+    # How many rows, entries shown, tombstones, hidden rows this is.
+    counts: tuple[str, ...] = ()
+    at: str = ""
+
+
+class Scanned(NamedTuple):
+    """A page, and where the scan goes on; None at its end."""
+
+    items: Sequence[Item]
+    cursor: Cursor
+
+
+class Scan(Protocol):
+    """Reads everything of one kind once."""
+
+    name: ScanName
+
+    async def page(self, cursor: Cursor) -> Scanned:
+        """The next page; an empty cursor begins."""
+
+
+def _fact_entry(partition: str, pair: str, digest: str) -> int:
+    return entry_hash("f", partition, pair, digest)
+
+
+def _row_entry(partition: str, pair: str, at: str, digest: str) -> int:
+    return entry_hash("r", partition, pair, at, digest)
+
+
+class FactScan:
+    """The facts of a source through its change feed, projected: what the ledger should have."""
+
+    name = FACTS
+
+    def __init__(
+        self, source: Source, generation: Generation, facts: CurrentFacts, now_seconds: Callable[[], float]
+    ) -> None:
+        self._source = source
+        self._facts = facts
+        self._reader = CosmosReader(source)
+        self._projector = generation.projector
+        self._now_seconds = now_seconds
+
+    async def page(self, cursor: Cursor) -> Scanned:
+        """The next facts."""
+        page = await self._facts.page(self._source, cursor[0] if cursor else None)
+        items = [item for document in page.documents if (item := self._item(document)) is not None]
+        return Scanned(items, None if page.cursor is None else [page.cursor])
+
+    def _item(self, document: dict[str, Any]) -> Item | None:
+        """None for what is no fact of this source: it is a dead letter."""
+        try:
+            change = self._reader.latest(document)
+        except UnreadableChangeError:
+            return None
+        who = Who(change.fact_key, change.id, change.partition_key)
+        return Item(who, change.fact_hash, adds=self._entries(change), counts=("facts",))
+
+    def _entries(self, change: Change) -> tuple[int, ...]:
+        try:
+            entries = self._projector.project(change)
+        except UnprojectableError:
+            return ()
+        now_seconds = self._now_seconds()
+        return tuple(
+            [
+                _fact_entry(entry.partition_key, entry.pair, entry.digest)
+                for entry in entries
+                if not is_expired(entry.columns, now_seconds)
+            ]
+        )
+
+
+class LedgerScan:
+    """The ledger rows of a source: what the facts gave, and what the table should have."""
+
+    name = LEDGER
+
+    def __init__(self, plan: SourcePlan, generation: Generation, accounts: Accounts, *, has_facts: bool) -> None:
+        self._plan = plan
+        self._generation = generation
+        self._accounts = accounts
+        self._has_facts = has_facts
+
+    async def page(self, cursor: Cursor) -> Scanned:
+        """The next rows, bucket after bucket."""
+        bucket, continuation = (0, None) if cursor is None else (cursor[0], _continuation(cursor[1]))
+        rows = RowRange(bucket_partition(self._plan.source, bucket))
+        page = await self._accounts.main.query(LEDGER_TABLE, rows, continuation=continuation)
+        items = [self._item(row.entity) for row in page.rows]
+        if page.continuation is not None:
+            return Scanned(items, [bucket, list(_plain(page.continuation))])
+        return Scanned(items, [bucket + 1, None] if bucket + 1 < self._plan.buckets else None)
+
+    def _item(self, entity: Entity) -> Item:
+        fact_key = cast(str, entity[ROW_KEY])
+        part = decode(entity).parts.get(self._generation.id)
+        live = () if part is None else part.live
+        takes = tuple([_fact_entry(one.partition, one.pair, one.digest) for one in live]) if self._has_facts else ()
+        adds = tuple([_row_entry(one.partition, one.pair, one.at, one.digest) for one in live])
+        # Who it is is asked only of the few that differ.
+        return Item(Who(fact_key), fact_hash(fact_key), adds, takes, counts=("ledgerRows",))
+
+
+class TableScan:
+    """The rows of a generation's tables, account after account: what is shown."""
+
+    name = TABLE
+
+    def __init__(self, source: Source, generation: Generation, accounts: Accounts) -> None:
+        self._levels = len(source.partition_key)
+        self._tables = sorted(generation.tables())
+        self._accounts = accounts
+
+    async def page(self, cursor: Cursor) -> Scanned:
+        """The next rows. The cursor remembers the last pair: its older rows may come on the next page."""
+        number, plain, last = (0, None, None) if cursor is None else cursor
+        account, table = self._tables[number]
+        page = await self._accounts.tables(account).query(table, None, continuation=_continuation(plain))
+        items = []
+        key: Key | None = None if last is None else (last[0], last[1])
+        for row in page.rows:
+            item, key = self._item(row.entity, key)
+            items.append(item)
+        if page.continuation is not None:
+            return Scanned(items, [number, list(_plain(page.continuation)), None if key is None else list(key)])
+        return Scanned(items, [number + 1, None, None] if number + 1 < len(self._tables) else None)
+
+    def _item(self, entity: Entity, last: Key | None) -> tuple[Item, Key]:
+        partition = cast(str, entity["PartitionKey"])
+        pair, at = pair_and_version(cast(str, entity[ROW_KEY]))
+        key = (partition, pair)
+        if key == last:
+            return Item(owner_of(entity, pair, self._levels), 0, key=key, counts=("rows", "masked"), at=at), key
+        if is_tombstone(entity):
+            return Item(Who(""), 0, key=key, counts=("rows", "tombstones"), at=at), key
+        who = owner_of(entity, pair, self._levels)
+        takes = (_row_entry(partition, pair, at, columns_digest(entity)),)
+        return Item(who, fact_hash(who.fact_key), (), takes, key, ("rows", "entries"), at), key
+
+
+def _continuation(plain: Sequence[str | None] | None) -> Continuation | None:
+    return None if plain is None else Continuation(cast(str, plain[0]), plain[1])
+
+
+def _plain(continuation: Continuation) -> tuple[str, str | None]:
+    return continuation.partition, continuation.row

@@ -1,0 +1,156 @@
+"""Programs around repair: a container whose facts change, an outside hand that damages rows, and the repairs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from shared.keys.fact import encode_fact_key
+from shared.pipeline.dead_letters import DeadLetters
+from shared.pipeline.verification.assembly import Asked, Means, Subject, judge_of, verification_of
+from shared.pipeline.verification.examine import Who
+from shared.pipeline.verification.judge import Patience
+from shared.pipeline.verification.repair import Repairer
+from shared.pipeline.verification.verify import State
+from shared.tables.port import Delete, Upsert
+from tests.pipeline.kept_facts import FACT_TABLE, KeptFacts, kept_key, stored_change
+from tests.pipeline.world import KeptBlobs
+from tests.simulation.programs import NOW_SECONDS, StoppingQueue, accounts
+from tests.simulation.steps import interleaved
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from shared.definitions.model import Source
+    from shared.pipeline.generations import SourcePlan
+    from shared.pipeline.verification.examine import Key
+    from shared.projection.change import Change
+    from shared.tables.port import Operation
+    from tests.simulation.programs import Worker
+
+
+@dataclass(frozen=True, slots=True)
+class Put:
+    """The application writes facts into the container; None deletes one there, which the feed does not show."""
+
+    change: Change | None
+    fact: str = "f"
+    source: str = "people"
+
+    async def __call__(self) -> None:
+        """One write."""
+        tables = accounts().main
+        await tables.create_table(FACT_TABLE)
+        if self.change is not None:
+            await tables.transact(FACT_TABLE, [Upsert(stored_change(self.change))])
+        else:
+            await tables.transact(FACT_TABLE, [Delete(self.source, kept_key(self.fact))])
+
+    def __str__(self) -> str:
+        return "application"
+
+
+@dataclass(frozen=True, slots=True)
+class PutAndApply:
+    """The application writes a fact, and only then does a worker get its change."""
+
+    put: Put
+    worker: Worker
+
+    async def __call__(self) -> None:
+        """Both, one after the other."""
+        await self.put()
+        await self.worker()
+
+    def __str__(self) -> str:
+        return f"application and {self.worker}"
+
+
+@dataclass(frozen=True, slots=True)
+class Damage:
+    """An outside hand changes rows of a table."""
+
+    table: str
+    operations: tuple[Operation, ...]
+
+    async def __call__(self) -> None:
+        """Each change by itself."""
+        for operation in self.operations:
+            await accounts().main.transact(self.table, [operation])
+
+    def __str__(self) -> str:
+        return "damage"
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """Mends one fact that somebody suspects. Without `is_redelivered` nobody goes on when it crashes."""
+
+    plan: SourcePlan
+    source: Source
+    fact: str = "f"
+    pairs: tuple[Key, ...] = ()
+    removes_orphans: bool = False
+    is_redelivered: bool = True
+    repairer: type[Repairer] = Repairer
+
+    async def __call__(self) -> None:
+        """Until it is right, or nothing more can be known."""
+        for generation in self.plan.generations:
+            subject = Subject(self.plan, self.source, generation)
+            judge = judge_of(subject, means(), Asked(repairs=True, reconciles=self.removes_orphans))
+            known = judge._repairer
+            assert known is not None
+            repairer = self.repairer(known._examiner, known._tools, removes_orphans=self.removes_orphans)
+            key = encode_fact_key((self.fact,), self.fact)
+            await repairer.mend(Who(key, self.fact, (self.fact,)), self.pairs)
+
+    def __str__(self) -> str:
+        return "repair"
+
+
+@dataclass(frozen=True, slots=True)
+class Verify:
+    """Verifies every index from beginning to end, and repairs it."""
+
+    plan: SourcePlan
+    source: Source
+    asked: Asked
+    is_redelivered: bool = True
+
+    async def __call__(self) -> dict[str, dict[str, int]]:
+        """The differences of each index by kind."""
+        found = {}
+        for generation in self.plan.generations:
+            state = State()
+            verification = verification_of(Subject(self.plan, self.source, generation), means(), self.asked, state)
+            while not verification.is_done:
+                await verification.step()
+            differences = state.report.differences
+            found[generation.index.name] = {str(kind): count for kind, count in differences.items() if count}
+        return found
+
+    def __str__(self) -> str:
+        return "verification"
+
+
+async def no_pause(seconds: float) -> None:
+    """Time is not simulated; others run at every call anyway."""
+
+
+def means(sleep: Callable[[float], Awaitable[None]] = no_pause) -> Means:
+    """What a process that verifies has."""
+    reached = accounts()
+    letters = DeadLetters(reached.main, KeptBlobs(), lambda: NOW_SECONDS)
+    patience = Patience(0, 0, lambda: NOW_SECONDS, sleep)
+    return Means(
+        reached,
+        KeptFacts(reached.main, page_facts=3),
+        letters,
+        StoppingQueue(),
+        3600,
+        patience,
+        interleaved,
+        interleaved,
+        lambda: 0.0,
+    )
