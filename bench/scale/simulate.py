@@ -79,6 +79,7 @@ class _Pipeline:
 
     def __init__(self, load: Load, azure: Azure, demands: Demands, leases: int, share: float) -> None:
         self._load, self._azure, self._demands = load, azure, demands
+        self._known: dict[int, Demand] = {}
         # Units of an instance are seconds of its time.
         self._instances = [Resource("function instance", 1.0) for _ in range(leases)]
         account, partition = azure.account_transactions_per_second * share, azure.partition_entities_per_second * share
@@ -93,7 +94,7 @@ class _Pipeline:
 
     def apply(self, lease: int, changes: float, now: float) -> float:
         """When a batch is done."""
-        demand, load = self._demands.at(changes), self._load
+        demand, load = self._demand(round(changes)), self._load
         # Tombstones are swept later, by the same account, at the same rate on average.
         entries = (demand.entry_transactions + demand.sweep_transactions) * changes / load.accounts
         ends = [
@@ -105,6 +106,12 @@ class _Pipeline:
         if load.accounts > 1:
             ends.append(self._other.serve(entries, now))
         return max(ends)
+
+    def _demand(self, batch: int) -> Demand:
+        """Most batches are of a few sizes."""
+        if batch not in self._known:
+            self._known[batch] = self._demands.at(batch)
+        return self._known[batch]
 
     def _instance_seconds(self, demand: Demand, changes: float) -> float:
         """Calls so many at once, and the CPU, which nothing else uses meanwhile: the dear end."""
