@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_left
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -57,7 +58,7 @@ class Answer:
 
 def answer(load: Load, azure: Azure, demands: Demands) -> Answer:
     """With as few apps and accounts as keep up."""
-    apps, app, outcome = 0, load, None
+    apps, app, outcome = _too_few_apps(load, azure, demands), load, None
     while outcome is None or not (keeps_up(outcome, azure) or apps >= APPS_MAX):
         apps += 1
         app = _needed(_share(load, apps), azure, demands)
@@ -66,6 +67,12 @@ def answer(load: Load, azure: Azure, demands: Demands) -> Answer:
     over = simulate(replace(app, changes_per_second=most * 1.5), azure, demands)
     dollars = {name: apps * each for name, each in monthly_dollars(app, azure, demands, outcome).items()}
     return Answer(load, apps, app, keeps_up(outcome, azure), outcome, apps * most, over.busiest, dollars)
+
+
+def _too_few_apps(load: Load, azure: Azure, demands: Demands) -> int:
+    """Whose ledgers could not even take the claims in the largest batches: not worth a simulation."""
+    claims = load.changes_per_second * demands.at(azure.batch_max).ledger_transactions
+    return min(APPS_MAX - 1, math.ceil(claims / azure.account_transactions_per_second) - 1)
 
 
 def _share(load: Load, apps: int) -> Load:

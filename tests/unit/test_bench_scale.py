@@ -62,7 +62,7 @@ def test_whatever_arrives_is_applied_or_waiting(
 
 
 def test_the_account_with_the_ledger_binds() -> None:
-    """However many accounts and leases there are: 20 000 transactions a second for the ledger, and its share of entries."""
+    """However many accounts and leases there are: 20 000 transactions a second, most of them the ledger's."""
     found = outcome(load(200_000, accounts=50, leases=1000))
     ledger = DEMANDS.at(found.mean_batch).ledger_transactions
     assert found.busiest in {"account with the ledger", "ledger partitions"}
@@ -100,9 +100,8 @@ def test_more_accounts_leases_and_shards_never_apply_less(rate: float, leases: i
 
 def test_a_slower_call_means_more_lag() -> None:
     """Latency is a parameter."""
-    lags = [
-        outcome(load(2_000), replace(AZURE, call_seconds=seconds)).lag_p50_seconds for seconds in (0.005, 0.02, 0.08)
-    ]
+    calls = [replace(AZURE, call_seconds=seconds) for seconds in (0.005, 0.02, 0.08)]
+    lags = [outcome(load(2_000), azure).lag_p50_seconds for azure in calls]
     assert lags == sorted(lags)
 
 
@@ -134,8 +133,9 @@ def test_more_facts_need_more_and_cost_more() -> None:
     """From 10 million to 10 billion, each keeps up, and the table has a row for each."""
     answers = [answer(Load.daily(facts), AZURE, DEMANDS) for facts in (1e7, 1e8, 1e9, 1e10)]
     assert all(each.keeps_up for each in answers)
-    for of in (lambda a: a.accounts, lambda a: a.leases, lambda a: sum(a.dollars.values())):
-        assert [of(each) for each in answers] == sorted(of(each) for each in answers)
+    needs = [(each.accounts, each.leases, sum(each.dollars.values())) for each in answers]
+    for column in zip(*needs, strict=True):
+        assert list(column) == sorted(column)
     assert answers[-1].apps > 1
     lines = table(answers, DEMANDS).splitlines()
     assert len(lines) == 6
