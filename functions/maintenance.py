@@ -21,6 +21,12 @@ async def retain(timer: func.TimerRequest) -> None:
     await (await runtime.worker()).retain()
 
 
+@maintenance.timer_trigger(arg_name="timer", schedule="0 41 3 * * *")
+async def purge_dead_letters(timer: func.TimerRequest) -> None:
+    """Forget dead letters that are older than their retention."""
+    await (await runtime.worker()).purge_dead_letters()
+
+
 @maintenance.timer_trigger(arg_name="timer", schedule="0 * * * * *")
 async def watch(timer: func.TimerRequest) -> None:
     """Measure how far behind every source is, also when nothing arrives."""

@@ -52,6 +52,11 @@ LEDGER_RETENTION_DAYS = Setting(
     "How long deleted facts are remembered: longer than hubs and dead letters keep changes, and than any build runs",
 )
 
+DEAD_LETTER_RETENTION_DAYS = Setting(
+    "DEAD_LETTER_RETENTION_DAYS",
+    "14",
+    "How long dead letters are kept: with the time that a hub keeps events, less than LEDGER_RETENTION_DAYS",
+)
 CATALOG_REFRESH_SECONDS = Setting(
     "CATALOG_REFRESH_SECONDS", "30", "How old the catalog may be, in seconds, that a batch or a lookup starts with"
 )
@@ -78,6 +83,7 @@ ALL = (
     READ_SECONDARY,
     MCP_TOOLS,
     LEDGER_RETENTION_DAYS,
+    DEAD_LETTER_RETENTION_DAYS,
     CATALOG_REFRESH_SECONDS,
     BUILD_DELAY_SECONDS,
     GRACE_SECONDS,
@@ -153,6 +159,18 @@ def number(setting: Setting, environment: Mapping[str, str] = os.environ) -> int
     if not (text.isascii() and text.isdecimal()):
         raise SettingError(f"The app setting {setting.name} is {text!r}: make it a whole number from 0 up.")
     return int(text)
+
+
+def dead_letter_retention_days(environment: Mapping[str, str] = os.environ) -> int:
+    """How long dead letters are kept; less than deleted facts are remembered, or a replay could bring one back."""
+    days = number(DEAD_LETTER_RETENTION_DAYS, environment)
+    ledger_days = number(LEDGER_RETENTION_DAYS, environment)
+    if not 0 < days < ledger_days:
+        raise SettingError(
+            f"The app setting {DEAD_LETTER_RETENTION_DAYS.name} is {days}: make it at least 1 and less than "
+            f"{LEDGER_RETENTION_DAYS.name}, which is {ledger_days}."
+        )
+    return days
 
 
 def switch(setting: Setting, environment: Mapping[str, str] = os.environ) -> bool:

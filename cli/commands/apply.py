@@ -48,13 +48,13 @@ def run(args: argparse.Namespace) -> int:
     rows = []
     differs = False
     for name in names:
-        differs |= not _apply(service, name, args.budget)
+        differs |= not bring_up(service, name, args.budget)
         rows.append(row(standing(service, name)))
     write_rows(rows, COLUMNS, args.format)
     return 1 if differs else 0
 
 
-def _apply(service: Service, index: str, budget: float | None) -> bool:
+def bring_up(service: Service, index: str, budget: float | None) -> bool:
     """Go on from wherever the index stands; False when its verification found differences."""
     state = standing(service, index)
     if state["defined"] is None or state["defined"]["state"] == "serving":
