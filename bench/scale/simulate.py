@@ -23,7 +23,7 @@ _STEPS = 3
 # Leases are alike: of more than these, a share is simulated with that share of what they all use.
 _LEASES_SIMULATED = 32
 # A batch has waited unequally long: its lag is taken at so many places.
-_PIECES = 8
+_PIECES = 4
 
 
 @dataclass(slots=True)

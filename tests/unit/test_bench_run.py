@@ -32,6 +32,18 @@ async def measure(meter):
 '''
 
 
+SPINNING = '''"""Counts up."""
+from bench.case import Case
+NAME = "spin"
+WORK = 20_000
+def spinning(name, work):
+    return Case(name, 1, lambda: sum(range(work)) and {"transactions": 3})
+async def measure(meter):
+    yardstick = spinning("yardstick", 20_000)
+    return [await meter.compare("sum", unit="sum", subject=spinning("subject", WORK), yardsticks=[yardstick])]
+'''
+
+
 @pytest.fixture
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     """An empty package for workloads, with a name of its own."""
@@ -74,6 +86,25 @@ def test_every_workload_runs_and_compares_with_itself(workload: str, tmp_path: P
     out = str(tmp_path / "r.json")
     assert main(["run", workload, "--rounds", "1", "--scale", "0.001", "--out", out]) == 0
     assert main(["compare", "--workload", workload, "--baseline", out, out]) == 0
+
+
+def test_a_slowdown_and_a_changed_count_planted_in_a_workload_are_found(
+    package: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Really run, three times: as it was, three times as slow, and with one more transaction."""
+    before, now = str(tmp_path / "before.json"), str(tmp_path / "now.json")
+    plant(package, "spin_before", SPINNING)
+    assert main(["run", "--rounds", "3", "--out", before], package) == 0
+    Path(package.__path__[0], "spin_before.py").unlink()
+    plant(package, "spin_slow", SPINNING.replace("WORK = 20_000", "WORK = 60_000"))
+    assert main(["run", "--rounds", "3", "--out", now], package) == 0
+    assert main(["compare", "--baseline", before, now]) == 1
+    assert "times 'yardstick' in cpu time" in capsys.readouterr().out
+    Path(package.__path__[0], "spin_slow.py").unlink()
+    plant(package, "spin_dear", SPINNING.replace('"transactions": 3', '"transactions": 4'))
+    assert main(["run", "--rounds", "3", "--out", now], package) == 0
+    assert main(["compare", "--baseline", before, "--tolerance", "9", now]) == 1
+    assert "the count 'transactions' of 'subject' is 4; the baseline has exactly 3." in capsys.readouterr().out
 
 
 def test_json_goes_to_standard_output_and_progress_elsewhere(
