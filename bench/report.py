@@ -1,4 +1,5 @@
-"""Writes what the documentation says about performance: docs/performance.md, its charts, and a paragraph in the README.
+"""Writes what the documentation says about performance and money: docs/performance.md, its charts, the costs in
+docs/deploy.md, and a paragraph in the README.
 
 All of it is made from one result, the committed baseline, and from the price file. Nothing is typed in.
 """
@@ -9,7 +10,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bench import charts, money, summary, table
+from bench import charts, costs, money, summary, table
 from bench.scale import text as scale_text
 from bench.scale.answers import SIZES, answer
 from bench.scale.azure import Azure, Load
@@ -22,7 +23,9 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parent.parent
 PAGE, CHARTS, README = Path("docs/performance.md"), Path("docs/charts"), Path("README.md")
+DEPLOY = Path("docs/deploy.md")
 _TEMPLATE = Path(__file__).with_name("performance_template.md")
+_COSTS = re.compile(r"\| US dollars a month \|.*?(?=\n\n)", re.DOTALL)
 _BLOCK = re.compile(r"(<!-- made by `python -m bench report` -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
@@ -34,6 +37,7 @@ def files(result: Result, root: Path = ROOT) -> dict[Path, str]:
     readme = (root / README).read_text(encoding="utf-8")
     return {
         PAGE: _page(result, scale_text.table(answers, demands)),
+        DEPLOY: _COSTS.sub(lambda _: costs.table(), (root / DEPLOY).read_text(encoding="utf-8")),
         README: _BLOCK.sub(lambda found: found[1] + _paragraph(result) + found[2], readme),
         **{CHARTS / name: content for name, content in drawn.items()},
     }
