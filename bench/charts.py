@@ -58,7 +58,7 @@ def transactions(measurements: Sequence[Measurement]) -> str:
         for timing in (measurement.subject, *measurement.yardsticks)
         if timing.name in {SCATTERED, SHARED}
     ]
-    return svg.lines("Storage transactions per change, 3 indexes", "changes in a batch", "", drawn)
+    return svg.lines("Storage transactions per change, 3 indexes", "changes in a batch", drawn)
 
 
 def lookups(measurements: Sequence[Measurement]) -> str:
@@ -79,7 +79,6 @@ def rate(answers: Sequence[Answer]) -> str:
     return svg.lines(
         "Scale, simulated: each fact changes once a day",
         "facts",
-        "",
         [
             svg.Line("changes/s asked for", asked, 0),
             svg.Line("changes/s at most", most, 3),
@@ -94,7 +93,6 @@ def monthly(answers: Sequence[Answer]) -> str:
     return svg.lines(
         "Dollars a month, simulated: each fact changes and is looked up once a day",
         "facts",
-        "",
         [
             svg.Line(part, [(answer.load.facts, answer.dollars[part]) for answer in answers], colour)
             for colour, part in enumerate(parts)
@@ -113,4 +111,4 @@ def lookup_dollars(sizes: Sequence[float], azure: Azure) -> str:
         )
         for row, c in chosen.items()
     ]
-    return svg.lines("Dollars per million lookups", "facts", "", drawn)
+    return svg.lines("Dollars per million lookups", "facts", drawn)

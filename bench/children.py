@@ -23,10 +23,23 @@ import time
 wall, cpu = time.perf_counter(), time.process_time()
 {program}
 wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
-import json, resource
-peak_kb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-print(json.dumps([wall, cpu, peak_kb]))
+import json
+from bench.children import peak_bytes
+print(json.dumps([wall, cpu, peak_bytes()]))
 """
+
+
+def peak_bytes() -> int:
+    """The most memory that this process has had.
+
+    Linux's `getrusage` starts with what the parent had when it forked, which is not ours; /proc says it right.
+    """
+    status = Path("/proc/self/status")
+    if status.exists():
+        return 1024 * int(status.read_text(encoding="utf-8").partition("VmHWM:")[2].split()[0])
+    import resource
+
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
 class Child:
@@ -52,7 +65,5 @@ class Child:
         output, complaint = await process.communicate()
         if process.returncode:
             raise BenchError(f"A measured program failed; its last words: {complaint.decode()[-500:]}")
-        wall, cpu, peak_kb = json.loads(output.splitlines()[-1])
-        # Linux says it in kilobytes, macOS in bytes.
-        self.peak_bytes = peak_kb * (1 if sys.platform == "darwin" else 1024)
+        wall, cpu, self.peak_bytes = json.loads(output.splitlines()[-1])
         return Sample(wall / self._operations, cpu / self._operations, {})

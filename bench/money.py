@@ -25,7 +25,11 @@ UNITS_PER_PARTITION_ASKED: Final = 2.5
 # A global secondary index is a container: its items are written, and read through the feed of the source first.
 UNITS_PER_INDEX_WRITE: Final = 5.0
 UNITS_PER_FEED_READ: Final = 1.0
-BATCHES: Final = {"alone": 1, "in batches of 100": 100, "in batches of 1,000": 1_000}
+BATCHES: Final = {
+    "Index Tables, alone": 1,
+    "Index Tables, in batches of 100": 100,
+    "Index Tables, in batches of 1,000": 1_000,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +62,10 @@ def lookup_bills(facts: float, azure: Azure) -> list[Bill]:
     function = prices["functionsCompute"].of(LOOKUP_SECONDS * INSTANCE_GB * MILLION)
     executions = prices["functionsExecutions"].of(MILLION)
     return [
-        Bill("in the application's process", storage),
-        Bill("through a function", {**storage, "functions": function + executions}),
+        Bill("Index Tables, in the application's process", storage),
+        Bill("Index Tables, through a function", {**storage, "functions": function + executions}),
         Bill("Cosmos DB query, serverless", {"request units": prices["cosmosRequestUnits"].of(units)}),
-        Bill(
-            "Cosmos DB query, provisioned and fully used", {"request units": prices["cosmosProvisionedUnits"].of(units)}
-        ),
+        Bill("Cosmos DB query, throughput in full use", {"request units": prices["cosmosProvisionedUnits"].of(units)}),
         Bill("Cosmos DB global secondary index", {"request units": _autoscale(UNITS_PER_PARTITION_ASKED * MILLION)}),
     ]
 

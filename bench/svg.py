@@ -12,10 +12,12 @@ from html import escape
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 WIDTH = 760
 _ROW, _BAR, _TITLE = 26, 16, 44
+# Of the plot of lines.
+_LEFT, _RIGHT, _PLOT_HEIGHT = 84, WIDTH - 50, 250
 _STYLE = """\
   <style>
     text { font: 13px system-ui, sans-serif; fill: #57606a; }
@@ -66,32 +68,45 @@ def bars(title: str, rows: Sequence[Bar]) -> str:
     return _document(title, parts, _TITLE + len(rows) * _ROW + 8)
 
 
-def lines(title: str, x_title: str, y_title: str, drawn: Sequence[Line]) -> str:
+def lines(title: str, x_title: str, drawn: Sequence[Line]) -> str:
     """Lines on two logarithmic axes that span whole powers of ten."""
-    height, left, top, bottom = 360, 84, 64, 50
-    xs = _span([x for line in drawn for x, _ in line.points])
-    ys = _span([y for line in drawn for _, y in line.points])
-    plot_width, plot_height = WIDTH - left - 40, height - top - bottom
+    key, key_height = _key(drawn)
+    top = _TITLE + key_height
+    axes = _Axes(
+        _span([x for line in drawn for x, _ in line.points]), _span([y for line in drawn for _, y in line.points]), top
+    )
+    caption = f'  <text x="{_RIGHT}" y="{top + _PLOT_HEIGHT + 40}" text-anchor="end">{escape(x_title)}</text>'
+    curves = [part for line in drawn for part in _line(line, [axes.at(*point) for point in line.points])]
+    return _document(title, [*key, *axes.drawn(), *curves, caption], top + _PLOT_HEIGHT + 50)
 
-    def at(x: float, y: float) -> tuple[float, float]:
+
+@dataclass(frozen=True, slots=True)
+class _Axes:
+    """The powers of ten at both ends of both axes, and where the plot begins."""
+
+    xs: tuple[int, int]
+    ys: tuple[int, int]
+    top: int
+
+    def at(self, x: float, y: float) -> tuple[float, float]:
+        """The place of a point."""
+        (left, right), (bottom, top) = self.xs, self.ys
         return (
-            left + plot_width * (math.log10(x) - xs[0]) / (xs[1] - xs[0]),
-            top + plot_height * (1 - (math.log10(y) - ys[0]) / (ys[1] - ys[0])),
+            _LEFT + (_RIGHT - _LEFT) * (math.log10(x) - left) / (right - left),
+            self.top + _PLOT_HEIGHT * (1 - (math.log10(y) - bottom) / (top - bottom)),
         )
 
-    parts = [f'  <text x="{left}" y="{top - 12}">{escape(y_title)}</text>']
-    parts += [f'  <text x="{WIDTH - 40}" y="{height - 8}" text-anchor="end">{escape(x_title)}</text>']
-    for power in range(xs[0], xs[1] + 1):
-        x, y = at(10.0**power, 10.0 ** ys[0])
-        parts.append(f'  <line x1="{x:.1f}" y1="{top}" x2="{x:.1f}" y2="{y:.1f}" class="grid"/>')
-        parts.append(f'  <text x="{x:.1f}" y="{y + 18:.1f}" text-anchor="middle">{_power(power)}</text>')
-    for power in range(ys[0], ys[1] + 1):
-        x, y = at(10.0 ** xs[0], 10.0**power)
-        parts.append(f'  <line x1="{x:.1f}" y1="{y:.1f}" x2="{WIDTH - 40}" y2="{y:.1f}" class="grid"/>')
-        parts.append(f'  <text x="{x - 8:.1f}" y="{y + 4:.1f}" text-anchor="end">{_power(power)}</text>')
-    for line in drawn:
-        parts += _line(line, [at(*point) for point in line.points])
-    return _document(title, [*parts, *_key(drawn)], height)
+    def drawn(self) -> Iterator[str]:
+        """A line of the grid and its number for each power of ten."""
+        bottom = self.top + _PLOT_HEIGHT
+        for power in range(self.xs[0], self.xs[1] + 1):
+            x, _ = self.at(10.0**power, 1)
+            yield f'  <line x1="{x:.1f}" y1="{self.top}" x2="{x:.1f}" y2="{bottom}" class="grid"/>'
+            yield f'  <text x="{x:.1f}" y="{bottom + 18}" text-anchor="middle">{_power(power)}</text>'
+        for power in range(self.ys[0], self.ys[1] + 1):
+            _, y = self.at(1, 10.0**power)
+            yield f'  <line x1="{_LEFT}" y1="{y:.1f}" x2="{_RIGHT}" y2="{y:.1f}" class="grid"/>'
+            yield f'  <text x="{_LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{_power(power)}</text>'
 
 
 def _line(line: Line, places: Sequence[tuple[float, float]]) -> list[str]:
@@ -100,15 +115,17 @@ def _line(line: Line, places: Sequence[tuple[float, float]]) -> list[str]:
     return [f'  <polyline points="{path}" class="c{line.colour} line" style="fill:none"/>', *dots]
 
 
-def _key(drawn: Sequence[Line]) -> list[str]:
-    """Which colour is which, in the line below the title."""
-    parts, x = [], WIDTH - 40.0
-    for line in reversed(drawn):
-        x -= 7 * len(line.label)
-        parts.append(f'  <text x="{x:.1f}" y="52">{escape(line.label)}</text>')
-        parts.append(f'  <rect x="{x - 16:.1f}" y="42" width="10" height="10" class="c{line.colour}"/>')
-        x -= 30
-    return parts
+def _key(drawn: Sequence[Line]) -> tuple[list[str], int]:
+    """Which colour is which, in as many lines below the title as it takes; and their height."""
+    parts, x, y = list[str](), _LEFT, _TITLE
+    for line in drawn:
+        width = 40 + 7 * len(line.label)
+        if x > _LEFT and x + width > _RIGHT:
+            x, y = _LEFT, y + 20
+        parts.append(f'  <rect x="{x}" y="{y - 10}" width="10" height="10" class="c{line.colour}"/>')
+        parts.append(f'  <text x="{x + 16}" y="{y}">{escape(line.label)}</text>')
+        x += width
+    return parts, y - _TITLE + 20
 
 
 def _span(values: Sequence[float]) -> tuple[int, int]:
@@ -117,7 +134,7 @@ def _span(values: Sequence[float]) -> tuple[int, int]:
 
 
 def _power(power: int) -> str:
-    names = {6: "1 M", 7: "10 M", 8: "100 M", 9: "1 G", 10: "10 G"}
+    names = {6: "1 million", 7: "10 million", 8: "100 million", 9: "1 billion", 10: "10 billion"}
     return names.get(power) or f"{10.0**power:,.{max(0, -power)}f}"
 
 

@@ -20,7 +20,7 @@ def test_a_bar_is_as_long_as_its_value() -> None:
 
 def test_lines_lie_on_logarithmic_axes() -> None:
     """Ten times as much is the same distance everywhere, and up is more."""
-    drawn = ET.fromstring(lines("t", "x", "y", [Line("l", [(1, 1), (10, 10), (100, 100)])]))
+    drawn = ET.fromstring(lines("t", "x", [Line("l", [(1, 1), (10, 10), (100, 100)])]))
     places = [(float(dot.attrib["cx"]), float(dot.attrib["cy"])) for dot in drawn.iter(f"{SVG}circle")]
     (x0, y0), (x1, y1), (x2, y2) = places
     assert abs((x2 - x1) - (x1 - x0)) < 0.2
@@ -34,6 +34,10 @@ def test_everything_stays_inside_the_picture() -> None:
     drawn = ET.fromstring(bars("t", long))
     for rect in drawn.iter(f"{SVG}rect"):
         assert float(rect.attrib["x"]) + float(rect.attrib["width"]) <= 760
+    many = [Line(f"a line with a long name, number {number}", [(1, 1), (9, 9)], number) for number in range(4)]
+    for text in ET.fromstring(lines("t", "x", many)).iter(f"{SVG}text"):
+        width = 7 * len(text.text or "") if text.attrib.get("text-anchor") is None else 0
+        assert 0 <= float(text.attrib["x"]) <= 760 - width
 
 
 def test_colours_follow_the_readers_setting() -> None:
