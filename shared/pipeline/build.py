@@ -108,7 +108,7 @@ class Builds:
         plan = replace(source_plan(snapshot, target.source_definition), generations=(generation_of(target),))
         running = [each for each in progress.slices if not each.is_done]
         budget = self._budget(progress.task, len(running))
-        hand = _Hand(plan, self._services, budget)
+        hand = Hand(plan, self._services, budget)
         steps = self._facts(target, one, hand) if one.phase == FACTS else self._rest(target, one, hand)
         async for step in steps:
             self._check_age(progress.task)
@@ -132,7 +132,7 @@ class Builds:
         if self._services.now_seconds() - task.started_at >= self._services.retention_seconds:
             raise TaskFailedError("The build has taken longer than the ledger's retention: start it again.")
 
-    async def _facts(self, target: Listed, one: Slice, hand: _Hand) -> AsyncIterator[Step]:
+    async def _facts(self, target: Listed, one: Slice, hand: Hand) -> AsyncIterator[Step]:
         part, continuation = json.loads(str(one.position))
         async for intake, size, after in self._pages(target.source_definition, part, continuation):
             hand.gather(intake, size)
@@ -164,7 +164,7 @@ class Builds:
 
         return read_all(source.name, fresh, read, ReceivedEvent.plain)
 
-    async def _rest(self, target: Listed, one: Slice, hand: _Hand) -> AsyncIterator[Step]:
+    async def _rest(self, target: Listed, one: Slice, hand: Hand) -> AsyncIterator[Step]:
         bucket = bucket_partition(target.source, int(one.name.rpartition(":")[2]))
         reader = RestReader(target.source_definition, self._sources.facts, self._services.run_all)
         position = one.position
@@ -184,7 +184,7 @@ def _stand_by(one: Listed, *, unbuilt: int, now_seconds: int) -> Listed | None:
     return replace(one, state="standby", built_at=now_seconds, unbuilt=unbuilt)
 
 
-class _Hand:
+class Hand:
     """Applies what was gathered, by a budget, with a process' worth of cache."""
 
     def __init__(self, plan: SourcePlan, services: Services, budget: Budget) -> None:
