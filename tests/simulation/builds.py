@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from shared.errors import LifecycleRefusedError
-from shared.pipeline.build import Builds, Sources
+from shared.pipeline.build import REST, Builds, Sources
 from shared.pipeline.catalog import Catalog, Listed, Served
 from shared.pipeline.catalog_rows import write_source
 from shared.pipeline.generations import plan_of
@@ -112,9 +112,10 @@ async def _no_sleep(seconds: float) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Build:
-    """A process that works on the build until it has ended."""
+    """A process that works on the build until it has ended; something else may happen before its second phase."""
 
     kind: type[Builds] = Builds
+    between: Live | None = None
 
     async def __call__(self) -> None:
         """Slice after slice."""
@@ -125,6 +126,8 @@ class Build:
             if progress.task.state != "running":
                 assert progress.task.state == "done", progress.task.problem
                 return
+            if self.between is not None and progress.slices[-1].phase == REST:
+                await self.between()
             await interleaved([partial(work.work, TASK, name) for name in idle(progress, NOW_SECONDS)])
             await work.after(TASK)
         raise AssertionError("the build does not end")

@@ -34,7 +34,8 @@ if TYPE_CHECKING:
 
     from shared.pipeline.build import Hand
     from shared.pipeline.catalog import Listed, Served, Snapshot
-    from shared.pipeline.rest import Behind, Rest
+    from shared.pipeline.ledger_scan import Kept
+    from shared.pipeline.rest import Rest
     from shared.pipeline.task_rows import Slice
     from shared.projection.change import Change
     from tests.simulation.explore import Moment
@@ -87,6 +88,7 @@ def test_a_build_beside_two_live_workers(name: str) -> None:
     )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", HISTORIES)
 def test_two_processes_on_one_build(name: str) -> None:
     """A message came twice, and no claim keeps the second one away."""
@@ -95,12 +97,21 @@ def test_two_processes_on_one_build(name: str) -> None:
     holds(scenario(name, (first, second), Build(), Build(), prefix=prefix, crashes=1, switches=1))
 
 
+@pytest.mark.parametrize("faults", [0, pytest.param(1, marks=pytest.mark.long)])
 @pytest.mark.parametrize("name", HISTORIES)
-def test_a_build_after_a_worker_that_did_not_know_the_generation(name: str) -> None:
+def test_a_build_after_a_worker_that_did_not_know_the_generation(name: str, faults: int) -> None:
     """It had begun before: what it left out is found, in whatever version."""
     first, second = written(*HISTORIES[name])
     prefix = [Live(KNOWS_BOTH, first), Live(KNOWS_OLD, second)]
-    holds(scenario(name, (first, second), Build(), prefix=prefix, crashes=1, faults=1))
+    holds(scenario(name, (first, second), Build(), prefix=prefix, crashes=1, faults=faults))
+
+
+@pytest.mark.parametrize("name", HISTORIES)
+def test_what_comes_between_the_feed_and_the_rest_is_found(name: str) -> None:
+    """From a worker that ran for longer than it may, without the new generation."""
+    first, second = written(*HISTORIES[name])
+    around = Build(between=Live(KNOWS_OLD, second))
+    holds(scenario(name, (first, second), around, prefix=[Live(KNOWS_OLD, first)], crashes=1))
 
 
 @pytest.mark.parametrize("name", ["moved in the new one", "deleted"])
@@ -112,23 +123,23 @@ def test_a_build_beside_a_worker_that_does_not_know_the_generation_is_caught(nam
 
 
 def test_a_build_without_its_rest_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Negative control: a worker with an old view left a deleted fact behind the reader of the feed."""
+    """Negative control: what came behind the reader of the feed stays away."""
     first, second = written("A:x", None)
-    prefix = [Live(KNOWS_BOTH, first), Live(KNOWS_OLD, second)]
 
-    async def nothing(self: RestReader, behind: Sequence[Behind]) -> Rest:
+    async def nothing(self: RestReader, behind: Sequence[Kept]) -> Rest:
         return await original(self, ())
 
     original = RestReader.read
     monkeypatch.setattr(RestReader, "read", nothing)
-    caught(scenario("rest", (first, second), Build(), Live(KNOWS_OLD, second), prefix=prefix, crashes=0, switches=1))
+    around = Build(between=Live(KNOWS_OLD, second))
+    caught(scenario("rest", (first, second), around, prefix=[Live(KNOWS_OLD, first)], crashes=0))
 
 
 def test_a_rest_that_invents_versions_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """Negative control: the document as it is now, at a version of our own, hides what the feed brings later."""
     first, second = written("A:x", "B:y")
 
-    async def invent(self: RestReader, one: Behind) -> Change | None:
+    async def invent(self: RestReader, one: Kept) -> Change | None:
         found = await original(self, one)
         return None if found is None else _later(found)
 
@@ -204,7 +215,7 @@ def switching(programs: tuple[Program, ...], *, is_switched: bool) -> Scenario:
     (first,) = written("A:x")
     prefix: tuple[Program, ...] = (Enter(builds=False), Live(KNOWS_BOTH, first))
     if is_switched:
-        prefix = (*prefix, Operator("switch"))
+        prefix = (*prefix, Operator("switch"), Operator("tidy", grace_seconds=10))
     return Serving("switch", KNOWS_BOTH, (first.change,), programs, prefix, crashes=1, faults=1, switches=2)
 
 
