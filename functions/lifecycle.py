@@ -30,6 +30,12 @@ async def start_build(req: func.HttpRequest) -> func.HttpResponse:
     return await _respond(lambda api: api.build(req.route_params["name"], req.get_body()))
 
 
+@lifecycle.route(route="indexes/{name}/read-only", methods=["POST"], auth_level=func.AuthLevel.ADMIN)
+async def make_index_read_only(req: func.HttpRequest) -> func.HttpResponse:
+    """Write no more to what serves, while its successor takes its place."""
+    return await _respond(lambda api: api.make_read_only(req.route_params["name"], req.get_body()))
+
+
 @lifecycle.route(route="indexes/{name}/switch", methods=["POST"], auth_level=func.AuthLevel.ADMIN)
 async def switch_index(req: func.HttpRequest) -> func.HttpResponse:
     """Let the new generation serve."""

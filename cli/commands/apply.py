@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from cli.arguments import add_command
 from cli.builds import COLUMNS, row, standing, wait_until_built
+from cli.errors import ServiceError
 from cli.output import write_rows
 from cli.service import add_service_arguments, lookup_path, service_of
 
@@ -54,12 +55,17 @@ def run(args: argparse.Namespace) -> int:
     return 1 if differs else 0
 
 
-def bring_up(service: Service, index: str, budget: float | None) -> bool:
-    """Go on from wherever the index stands; False when its verification found differences."""
+def bring_up(service: Service, index: str, budget: float | None, *, read_only: bool = False) -> bool:
+    """Go on from wherever the index stands; False when its verification found differences.
+
+    With `read_only` nothing is written to what serves from the start on, and it goes as soon as its successor serves.
+    """
     state = standing(service, index)
     if state["defined"] is None or state["defined"]["state"] == "serving":
         _say(index, "nothing to do")
         return True
+    if read_only:
+        _make_read_only(service, index)
     if state["defined"]["state"] == "building":
         if (state["build"] or {}).get("state") != "running":
             body: dict[str, Any] = {} if budget is None else {"budget": budget}
@@ -73,6 +79,20 @@ def bring_up(service: Service, index: str, budget: float | None) -> bool:
     since = service.post(lookup_path(index, "switch"), {})["since"]
     _say(index, f"switched: it serves from {since} on")
     return True
+
+
+def _make_read_only(service: Service, index: str) -> None:
+    """Wait until every worker writes to the successor; then write to it alone."""
+    while True:
+        try:
+            since = service.post(lookup_path(index, "read-only"), {})["readOnlySince"]
+        except ServiceError as error:
+            if "TooEarly" not in str(error):
+                raise
+            time.sleep(_POLL_SECONDS)
+        else:
+            _say(index, f"read-only since {since}")
+            return
 
 
 def _verified(service: Service, index: str) -> int:

@@ -49,7 +49,8 @@ def add(commands: Commands) -> None:
         description="""\
 Change `shards` and `hot` of an index in the definitions file, and show what that does. With --apply the index is
 moved as soon as the app has the changed file: its new generation is built beside the old one, which serves and is
-kept up to date meanwhile, verified, and switched to.""",
+kept up to date meanwhile, verified, and switched to. With --read-only the old one gets no changes meanwhile, which
+saves their writes; lookups see what it had, it cannot be rolled back to, and it goes at once after the switch.""",
         examples=_EXAMPLES,
     )
     parser.add_argument("index", metavar="INDEX", help="the index to spread")
@@ -60,6 +61,9 @@ kept up to date meanwhile, verified, and switched to.""",
     parser.add_argument("--definitions", metavar="FILE", default=default, help="default: %(default)s")
     parser.add_argument("--write", action="store_true", help="write the file")
     parser.add_argument("--apply", action="store_true", help="write it, wait until the app has it, and move the index")
+    parser.add_argument(
+        "--read-only", action="store_true", help="write only to the new generation while it is built: no way back"
+    )
     parser.add_argument("--wait", metavar="SECONDS", type=float, default=900.0, help="for the app (default: 900)")
     parser.add_argument("--budget", metavar="N", type=float, help="storage transactions per second (default: no limit)")
     add_service_arguments(parser)
@@ -147,7 +151,7 @@ def _move(args: argparse.Namespace, step: Step) -> int:
                 f"{args.index}`"
             )
         time.sleep(_POLL_SECONDS)
-    is_done = bring_up(service, args.index, args.budget)
+    is_done = bring_up(service, args.index, args.budget, read_only=args.read_only)
     write_rows([row(standing(service, args.index))], COLUMNS, args.format)
     return 0 if is_done else 1
 

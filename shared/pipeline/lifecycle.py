@@ -140,6 +140,37 @@ class Lifecycle:
                         f'than when index "{other.index}" was built: give the source a new name.',
                     )
 
+    # ------------------------------------------------------------------------------------------------ read-only
+
+    async def make_read_only(self, index: str) -> Listed:
+        """Write no more to what serves an index, while its successor takes its place: from here on it is behind.
+
+        Only when every worker writes to the successor, so that no change is written to neither.
+        """
+        for _ in range(_ATTEMPTS):
+            snapshot = await self._catalog.read()
+            serving = self._movable(snapshot, index)
+            frozen = replace(serving, read_only_at=serving.read_only_at or int(self._clocks.now_seconds()))
+            # On the condition that nobody switches meanwhile.
+            if frozen == serving or await self._catalog.write(frozen, snapshot.served[index]):
+                return frozen
+        raise _contended(index)
+
+    def _movable(self, snapshot: Snapshot, index: str) -> Listed:
+        target, now_seconds = self._target(snapshot, index), self._clocks.now_seconds()
+        serving = snapshot.serving(index, now_seconds)
+        if target is None or serving is None or not serving.is_written or serving.id == target.id:
+            raise LifecycleRefusedError(
+                "NothingToMove", f'Nothing is to take the place of what serves index "{index}": change it first.'
+            )
+        if now_seconds < target.starts_at:
+            raise LifecycleRefusedError(
+                "TooEarly",
+                f'Not every worker writes to the new generation of index "{index}" yet: '
+                f"ask again in {target.starts_at - now_seconds:.0f} s.",
+            )
+        return serving
+
     # ------------------------------------------------------------------------------------------------ switch
 
     async def switch(self, index: str, *, force: bool = False) -> Served:
@@ -212,8 +243,14 @@ class Lifecycle:
                 await self._catalog.write(replace(one, unwanted_at=None))
         elif one.unwanted_at is None:
             await self._catalog.write(replace(one, unwanted_at=now))
-        elif now - one.unwanted_at > self._clocks.grace_seconds:
+        elif now - one.unwanted_at > self._grace_seconds(one):
             await self._retire(snapshot, one, now)
+
+    def _grace_seconds(self, one: Listed) -> float:
+        """What is behind cannot be rolled back to: it goes as soon as every lookup has switched."""
+        if one.is_kept:
+            return self._clocks.grace_seconds
+        return self._clocks.refresh_seconds + 2 * _CLOCKS_APART_SECONDS
 
     def _is_wanted(self, snapshot: Snapshot, one: Listed) -> bool:
         """Whether a generation serves an index of the definitions, or is what its definition says."""
@@ -253,6 +290,12 @@ def _before(snapshot: Snapshot, index: str) -> Listed:
     if before is None:
         raise LifecycleRefusedError(
             "NothingToRollBack", f'Nothing served index "{index}" before: there is nothing to roll back to.'
+        )
+    if before.is_written and not before.is_kept:
+        raise LifecycleRefusedError(
+            "RollbackExpired",
+            f'The generation that served index "{index}" before was read-only while it moved, so it lacks changes: '
+            "put its definition back and build it.",
         )
     if not before.is_written:
         raise LifecycleRefusedError(
