@@ -51,12 +51,22 @@ class NoBlobs:
 class Pipeline:
     """A worker that has seen nothing yet, for the one source of some definitions."""
 
-    def __init__(self, yaml: str, tables: Tables) -> None:
+    def __init__(self, yaml: str, tables: Tables, build_delay_seconds: int = 1920) -> None:
         self.definitions = load(yaml, "bench").require()
         (self.source,) = self.definitions.sources
         self.queue = Queue()
         accounts = Accounts({DEFAULT_ACCOUNT: tables})
-        services = Services(accounts, NoBlobs(), self.queue, Bounded(), Bounded(), time.time, 0, lambda: 0)
+        services = Services(
+            accounts,
+            NoBlobs(),
+            self.queue,
+            Bounded(),
+            Bounded(),
+            time.time,
+            retention_seconds=1000,
+            take_transactions=lambda: 0,
+            build_delay_seconds=build_delay_seconds,
+        )
         self.worker = Worker(self.definitions, services)
 
     async def prepare(self) -> None:
