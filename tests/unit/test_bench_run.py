@@ -107,6 +107,29 @@ def test_a_slowdown_and_a_changed_count_planted_in_a_workload_are_found(
     assert "the count 'transactions' of 'subject' is 4; the baseline has exactly 3." in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("fault", "complaint"),
+    [
+        ('raise BenchError("It is too small.")', "It is too small."),
+        ("1 / 0", "ZeroDivisionError: division by zero"),
+    ],
+)
+def test_a_workload_that_fails_takes_nothing_with_it(
+    package: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str], fault: str, complaint: str
+) -> None:
+    """What the others measured is kept and printed; the exit code is 1."""
+    broken = f"    from bench.errors import BenchError\n    {fault}\n    case ="
+    plant(package, "broken", WORKLOAD.replace('"three"', '"broken"').replace("    case =", broken))
+    plant(package, "three", WORKLOAD)
+    out = tmp_path / "r.json"
+    assert main(["run", "--rounds", "1", "--out", str(out)], package) == 1
+    assert {*json.loads(out.read_text())["workloads"]} == {"three"}
+    printed = capsys.readouterr()
+    assert "three: count" in printed.out
+    assert complaint in printed.err
+    assert "broken failed and is not in the result." in printed.err
+
+
 def test_json_goes_to_standard_output_and_progress_elsewhere(
     package: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -116,7 +139,7 @@ def test_json_goes_to_standard_output_and_progress_elsewhere(
     assert main(["run", "--rounds", "1", "--format", "json", "--out", str(out)], package) == 0
     printed = capsys.readouterr()
     assert printed.out == out.read_text(encoding="utf-8")
-    assert printed.err == "three: Counts to three.\n"
+    assert re.fullmatch(r"three: Counts to three\.\nthree: \d+ s\n", printed.err)
     assert {*json.loads(printed.out)} == {"date", "python", "cpu_count", "rounds", "scale", "workloads"}
 
 
