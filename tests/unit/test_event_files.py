@@ -1,4 +1,4 @@
-"""A file of events is read a page at a time, from where an earlier build stopped; what is wrong is told with its line."""
+"""A file of events is read in pages, from where an earlier build stopped; what is wrong is told with its line."""
 
 from __future__ import annotations
 
