@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from shared import observing, settings
 from shared.definition_files import read_for_start
 from shared.errors import IndexTablesError, StorageUnreachableError
+from shared.garbage import collect_rarely
 from shared.keys.placement import AccountMap
 
 if TYPE_CHECKING:
@@ -192,6 +193,7 @@ def new_worker(served: Definitions) -> Worker:
     """A worker with clients of its own."""
     from shared.pipeline.worker import Worker
 
+    collect_rarely()
     return Worker(served, _services())
 
 
