@@ -35,7 +35,7 @@ lint: setup
 	$(BIN)/lint-imports --verbose
 
 clean:
-	rm -rf .venv .venv-* .local local/node_modules tests/contract/js/node_modules *.egg-info
+	rm -rf .venv .venv-* .local local/node_modules tests/*/*/node_modules *.egg-info
 	rm -rf .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 
 setup setup-tests:

@@ -42,6 +42,9 @@ class NoBlobs:
     async def put(self, name: str, content: bytes) -> None:
         """Never called."""
 
+    async def get(self, name: str) -> bytes | None:
+        """Never called."""
+
     async def delete(self, name: str) -> None:
         """Never called."""
 

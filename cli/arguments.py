@@ -24,6 +24,21 @@ def add_command(
     examples: str,
 ) -> argparse.ArgumentParser:
     """Declare a command that prints data; the caller adds its own arguments."""
+    parser = _parser(commands, name, summary, description, examples)
+    parser.add_argument(
+        "--format", choices=FORMATS, default="table", help="how to print the data (default: %(default)s)"
+    )
+    parser.set_defaults(run=run)
+    return parser
+
+
+def add_group(commands: Commands, name: str, *, summary: str, description: str, examples: str) -> Commands:
+    """Declare a command that has commands of its own."""
+    parser = _parser(commands, name, summary, description, examples)
+    return parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+
+
+def _parser(commands: Commands, name: str, summary: str, description: str, examples: str) -> argparse.ArgumentParser:
     parser: argparse.ArgumentParser = commands.add_parser(
         name,
         help=summary,
@@ -31,8 +46,4 @@ def add_command(
         epilog=f"examples:\n{examples}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument(
-        "--format", choices=FORMATS, default="table", help="how to print the data (default: %(default)s)"
-    )
-    parser.set_defaults(run=run)
     return parser

@@ -11,7 +11,23 @@ import os
 import sys
 from typing import TYPE_CHECKING, Final
 
-from cli.commands import advise, explain, load, openapi, plan, query, tail, validate
+from cli.commands import (
+    advise,
+    apply,
+    build,
+    dead_letters,
+    explain,
+    load,
+    openapi,
+    plan,
+    query,
+    rebalance,
+    status,
+    switch,
+    tail,
+    validate,
+    verify,
+)
 from cli.errors import UsageError
 from shared.errors import IndexTablesError
 
@@ -21,7 +37,23 @@ if TYPE_CHECKING:
 PROBLEM: Final = 1
 WRONG_USAGE: Final = 2
 
-_COMMANDS: Final = (validate, plan, load, query, explain, tail, openapi, advise)
+_COMMANDS: Final = (
+    validate,
+    plan,
+    load,
+    query,
+    explain,
+    tail,
+    status,
+    openapi,
+    build,
+    verify,
+    switch,
+    apply,
+    advise,
+    rebalance,
+    dead_letters,
+)
 
 
 def build_parser() -> argparse.ArgumentParser:

@@ -26,7 +26,7 @@ def write_rows(
 ) -> None:
     """Print rows to stdout. A command whose rows make a poor table gives `as_text` for that format."""
     if output_format == "table":
-        _write_text([as_text(row) for row in rows] if as_text else _table(list(rows), columns))
+        _write_text([as_text(row) for row in rows] if as_text else table_lines(list(rows), columns))
     elif output_format == "json":
         print(json.dumps([_ordered(row, columns) for row in rows], indent=2, ensure_ascii=False))
     elif output_format == "jsonl":
@@ -56,7 +56,7 @@ def _cell(value: Any) -> str:
     return str(value) if isinstance(value, (str, int, float)) else json.dumps(value, ensure_ascii=False)
 
 
-def _table(rows: Sequence[Row], columns: Sequence[str]) -> list[str]:
+def table_lines(rows: Sequence[Row], columns: Sequence[str]) -> list[str]:
     """Aligned columns under their names; nothing at all for no rows."""
     if not rows:
         return []

@@ -35,13 +35,21 @@ class Service:
         query = f"?{to_query(parameters)}" if parameters else ""
         return self.get_link(f"{self.base}{path}{query}")
 
-    def get_link(self, link: str) -> dict[str, Any]:
+    def get_link(self, link: str, method: str = "GET") -> dict[str, Any]:
         """The same for a whole address, such as a nextLink."""
-        headers = {"x-functions-key": self.key} if self.key else {}
+        return self._send(urllib.request.Request(link, method=method))
+
+    def post(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        """The JSON that a call with a body answers with."""
+        content = json.dumps(body).encode()
+        request = urllib.request.Request(f"{self.base}{path}", content, {"Content-Type": "application/json"})
+        return self._send(request)
+
+    def _send(self, request: urllib.request.Request) -> dict[str, Any]:
+        if self.key:
+            request.add_header("x-functions-key", self.key)
         try:
-            with urllib.request.urlopen(
-                urllib.request.Request(link, headers=headers), timeout=_ANSWER_SECONDS
-            ) as answer:
+            with urllib.request.urlopen(request, timeout=_ANSWER_SECONDS) as answer:
                 found: dict[str, Any] = json.load(answer)
                 return found
         except urllib.error.HTTPError as error:
@@ -51,10 +59,15 @@ class Service:
 
     def pages(self, index: str, parameters: Mapping[str, str]) -> Iterator[dict[str, Any]]:
         """The pages of a lookup, one after the other."""
-        page = self.get(lookup_path(index, "entries"), parameters)
+        return self.all_pages(lookup_path(index, "entries"), parameters)
+
+    def all_pages(self, path: str, parameters: Mapping[str, str], method: str = "GET") -> Iterator[dict[str, Any]]:
+        """The pages of any call, one after the other."""
+        query = f"?{to_query(parameters)}" if parameters else ""
+        page = self.get_link(f"{self.base}{path}{query}", method)
         yield page
         while "nextLink" in page:
-            page = self.get_link(page["nextLink"])
+            page = self.get_link(page["nextLink"], method)
             yield page
 
 
@@ -80,15 +93,15 @@ def add_lookup_arguments(parser: argparse.ArgumentParser) -> None:
     add_service_arguments(parser)
 
 
-def service_of(args: argparse.Namespace) -> Service:
-    """The app that the arguments name."""
+def service_of(args: argparse.Namespace, kind: str = "function") -> Service:
+    """The app that the arguments name. Of a local run the key of this kind is known: "function" or "admin"."""
     key = args.key or os.environ.get(_KEY_VARIABLE)
     if args.url:
         if urlsplit(args.url).scheme not in ("http", "https"):
             raise UsageError(f"{args.url} is no address: it begins with http:// or https://")
         return Service(args.url.rstrip("/").removesuffix("/api"), key)
     found = endpoints(Path(args.data or DATA_FOLDER))
-    return Service(found["http"], key or found.get("keys", {}).get("function"))
+    return Service(found["http"], key or found.get("keys", {}).get(kind))
 
 
 def read_parameters(pairs: Sequence[str]) -> dict[str, str]:
@@ -107,7 +120,7 @@ def read_parameters(pairs: Sequence[str]) -> dict[str, str]:
 def _said(error: urllib.error.HTTPError) -> str:
     """What a problem says; the platform's own errors have no body."""
     if error.code == 401:
-        return f"the app wants a function key: give it with --key or in {_KEY_VARIABLE}"
+        return f"the app wants a function key (for operations the admin key): give it with --key or in {_KEY_VARIABLE}"
     try:
         problem = json.load(error)
         return f"{problem['detail']} ({problem['code']})"

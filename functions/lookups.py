@@ -8,7 +8,7 @@ import azure.functions as func
 
 from functions.responses import respond
 from shared import runtime
-from shared.web.docs_page import docs_page
+from shared.web.pages import docs_page
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

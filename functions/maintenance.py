@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import azure.functions as func
 
-from shared import observing, runtime, settings
+from shared import lifecycle, observing, runtime, settings, verifying
 
 maintenance = func.Blueprint()  # type: ignore[no-untyped-call]  # the SDK leaves it unannotated
 
@@ -19,6 +19,12 @@ async def sweep(message: func.QueueMessage) -> None:
 async def retain(timer: func.TimerRequest) -> None:
     """Forget facts that were deleted long ago, a part of them every hour."""
     await (await runtime.worker()).retain()
+
+
+@maintenance.timer_trigger(arg_name="timer", schedule="0 41 3 * * *")
+async def purge_dead_letters(timer: func.TimerRequest) -> None:
+    """Forget dead letters that are older than their retention."""
+    await (await runtime.worker()).purge_dead_letters()
 
 
 @maintenance.timer_trigger(arg_name="timer", schedule="0 * * * * *")
@@ -36,10 +42,22 @@ async def expire(timer: func.TimerRequest) -> None:
 @maintenance.queue_trigger(arg_name="message", queue_name=settings.TASK_QUEUE, connection=settings.HOST_STORAGE)
 async def tasks(message: func.QueueMessage) -> None:
     """Work on a slice of a long task, such as a build, for a while."""
-    await (await runtime.tasks()).run(message.get_body())
+    await (await lifecycle.tasks()).run(message.get_body())
 
 
 @maintenance.timer_trigger(arg_name="timer", schedule="45 * * * * *")
 async def resume(timer: func.TimerRequest) -> None:
     """Go on with long tasks whose worker is gone."""
-    await (await runtime.tasks()).resume()
+    await (await lifecycle.tasks()).resume()
+
+
+@maintenance.timer_trigger(arg_name="timer", schedule="0 37 * * * *")
+async def verify(timer: func.TimerRequest) -> None:
+    """Verify some facts of every index, and from time to time all of them."""
+    await verifying.do_routine()
+
+
+@maintenance.timer_trigger(arg_name="timer", schedule="0 */5 * * * *")
+async def tidy(timer: func.TimerRequest) -> None:
+    """Retire generations that nobody has wanted for as long as the grace, and drop their tables."""
+    await lifecycle.tidy()

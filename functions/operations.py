@@ -1,4 +1,4 @@
-"""HTTP functions for those who run the app: health and status."""
+"""HTTP functions for those who run the app: health and status, and dead letters with the admin key."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ import azure.functions as func
 from functions.responses import respond
 from shared import observing, runtime
 from shared.web import advice_api, health, status_api
+from shared.web.pages import status_page
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from shared.operations.status import StatusReader
     from shared.web.answers import Answer
+    from shared.web.dead_letter_api import DeadLetterApi
 
 operations = func.Blueprint()  # type: ignore[no-untyped-call]  # the SDK leaves it unannotated
 
@@ -43,6 +45,12 @@ async def get_lag_history(req: func.HttpRequest) -> func.HttpResponse:
     return await _respond(lambda reader: status_api.history(reader, req.url))
 
 
+@operations.route(route="status/page", methods=["GET"], auth_level=func.AuthLevel.ANONYMOUS)
+async def get_status_page(req: func.HttpRequest) -> func.HttpResponse:
+    """The page that shows the status. It holds nothing of the app; what it shows needs a key."""
+    return await respond(status_page())
+
+
 @operations.route(route="advice", methods=["GET"])
 async def get_advice(req: func.HttpRequest) -> func.HttpResponse:
     """Every index in numbers, and what the Index Table pattern warns of."""
@@ -58,5 +66,42 @@ async def _respond(call: Callable[[StatusReader], Awaitable[Answer]]) -> func.Ht
 
     async def work() -> Answer:
         return await call(observing.status(runtime.definitions().require()))
+
+    return await respond(work())
+
+
+@operations.route(route="dead-letters", methods=["GET"], auth_level=func.AuthLevel.ADMIN)
+async def list_dead_letters(req: func.HttpRequest) -> func.HttpResponse:
+    """A page of dead letters."""
+    return await _about_letters(lambda api: api.letters(req.url))
+
+
+@operations.route(route="dead-letters/{id}", methods=["GET"], auth_level=func.AuthLevel.ADMIN)
+async def show_dead_letter(req: func.HttpRequest) -> func.HttpResponse:
+    """One dead letter, with what arrived."""
+    return await _about_letters(lambda api: api.letter(req.route_params["id"], req.url))
+
+
+@operations.route(route="dead-letters/{id}/replay", methods=["POST"], auth_level=func.AuthLevel.ADMIN)
+async def replay_dead_letter(req: func.HttpRequest) -> func.HttpResponse:
+    """Replay one dead letter."""
+    return await _about_letters(lambda api: api.replay(req.route_params["id"], req.url))
+
+
+@operations.route(route="dead-letters/replay", methods=["POST"], auth_level=func.AuthLevel.ADMIN)
+async def replay_dead_letters(req: func.HttpRequest) -> func.HttpResponse:
+    """Replay a page of dead letters."""
+    return await _about_letters(lambda api: api.replay_all(req.url))
+
+
+@operations.route(route="dead-letters/purge", methods=["POST"], auth_level=func.AuthLevel.ADMIN)
+async def purge_dead_letters_now(req: func.HttpRequest) -> func.HttpResponse:
+    """Forget old dead letters."""
+    return await _about_letters(lambda api: api.purge(req.url))
+
+
+async def _about_letters(call: Callable[[DeadLetterApi], Awaitable[Answer]]) -> func.HttpResponse:
+    async def work() -> Answer:
+        return await call(await runtime.dead_letter_api())
 
     return await respond(work())

@@ -117,7 +117,9 @@ def event_hubs_namespace(connection: EventHubsConnection) -> str:
     return str(connection.namespace)
 
 
+@cache
 def _identity(client_id: str | None) -> Any:
+    """One for all clients: it keeps its tokens, and clients that live only for a question do not ask for new ones."""
     from azure.identity.aio import ManagedIdentityCredential
 
     return ManagedIdentityCredential(client_id=client_id)

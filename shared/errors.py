@@ -5,6 +5,8 @@
     ├── DefinitionsError               indexes.yaml has faults; carries all of them
     ├── UnreadableChangeError          a change that cannot be read: a dead letter for its whole source
     ├── UnprojectableError             a fact that cannot be projected: a dead letter for one index
+    ├── UnknownDeadLetterError         there is no dead letter with that id, or not any more
+    ├── NotReplayableError             a dead letter whose change may not be applied any more, or cannot be
     ├── FactsNotWrittenError           facts could not all be written into their container
     ├── BadLookupError                 a lookup cannot be answered as it was asked; carries all faults
     ├── UnknownIndexError              there is no index of that name
@@ -37,6 +39,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 FailureReason = Literal["exists", "missing", "precondition"]
+# Why a change is a dead letter, for programs; docs/operations.md says what to do about each.
+FailureKind = Literal[
+    "wrongType", "notEvaluable", "notJson", "tooManyEntries", "tooLarge", "ledgerRowTooLarge", "unreadable"
+]
 
 
 class IndexTablesError(Exception):
@@ -61,6 +67,18 @@ class UnreadableChangeError(IndexTablesError):
 
 class UnprojectableError(IndexTablesError):
     """A fact does not fit an index. Correct the fact or the definition, then replay the dead letter."""
+
+    def __init__(self, message: str, kind: FailureKind) -> None:
+        super().__init__(message)
+        self.kind: FailureKind = kind
+
+
+class UnknownDeadLetterError(IndexTablesError):
+    """There is no such dead letter. It may have been closed by a success or purged: list those that there are."""
+
+
+class NotReplayableError(IndexTablesError):
+    """A dead letter cannot be replayed. Write the fact again, or purge the letter."""
 
 
 class FactsNotWrittenError(IndexTablesError):

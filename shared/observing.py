@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from shared.definitions.model import Definitions, Source
     from shared.operations.advisor import Advisor
+    from shared.operations.counters import Purpose
     from shared.operations.keeping import KeptCounters
     from shared.operations.lag import OldestWaiting
     from shared.operations.status import StatusReader
@@ -34,16 +35,16 @@ def counters() -> KeptCounters:
     tables = _tables()
     kept = KeptCounters(InstanceRow(tables, new_instance_id(), TIMING.wall_seconds), TIMING)
     kept.counters.watch("operations", tables.counts)
-    kept.counters.watch("lookups", lookup_counts())
     return kept
 
 
-@lru_cache(maxsize=1)
-def lookup_counts() -> Counts:
-    """The storage transactions of all lookups of this instance."""
+def new_counts(purpose: Purpose, account: str) -> Counts:
+    """Counts for a client of a storage account, which the counters of this instance take over."""
     from shared.tables.counts import Counts
 
-    return Counts()
+    counts = Counts()
+    counters().counters.watch(purpose, counts, account)
+    return counts
 
 
 def batch_applied(source: str, outcome: Outcome) -> None:
@@ -128,8 +129,10 @@ def _new_advisor(served: Definitions) -> Advisor:
     from shared.pipeline.storage import Accounts
     from shared.prices import read_prices
 
-    counts = _tables().counts
-    accounts = Accounts(Opened(lambda name: table_client(settings.storage_connection(name), counts)))
+    def opened(name: str) -> TableClient:
+        return table_client(settings.storage_connection(name), new_counts("operations", name))
+
+    accounts = Accounts(Opened(opened))
     sources = Sources(
         catalog=Catalog(accounts.main),
         sampler=Sampler(accounts),

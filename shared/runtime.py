@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from shared.lookup.generations import Generations
     from shared.lookup.lookups import Lookups
     from shared.lookup.sees import Sighting
-    from shared.pipeline.tasks import Kind, Runner
     from shared.pipeline.worker import Services, Worker
-    from shared.tables.account import Account
     from shared.tables.breaker import Breaker
     from shared.tables.client import TableClient
+    from shared.tables.counts import Counts
+    from shared.web.dead_letter_api import DeadLetterApi
     from shared.web.lookup_api import LookupApi
 
 # A probe answers before the platform that asks gives up on it.
@@ -80,29 +80,27 @@ def generations() -> Generations:
     """Which generation serves each index; raises `DefinitionsError`."""
     from shared.connections import TIMING
     from shared.pipeline.catalog import Catalog
-    from shared.serving import CatalogGenerations
+    from shared.pipeline.task_rows import TaskRows
+    from shared.serving import BuildProgress, CatalogGenerations
 
-    catalogs = [Catalog(tables) for tables in _readers(_index_account())]
+    readers = _readers(settings.INDEX_STORAGE.name)
+    catalogs = [Catalog(tables) for tables in readers]
     refresh_seconds = settings.seconds(settings.CATALOG_REFRESH_SECONDS)
-    return CatalogGenerations(definitions().require(), catalogs, TIMING, refresh_seconds)
+    progress = BuildProgress(TaskRows(readers[0])).text
+    return CatalogGenerations(definitions().require(), catalogs, TIMING, refresh_seconds, progress)
 
 
-def _index_account() -> Account:
-    from shared.connections import account_of
-
-    return account_of(settings.storage_connection(settings.INDEX_STORAGE.name))
-
-
-def _readers(account: Account) -> list[TableClient]:
-    """The index storage as lookups read it: its primary endpoint and, if the app wants it, its secondary."""
-    from shared.connections import TIMING, breaker_of
+def _readers(name: str) -> list[TableClient]:
+    """A storage account as lookups read it: its primary endpoint and, if the app wants it, its secondary."""
+    from shared.connections import TIMING, account_of, breaker_of
     from shared.tables.client import TableClient
     from shared.tables.retry import RetryPolicy
 
     # A caller is waiting: better a 503 soon than an answer that nobody waits for any more.
     retries = RetryPolicy(attempts=3, budget_seconds=8, first_wait_seconds=0.1, longest_wait_seconds=1, open_seconds=0)
+    account = account_of(settings.storage_connection(name))
     accounts = [account, account.secondary()] if settings.switch(settings.READ_SECONDARY) else [account]
-    counts = observing.lookup_counts()
+    counts = observing.new_counts("lookups", name)
     return [
         TableClient(each, TIMING, policy=retries, breaker=breaker_of(each.endpoint), counts=counts) for each in accounts
     ]
@@ -111,19 +109,18 @@ def _readers(account: Account) -> list[TableClient]:
 @lru_cache(maxsize=1)
 def lookups() -> Lookups:
     """Lookups in the index storage; raises `DefinitionsError` or `SettingError`."""
-    from shared.connections import TIMING, Opened, account_of, cosmos_client
+    from shared.connections import TIMING, Opened, cosmos_client
     from shared.facts.cosmos import CosmosFacts
     from shared.lookup.lookups import Lookups
     from shared.lookup.replicas import Replicas
     from shared.lookup.sees import OwnWrites
     from shared.lookup.tokens import Tokens
 
-    account = _index_account()
     return Lookups(
         generations(),
-        Replicas(*_readers(account)),
-        Tokens(_page_token_key(account)),
-        placed=Opened(lambda name: Replicas(*_readers(account_of(settings.storage_connection(name))))),
+        Replicas(*_readers(settings.INDEX_STORAGE.name)),
+        Tokens(_page_token_key()),
+        placed=Opened(lambda name: Replicas(*_readers(name))),
         facts=CosmosFacts(lambda: cosmos_client(settings.cosmos_connection(settings.COSMOS.name))),
         own_writes=OwnWrites(_Ledger(), settings.seconds(settings.SEES_SECONDS), TIMING.steady_seconds, TIMING.sleep),
         now_seconds=TIMING.wall_seconds,
@@ -147,8 +144,20 @@ def lookup_api() -> LookupApi:
     return LookupApi(definitions().require(), generations(), lookups())
 
 
-def _page_token_key(account: Account) -> bytes:
+async def dead_letter_api() -> DeadLetterApi:
+    """The HTTP API of dead letters; raises as `worker` does."""
+    from shared.lookup.tokens import Tokens
+    from shared.web.dead_letter_api import DeadLetterApi
+
+    desk = (await worker()).dead_letters
+    return DeadLetterApi(desk, Tokens(_page_token_key()))
+
+
+def _page_token_key() -> bytes:
     """The setting, else the account's key: both are secret, and all instances of the app agree on them."""
+    from shared.connections import account_of
+
+    account = account_of(settings.storage_connection(settings.INDEX_STORAGE.name))
     secret = settings.value(settings.PAGE_TOKEN_KEY) or account.key
     if not secret:
         raise settings.missing(settings.PAGE_TOKEN_KEY)
@@ -203,37 +212,29 @@ def _services() -> Services:
     from shared.pipeline.concurrency import Bounded
     from shared.pipeline.storage import Accounts
     from shared.pipeline.worker import Services
-    from shared.tables.counts import Counts
 
-    counts = Counts()
-    observing.counters().counters.watch("changes", counts)
+    counted: list[Counts] = []
+
+    def opened(name: str) -> TableClient:
+        counted.append(observing.new_counts("changes", name))
+        return table_client(settings.storage_connection(name), counted[-1])
+
     index_storage = settings.storage_connection(settings.INDEX_STORAGE.name)
     sweep_queue = queue_client(settings.storage_connection(settings.HOST_STORAGE), settings.SWEEP_QUEUE)
     return Services(
-        accounts=Accounts(Opened(lambda name: table_client(settings.storage_connection(name), counts))),
+        accounts=Accounts(Opened(opened)),
         blobs=BlobContainer(container_client(index_storage, settings.DEAD_LETTER_CONTAINER)),
         sweep_queue=DelayedQueue(sweep_queue, settings.number(settings.SWEEP_DELAY_SECONDS)),
         run_all=Bounded(),
         run_buckets=Bounded(),
         now_seconds=TIMING.wall_seconds,
         retention_seconds=settings.number(settings.LEDGER_RETENTION_DAYS) * SECONDS_PER_DAY,
-        take_transactions=counts.take,
+        dead_letter_retention_seconds=settings.dead_letter_retention_days() * SECONDS_PER_DAY,
+        take_transactions=lambda: sum(counts.take() for counts in counted),
         refresh_seconds=settings.seconds(settings.CATALOG_REFRESH_SECONDS),
         build_delay_seconds=settings.number(settings.BUILD_DELAY_SECONDS),
         report=observing.batch_applied,
     )
-
-
-async def tasks() -> Runner:
-    """Long work, in slices that messages of the task queue ask for."""
-    from shared.connections import TIMING, queue_client
-    from shared.pipeline.azure_storage import DelayedQueue
-    from shared.pipeline.task_rows import TaskRows
-    from shared.pipeline.tasks import Runner
-
-    queue = queue_client(settings.storage_connection(settings.HOST_STORAGE), settings.TASK_QUEUE)
-    kinds: dict[str, Kind] = {}
-    return Runner(TaskRows((await worker()).accounts.main), DelayedQueue(queue), kinds, TIMING.wall_seconds)
 
 
 def breakers(served: Definitions) -> dict[str, Breaker]:

@@ -18,14 +18,36 @@ if TYPE_CHECKING:
 
     from shared.definitions.model import Definitions
     from shared.pipeline.catalog import Catalog, Listed
+    from shared.pipeline.task_rows import TaskRows
     from shared.tables.retry import Timing
 
 # An index that the catalog lacks is entered by the first worker that starts: that may happen any moment.
 UNKNOWN_REFRESH_SECONDS: Final = 1.0
+_NOT_STARTED: Final = "its source has facts, and its build has not been started"
 
 
 async def _no_progress(generation: Listed) -> str:
-    return "its source had facts when it was added"
+    return _NOT_STARTED if generation.build is None else "its build has been started"
+
+
+class BuildProgress:
+    """How far builds are, in words for whoever looks up too early."""
+
+    def __init__(self, rows: TaskRows) -> None:
+        self._rows = rows
+
+    async def text(self, generation: Listed) -> str:
+        """The progress of a generation that does not serve yet."""
+        if generation.state == "standby":
+            return "it is built and waits to be switched to"
+        progress = None if generation.build is None else await self._rows.read(generation.build)
+        if progress is None:
+            return _NOT_STARTED
+        counts, task = progress.counts, progress.task
+        if task.state == "failed":
+            return f"its build has failed: {task.problem}"
+        done = sum(one.is_done for one in progress.slices)
+        return f"{counts.get('facts', 0)} facts read, {done} of {len(progress.slices)} slices done so far"
 
 
 class CatalogGenerations:

@@ -52,6 +52,11 @@ LEDGER_RETENTION_DAYS = Setting(
     "How long deleted facts are remembered: longer than hubs and dead letters keep changes, and than any build runs",
 )
 
+DEAD_LETTER_RETENTION_DAYS = Setting(
+    "DEAD_LETTER_RETENTION_DAYS",
+    "14",
+    "How long dead letters are kept: with the time that a hub keeps events, less than LEDGER_RETENTION_DAYS",
+)
 CATALOG_REFRESH_SECONDS = Setting(
     "CATALOG_REFRESH_SECONDS", "30", "How old the catalog may be, in seconds, that a batch or a lookup starts with"
 )
@@ -66,6 +71,15 @@ GRACE_SECONDS = Setting(
     "How long a generation that serves no more, or whose definition is gone, stays: time to roll back and to page on",
 )
 
+VERIFY_SAMPLE = Setting("VERIFY_SAMPLE", "200", "How many facts of each index are verified every hour; 0: none")
+VERIFY_FULL_DAYS = Setting("VERIFY_FULL_DAYS", "7", "After how many days all of an index is verified again; 0: never")
+VERIFY_BUDGET = Setting(
+    "VERIFY_BUDGET", "20", "Storage transactions per second of such a full verification; 0: no limit"
+)
+VERIFY_GRACE_SECONDS = Setting(
+    "VERIFY_GRACE_SECONDS", "300", "A change that is younger and not applied yet is lag to a verification, not a fault"
+)
+
 ALL = (
     INDEX_STORAGE,
     INDEX_DEFINITIONS,
@@ -78,9 +92,14 @@ ALL = (
     READ_SECONDARY,
     MCP_TOOLS,
     LEDGER_RETENTION_DAYS,
+    DEAD_LETTER_RETENTION_DAYS,
     CATALOG_REFRESH_SECONDS,
     BUILD_DELAY_SECONDS,
     GRACE_SECONDS,
+    VERIFY_SAMPLE,
+    VERIFY_FULL_DAYS,
+    VERIFY_BUDGET,
+    VERIFY_GRACE_SECONDS,
 )
 
 # Of the platform: the host's own storage, where our queues are, too.
@@ -153,6 +172,18 @@ def number(setting: Setting, environment: Mapping[str, str] = os.environ) -> int
     if not (text.isascii() and text.isdecimal()):
         raise SettingError(f"The app setting {setting.name} is {text!r}: make it a whole number from 0 up.")
     return int(text)
+
+
+def dead_letter_retention_days(environment: Mapping[str, str] = os.environ) -> int:
+    """How long dead letters are kept; less than deleted facts are remembered, or a replay could bring one back."""
+    days = number(DEAD_LETTER_RETENTION_DAYS, environment)
+    ledger_days = number(LEDGER_RETENTION_DAYS, environment)
+    if not 0 < days < ledger_days:
+        raise SettingError(
+            f"The app setting {DEAD_LETTER_RETENTION_DAYS.name} is {days}: make it at least 1 and less than "
+            f"{LEDGER_RETENTION_DAYS.name}, which is {ledger_days}."
+        )
+    return days
 
 
 def switch(setting: Setting, environment: Mapping[str, str] = os.environ) -> bool:

@@ -19,6 +19,7 @@ from shared.definitions.instants import normalise, seconds_since_year_one
 
 _COMPLEMENT: Final = str.maketrans("0123456789abcdef", "fedcba9876543210")
 _DECIMALS: Final = 9
+_CLOCK_DIGITS: Final = 35
 _DECLARED_NUMBER: Final = re.compile(r"\d{1,26}(?:\.\d{1,9})?", re.ASCII)
 _TICK_LIMIT: Final = 10**16
 _COUNTER_LIMIT: Final = 10**19
@@ -59,6 +60,12 @@ def _plain_decimal(value: object) -> str:
 def version(clock: str, digest: str, *, is_delete: bool) -> str:
     """The version of a change: its clock, what it is, and which document."""
     return f"{clock}{'1' if is_delete else '0'}{digest}"
+
+
+def following(version_before: str) -> str:
+    """The least version above this one. No change has it, but for another document of the same clock value whose
+    digest is the next number."""
+    return f"{version_before[:_CLOCK_DIGITS]}{int(version_before[_CLOCK_DIGITS:], 16) + 1:09x}"
 
 
 def inverted(version_or_inverted: str) -> str:

@@ -48,7 +48,7 @@ def shown_entry(row: Newest, stored: StoredEntry, source: Source, select: Select
     """The entry as the API shows it."""
     entry: Entry = {"id": stored.id}
     if source.partition_key:
-        entry["partitionKey"] = _shown_partition_key(stored.partition_key)
+        entry["partitionKey"] = shown_partition_key(stored.partition_key)
     entry["version"] = pair_and_version(str(row.entity[ROW_KEY]))[1]
     entry["key"] = stored.key
     entry["data"] = stored.document if select is None else select(stored.document)
@@ -57,7 +57,7 @@ def shown_entry(row: Newest, stored: StoredEntry, source: Source, select: Select
     return entry
 
 
-def _shown_partition_key(values: Sequence[FactKeyValue]) -> Any:
+def shown_partition_key(values: Sequence[FactKeyValue]) -> Any:
     """One value as itself, several as a list; a missing one as `{}`, which is how Cosmos DB writes it."""
     shown: list[Any] = [{} if value is MISSING else value for value in values]
     return shown[0] if len(shown) == 1 else shown

@@ -40,13 +40,13 @@ class Options:
 def read_options(index: Index, source: Source, parameters: Mapping[str, str]) -> Options:
     """The options in these parameters; raises `BadLookupError` with all faults, unknown parameters among them."""
     faults = _unknown_parameters(index, parameters)
-    page_size = _page_size(parameters.get("maxpagesize"), faults)
+    size = page_size(parameters.get("maxpagesize"), faults)
     select = _select(index, parameters.get("select"), faults)
     expands = _expand(source, parameters.get("expand"), faults)
     sighting = _sees(source, parameters.get("sees"), faults)
     if faults:
         raise BadLookupError(*faults)
-    return Options(page_size, select, expands, sighting, parameters.get("token"))
+    return Options(size, select, expands, sighting, parameters.get("token"))
 
 
 def _unknown_parameters(index: Index, parameters: Mapping[str, str]) -> list[Fault]:
@@ -64,7 +64,8 @@ def _unknown_parameters(index: Index, parameters: Mapping[str, str]) -> list[Fau
     ]
 
 
-def _page_size(text: str | None, faults: list[Fault]) -> int:
+def page_size(text: str | None, faults: list[Fault]) -> int:
+    """What `maxpagesize` says; a bad value is one more fault."""
     if text is None:
         return PAGE_SIZE_DEFAULT
     if _DIGITS.fullmatch(text) and 1 <= int(text) <= PAGE_SIZE_MAX:

@@ -10,13 +10,15 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
+from shared.keys.placement import DEFAULT_ACCOUNT
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from shared.pipeline.outcome import Outcome
     from shared.tables.counts import Counts
 
-Kind = Literal["source", "index", "table"]
+Kind = Literal["source", "index", "table", "account"]
 # What a storage transaction on a table was for.
 Purpose = Literal["changes", "lookups", "operations"]
 
@@ -62,12 +64,12 @@ class Counters:
 
     def __init__(self, changed: Callable[[], None] = lambda: None) -> None:
         self._counted: Counter[Measure] = Counter()
-        self._clients: list[tuple[Purpose, Counts]] = []
+        self._clients: list[tuple[Purpose, str, Counts]] = []
         self._changed = changed
 
-    def watch(self, purpose: Purpose, counts: Counts) -> None:
-        """Take over the storage transactions that clients with these counts send from now on."""
-        self._clients.append((purpose, counts))
+    def watch(self, purpose: Purpose, counts: Counts, account: str = DEFAULT_ACCOUNT) -> None:
+        """Take over the storage transactions that clients with these counts send to an account from now on."""
+        self._clients.append((purpose, account, counts))
 
     def batch_applied(self, source: str, outcome: Outcome) -> None:
         """A batch of changes was applied."""
@@ -88,9 +90,10 @@ class Counters:
     def now(self) -> Counter[Measure]:
         """Everything that this instance has counted."""
         tally = Counter(self._counted)
-        for purpose, counts in self._clients:
+        for purpose, account, counts in self._clients:
             for (table, _), sent in counts.by_table_and_kind().items():
                 tally[Measure("table", table, purpose)] += sent
+                tally[Measure("account", account, purpose)] += sent
         return tally
 
     def _add(self, kind: Kind, name: str, what: str, amount: int) -> None:

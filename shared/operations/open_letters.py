@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from shared.errors import TableMissingError
-from shared.pipeline.dead_letters import DEAD_LETTER_TABLE
+from shared.pipeline.dead_letter_rows import DEAD_LETTER_TABLE
 from shared.tables.port import RowRange
 
 if TYPE_CHECKING:

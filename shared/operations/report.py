@@ -57,7 +57,11 @@ class Report:
             "indexes": [self._index(one, findings) for one in self._definitions.indexes.values()],
             "tasks": None if findings.tasks is None else [_task(one) for one in findings.tasks],
             "deadLetters": _letters(findings.letters),
-            "storage": {"isReachable": findings.is_reachable, "breaker": _breaker(findings.breaker)},
+            "storage": {
+                "isReachable": findings.is_reachable,
+                "breaker": _breaker(findings.breaker),
+                "accounts": [_account(name, findings.totals) for name in sorted(findings.totals.names("account"))],
+            },
             "counters": {"sinceSeconds": since, "instances": findings.totals.instances},
             "prices": {
                 "date": self._price_date,
@@ -173,6 +177,12 @@ def _breaker(seen: Snapshot) -> dict[str, Any]:
         "lastError": seen.last_error,
         "lastOutageSeconds": _rounded(seen.last_outage_seconds),
     }
+
+
+def _account(name: str, totals: Totals) -> dict[str, Any]:
+    """What was asked of a storage account, by the name of its connection."""
+    counts = totals.of("account", name)
+    return {"name": name, "transactions": {purpose: counts[purpose] for purpose in ("changes", "lookups")}}
 
 
 def _rounded(seconds: float | None) -> float | None:

@@ -5,7 +5,7 @@
     2. claim       trim what is left of the previous version; close dead letters; then write the ledger rows, each on
                    the condition that it is as it was; whoever loses looks again
     3. write       live rows; when acknowledged, removals: blind, idempotent
-    4. announce    dead letters; sweep messages for the tombstones
+    4. announce    dead letters, put or closed; sweep messages for the tombstones
     5. finish      remember which (fact, ETag) is finished; raise if any fact is not
 
 Nothing is acknowledged that is not done: a crash between any two requests is healed by applying the batch again.
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final
 from shared.errors import IncompleteBatchError
 from shared.pipeline.claiming import Claiming
 from shared.pipeline.coalesce import newest_of_each
-from shared.pipeline.dead_letters import letter_of
+from shared.pipeline.dead_letter_rows import letter_of
 from shared.pipeline.outcome import Outcome
 from shared.pipeline.storage import place_of
 from shared.pipeline.sweep_messages import Tombstone, pack
@@ -70,6 +70,7 @@ class Applier:
         failures |= await self._write(claims.claimed)
         done = [work for work in claims.claimed if work.fact not in failures]
         failures |= await self._announce_failed(done)
+        failures |= await self._close_mended_again(done)
         failures |= await self._announce_tombstones(done, claims.trims)
         for work in claims.claimed:
             if work.fact not in failures:
@@ -86,9 +87,23 @@ class Applier:
 
     async def _announce_failed(self, works: Sequence[Work]) -> dict[str, Exception]:
         failed = [(work, one) for work in works for one in work.decision.failed]
-        letters = [letter_of(work.change, one.generation.index.name, str(one.failure)) for work, one in failed]
+        letters = [
+            letter_of(work.change, one.generation.index.name, *one.failure) for work, one in failed if one.failure
+        ]
         results = await self._run_all([partial(self._dead_letters.put, letter) for letter in letters])
         outcomes = zip(failed, results, strict=True)
+        return {work.fact: result for (work, _), result in outcomes if isinstance(result, Exception)}
+
+    async def _close_mended_again(self, works: Sequence[Work]) -> dict[str, Exception]:
+        """Dead letters of versions that failed before and fit now. After a crash before this, one is left that a
+        replay closes."""
+        mended = [(work, generation) for work in works for generation in work.decision.mended_again]
+        if not mended:
+            return {}
+        results = await self._run_all(
+            [partial(self._dead_letters.close, work.change, generation.index.name) for work, generation in mended]
+        )
+        outcomes = zip(mended, results, strict=True)
         return {work.fact: result for (work, _), result in outcomes if isinstance(result, Exception)}
 
     async def _announce_tombstones(

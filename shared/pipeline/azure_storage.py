@@ -53,6 +53,16 @@ class BlobContainer:
                 await self._client.create_container()
             await self._client.upload_blob(name, content, overwrite=True)
 
+    async def get(self, name: str) -> bytes | None:
+        """The content under this name, or None."""
+        from azure.core.exceptions import ResourceNotFoundError
+
+        try:
+            blob = await self._client.download_blob(name)
+            return await blob.readall()
+        except ResourceNotFoundError:
+            return None
+
     async def delete(self, name: str) -> None:
         """Forget the content; it may be gone."""
         from azure.core.exceptions import ResourceNotFoundError

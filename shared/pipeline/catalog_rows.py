@@ -42,6 +42,7 @@ class Listed:
 
     Times are in seconds since 1970. From `starts_at` on every worker is known to write to it: a build starts then.
     `unwanted_at`: since when it neither serves nor is what the definitions say; it is retired after the grace.
+    `read_only_at`: since when nothing is written to it while another one takes its place; it serves what it has.
     """
 
     id: str
@@ -60,6 +61,7 @@ class Listed:
     unwanted_at: int | None = None
     retired_at: int | None = None
     dropped_at: int | None = None
+    read_only_at: int | None = None
     etag: str | None = field(default=None, compare=False)
 
     @property
@@ -69,8 +71,13 @@ class Listed:
 
     @property
     def is_written(self) -> bool:
-        """Whether workers write to it."""
+        """Whether it is not retired: workers write to it, unless it is read-only."""
         return self.state != "retired"
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether workers keep it up to date."""
+        return self.is_written and self.read_only_at is None
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +172,7 @@ def write_generation(one: Listed) -> Insert | Replace:
         "unwantedAt": one.unwanted_at,
         "retiredAt": one.retired_at,
         "droppedAt": one.dropped_at,
+        "readOnlyAt": one.read_only_at,
     }
     entity.update({name: value for name, value in optional.items() if value is not None})
     return Insert(entity) if one.etag is None else Replace(entity, one.etag)
@@ -201,6 +209,7 @@ def _listed(row: Row) -> Listed:
         unwanted_at=fields.get("unwantedAt"),
         retired_at=fields.get("retiredAt"),
         dropped_at=fields.get("droppedAt"),
+        read_only_at=fields.get("readOnlyAt"),
         etag=row.etag,
     )
 

@@ -204,7 +204,9 @@ class Claiming:
             work.entity = encode(work.decision.claim, *work.key)
             if parts_bytes(work.entity) <= PARTS_BYTES_MAX or not any(one.entries for one in work.projected):
                 return
-            fail_largest(work.projected, work.change, "its ledger row is over the limit of 900 KiB")
+            fail_largest(
+                work.projected, work.change, "ledgerRowTooLarge", "its ledger row is over the limit of 900 KiB"
+            )
 
     async def _claim_all(self, works: Sequence[Work], claims: Claims) -> list[Work]:
         """Trim and claim; the works that lost."""

@@ -6,25 +6,30 @@ success closes it. A document that fits in no row goes into a blob.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from hashlib import sha256
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from shared.errors import OperationFailedError, StorageUnavailableError
-from shared.pipeline.ledger_rows import compress, put_bytes
-from shared.projection.json_text import NotJsonError, dumps
-from shared.tables.port import PARTITION_KEY, ROW_KEY, Delete, Insert, Replace
+from shared.pipeline.dead_letter_rows import (
+    BLOB,
+    DEAD_LETTER_TABLE,
+    DOCUMENT,
+    FAILED_AT,
+    blob_name,
+    letter_id,
+    to_entity,
+    version_of,
+)
+from shared.pipeline.ledger_rows import compress, decompress, put_bytes, take_bytes
+from shared.tables.port import Delete, Insert, Replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from shared.pipeline.dead_letter_rows import Letter
     from shared.projection.change import Change
-    from shared.projection.columns import Columns
     from shared.tables.port import Entity, Row, Tables
 
-DEAD_LETTER_TABLE: Final = "DeadLetters"
 _ROW_BYTES_MAX: Final = 800 * 1024
-_REASON_CHARACTERS_MAX: Final = 8000
 _ATTEMPTS: Final = 10
 
 
@@ -34,53 +39,11 @@ class Blobs(Protocol):
     async def put(self, name: str, content: bytes) -> None:
         """Keep the content under this name, whatever was there."""
 
+    async def get(self, name: str) -> bytes | None:
+        """The content under this name, or None."""
+
     async def delete(self, name: str) -> None:
         """Forget the content; it may be gone."""
-
-
-@dataclass(frozen=True, slots=True)
-class Letter:
-    """A change that failed. `index` is empty when the change could not be read at all."""
-
-    id: str
-    source: str
-    index: str
-    reason: str
-    version: str
-    content: bytes
-    # Which fact it is, as in its entries; of what could not be read nobody knows.
-    fact: Columns = field(default_factory=dict)
-
-
-def letter_id(source: str, fact: str, index: str) -> str:
-    """The id of the one dead letter that a fact may have in an index."""
-    return sha256(f"{source}\0{fact}\0{index}".encode("utf-8", "surrogatepass")).hexdigest()[:32]
-
-
-def letter_of(change: Change, index: str, reason: str) -> Letter:
-    """The dead letter of a change that does not fit an index."""
-    return Letter(
-        letter_id(change.source, change.fact_key, index),
-        change.source,
-        index,
-        reason,
-        change.version,
-        _content(change.document),
-        change.columns,
-    )
-
-
-def unreadable_letter(source: str, raw: object, reason: str) -> Letter:
-    """The dead letter of what was no change; what arrived takes the place of the fact."""
-    content = _content(raw)
-    return Letter(letter_id(source, sha256(content).hexdigest(), ""), source, "", reason, "", content)
-
-
-def _content(document: Any) -> bytes:
-    try:
-        return dumps(document).encode()
-    except (NotJsonError, RecursionError):
-        return repr(document).encode("utf-8", "backslashreplace")
 
 
 class DeadLetters:
@@ -92,18 +55,23 @@ class DeadLetters:
         self._now_seconds = now_seconds
 
     async def put(self, letter: Letter) -> None:
-        """Keep a dead letter, unless there is one of a newer version."""
+        """Keep a dead letter, unless there is one of a newer version. One of the same version keeps its time: it is
+        the same failure, which was seen again."""
         entity = await self._entity(letter)
         for _ in range(_ATTEMPTS):
             old = await self._tables.get(DEAD_LETTER_TABLE, letter.source, letter.id)
-            if old is not None and _version(old) > letter.version:
+            if old is not None and version_of(old) > letter.version:
                 return
+            failed_at = None if old is None or version_of(old) != letter.version else old.entity.get(FAILED_AT)
+            entity[FAILED_AT] = int(self._now_seconds()) if failed_at is None else failed_at
             try:
                 operation = Insert(entity) if old is None else Replace(entity, old.etag)
                 await self._tables.transact(DEAD_LETTER_TABLE, [operation])
-                return
             except OperationFailedError:
                 continue  # somebody else wrote it between: look again
+            if old is not None and old.entity.get(BLOB) != entity.get(BLOB):
+                await self._forget_blob(old)
+            return
         raise _contended(letter.source)
 
     async def close(self, change: Change, index: str) -> None:
@@ -112,38 +80,39 @@ class DeadLetters:
         identity = letter_id(source, change.fact_key, index)
         for _ in range(_ATTEMPTS):
             old = await self._tables.get(DEAD_LETTER_TABLE, source, identity)
-            if old is None or _version(old) > version:
+            if old is None or version_of(old) > version or await self.remove(old):
                 return
-            try:
-                await self._tables.transact(DEAD_LETTER_TABLE, [Delete(source, identity, old.etag)])
-            except OperationFailedError:
-                continue
-            if isinstance(blob := old.entity.get("blob"), str):
-                await self._blobs.delete(blob)
-            return
         raise _contended(source)
 
+    async def remove(self, row: Row) -> bool:
+        """Forget a dead letter that is still as it was read, and its blob; whether it was."""
+        partition, identity = str(row.entity["PartitionKey"]), str(row.entity["RowKey"])
+        try:
+            await self._tables.transact(DEAD_LETTER_TABLE, [Delete(partition, identity, row.etag)])
+        except OperationFailedError:
+            return False
+        await self._forget_blob(row)
+        return True
+
+    async def content(self, row: Row) -> bytes | None:
+        """What a whole row keeps of its change; None when the blob is gone."""
+        name = row.entity.get(BLOB)
+        packed = await self._blobs.get(name) if isinstance(name, str) else take_bytes(row.entity, DOCUMENT)
+        return None if packed is None else decompress(packed)
+
     async def _entity(self, letter: Letter) -> Entity:
-        entity: Entity = {
-            PARTITION_KEY: letter.source,
-            ROW_KEY: letter.id,
-            "index": letter.index,
-            "reason": letter.reason[:_REASON_CHARACTERS_MAX],
-            "version": letter.version,
-            "failedAt": int(self._now_seconds()),
-            **letter.fact,
-        }
+        entity = to_entity(letter)
         packed = compress(letter.content)
         if len(packed) <= _ROW_BYTES_MAX:
-            put_bytes(entity, "document", packed)
+            put_bytes(entity, DOCUMENT, packed)
         else:
-            entity["blob"] = f"{letter.source}/{letter.id}/{letter.version or 'unreadable'}"
-            await self._blobs.put(str(entity["blob"]), packed)
+            entity[BLOB] = blob_name(letter)
+            await self._blobs.put(blob_name(letter), packed)
         return entity
 
-
-def _version(row: Row) -> str:
-    return str(row.entity.get("version", ""))
+    async def _forget_blob(self, row: Row) -> None:
+        if isinstance(name := row.entity.get(BLOB), str):
+            await self._blobs.delete(name)
 
 
 def _contended(source: str) -> StorageUnavailableError:

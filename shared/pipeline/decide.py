@@ -8,15 +8,16 @@ Per part, `v` being the change's version:
   `left`, to be hidden by tombstones. What it had left before is forgotten when the previous version is finished.
   Otherwise it stays `left` and gets tombstones again; or, when that is too much, it is trimmed: tombstones are
   written again before the claim, at the version that the ledger holds. At the new version they would hide rows
-  of a claim in between.
-
-Its values are named tuples, as many are made for each change: each takes half a frozen dataclass's time.
+  of a claim in between;
+- it is `v` and failed, and the change fits now: claim `v` again, with rows just above it.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from shared.keys.versions import following
 from shared.pipeline.ledger_rows import LedgerRow, Left, Live, Part
 
 if TYPE_CHECKING:
@@ -29,7 +30,8 @@ if TYPE_CHECKING:
     from shared.projection.project import Entry
 
 
-class Known(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Known:
     """What this worker knows of a ledger row: its content and ETag (none: there is no row), and which parts'
     writes are finished. A cached one may be outdated; the ETag of a claim finds that out."""
 
@@ -60,7 +62,8 @@ class Removal(NamedTuple):
     replaces: str | None
 
 
-class PartWrites(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class PartWrites:
     """The blind writes of one part: live rows first, then tombstones at `version` for what is left.
 
     `must_list`: nobody knows which rows the pairs have, so look before writing. `is_whole`: these are all the writes
@@ -75,7 +78,8 @@ class PartWrites(NamedTuple):
     is_whole: bool = True
 
 
-class Trim(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Trim:
     """Tombstones of a previous version, to be written before the claim lets go of them."""
 
     generation: Generation
@@ -83,11 +87,14 @@ class Trim(NamedTuple):
     left: tuple[Removal, ...]
 
 
-class Decision(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Decision:
     """What to claim (none: nothing), what to write before and after it, and which dead letters change.
 
-    A dead letter is put after the claim that says `failed` (a redelivery puts it again), and closed before a claim that
-    does not say it any more: in no order of events is a fact failed without its letter, once its batch is done.
+    A dead letter is put after the claim that says `failed` (a redelivery puts it again), and closed before a claim of a
+    newer version that does not say it any more: in no order of events is a fact failed without its letter, once its
+    batch is done. A claim of the same version closes it last: the version may have been acknowledged as failed, so that
+    nobody would deliver it again after a crash.
     """
 
     claim: LedgerRow | None
@@ -95,6 +102,7 @@ class Decision(NamedTuple):
     trims: tuple[Trim, ...]
     failed: tuple[Projected, ...]
     mended: tuple[Generation, ...]
+    mended_again: tuple[Generation, ...]
     # Parts known finished before, and still as they were.
     still_finished: frozenset[str]
     # The newest version that made a part drop the change.
@@ -102,7 +110,8 @@ class Decision(NamedTuple):
     needs_read: bool = False
 
 
-READ_FIRST: Final = Decision(None, (), (), (), (), frozenset(), None, needs_read=True)
+NOTHING: Final = Decision(None, (), (), (), (), (), frozenset(), None)
+READ_FIRST: Final = replace(NOTHING, needs_read=True)
 
 
 def decide(
@@ -113,6 +122,8 @@ def decide(
     now_seconds: int,
 ) -> Decision:
     """The decision for one change. With `needs_read` a cached row was not enough."""
+    if plan.is_replay and (newer := _newer_than(change, known.row)) is not None:
+        return replace(NOTHING, newer=newer)
     decider = _Decider(change, known, plan.left_max)
     for one in projected:
         decider.add(one)
@@ -134,6 +145,7 @@ class _Decider:
         self._trims: list[Trim] = []
         self._failed: list[Projected] = []
         self._mended: list[Generation] = []
+        self._mended_again: list[Generation] = []
         self._newer: str | None = None
 
     def add(self, one: Projected) -> None:
@@ -183,14 +195,16 @@ class _Decider:
         return [old for old in part.left if (old.partition, old.pair) not in keys]
 
     def _claim_again(self, one: Projected, part: Part) -> None:
-        """A part that failed at this very version and does not fail any more: its tombstones are at `v` too."""
+        """A part that failed at this very version and does not fail any more. Its tombstones are at `v`, and whoever
+        failed may still be writing them: the rows are written just above, where a late tombstone cannot hide them."""
         version = self._change.version
+        at = following(version)
         keys = {(entry.partition_key, entry.pair) for entry in one.entries}
         left = tuple([old for old in part.left if (old.partition, old.pair) not in keys])
-        live = tuple([Live(entry.partition_key, entry.pair, version, entry.digest) for entry in one.entries])
-        self._note_failure(one, part)
+        live = tuple([Live(entry.partition_key, entry.pair, at, entry.digest) for entry in one.entries])
+        self._mended_again.append(one.generation)
         self.claimed[one.generation.id] = Part(version, live, left)
-        writes = tuple([_live_write(entry, version, None) for entry in one.entries])
+        writes = tuple([_live_write(entry, at, None) for entry in one.entries])
         removals = tuple(_without_rows(left))
         self._writes.append(PartWrites(one.generation, version, writes, removals, must_list=True))
 
@@ -229,6 +243,7 @@ class _Decider:
             tuple(self._trims),
             tuple(self._failed),
             tuple(self._mended),
+            tuple(self._mended_again),
             self._known.finished - touched,
             self._newer,
         )
@@ -248,6 +263,12 @@ class _Decider:
 
     def _is_newest(self, parts: Mapping[str, Part]) -> bool:
         return all(part.version <= self._change.version for part in parts.values())
+
+
+def _newer_than(change: Change, row: LedgerRow) -> str | None:
+    """The newest version of a fact that has moved on since the change, in whatever generation; else None."""
+    newest = max([part.version for part in row.parts.values()], default="")
+    return newest if newest > change.version else None
 
 
 def _without_rows(left: Iterable[Left]) -> list[Removal]:

@@ -84,8 +84,11 @@ class Entrance:
 
 
 def defined(snapshot: Snapshot, index: Index, source: Source) -> Listed | None:
-    """The generation of a definition, not retired; None when it is not in the catalog."""
-    return next((one for one in _attempts(snapshot, index, source) if one.is_written), None)
+    """The generation of a definition, as it is kept; None when it is not in the catalog.
+
+    One that was made read-only lacks changes since then: a definition that is put back is built again.
+    """
+    return next((one for one in _attempts(snapshot, index, source) if one.is_kept), None)
 
 
 def _attempts(snapshot: Snapshot, index: Index, source: Source) -> list[Listed]:

@@ -62,6 +62,9 @@ class SourcePlan:
     left_max: int = 4
     # Versions that carry Cosmos DB's `_lsn`, not a declared version.
     has_lsn: bool = False
+    # An old change is brought back. If its fact has moved on it is dropped as a whole, also for a generation that has
+    # no part yet: the newest version, perhaps a delete, may never come to that one again.
+    is_replay: bool = False
 
 
 def plan_of(definitions: Definitions, source: str) -> SourcePlan:

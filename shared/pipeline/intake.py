@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from base64 import b64encode
+from base64 import b64decode, b64encode
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from shared.errors import UnreadableChangeError
-from shared.pipeline.dead_letters import unreadable_letter
+from shared.pipeline.dead_letter_rows import unreadable_letter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from datetime import datetime
 
-    from shared.pipeline.dead_letters import Letter
+    from shared.pipeline.dead_letter_rows import Letter, Via
     from shared.projection.change import Change
 
 T = TypeVar("T")
@@ -42,9 +42,19 @@ class ReceivedEvent(NamedTuple):
             body = {"bodyBase64": b64encode(self.body).decode()}
         return {**body, "enqueued": self.enqueued.isoformat(), "sequenceNumber": self.sequence_number}
 
+    @classmethod
+    def from_plain(cls, kept: dict[str, Any]) -> ReceivedEvent:
+        """The event that `plain` was made from."""
+        body = kept["body"].encode() if "body" in kept else b64decode(kept["bodyBase64"])
+        return cls(body, datetime.fromisoformat(kept["enqueued"]), kept["sequenceNumber"])
+
 
 def read_all(
-    source: str, items: Iterable[T], read: Callable[[T], Change], plain: Callable[[T], object] = lambda item: item
+    source: str,
+    items: Iterable[T],
+    read: Callable[[T], Change],
+    plain: Callable[[T], object] = lambda item: item,
+    via: Via = "feed",
 ) -> Intake:
     """Read every item; one that cannot be read delays none of the others. `plain` is what its letter keeps."""
     intake = Intake()
@@ -52,5 +62,5 @@ def read_all(
         try:
             intake.changes.append(read(item))
         except UnreadableChangeError as error:
-            intake.letters.append(unreadable_letter(source, plain(item), str(error)))
+            intake.letters.append(unreadable_letter(source, plain(item), str(error), via))
     return intake

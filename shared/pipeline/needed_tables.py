@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from shared.keys.placement import DEFAULT_ACCOUNT
 from shared.pipeline.catalog_rows import CATALOG_TABLE
-from shared.pipeline.dead_letters import DEAD_LETTER_TABLE
+from shared.pipeline.dead_letter_rows import DEAD_LETTER_TABLE
 from shared.pipeline.generations import plan_of
 from shared.pipeline.ledger_rows import LEDGER_TABLE
 from shared.pipeline.task_rows import TASK_TABLE

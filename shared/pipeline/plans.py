@@ -20,12 +20,13 @@ def plans_of(snapshot: Snapshot, definitions: Definitions) -> dict[str, SourcePl
 def source_plan(snapshot: Snapshot, source: Source) -> SourcePlan:
     """Every generation of the source that is not retired, by the definition that it was made from.
 
-    Also those that the worker's own file does not have: they may be another deployment's, or wait for their end.
+    Also those that the worker's own file does not have: they may be another deployment's, or wait for their end. One
+    that is read-only is left out; its ledger parts stay as they are.
     """
     own = [one for one in snapshot.generations if one.source == source.name]
     return SourcePlan(
         source.name,
-        tuple(generation_of(one) for one in own if one.is_written),
+        tuple(generation_of(one) for one in own if one.is_kept),
         frozenset(one.id for one in own if not one.is_written),
         snapshot.buckets_of(source.name),
         has_lsn=has_lsn(source),

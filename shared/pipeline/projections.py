@@ -8,9 +8,17 @@ from shared.errors import UnprojectableError
 from shared.projection.project import ENTRIES_MAX
 
 if TYPE_CHECKING:
+    from shared.errors import FailureKind
     from shared.pipeline.generations import Generation, SourcePlan
     from shared.projection.change import Change
     from shared.projection.project import Entry
+
+
+class Failure(NamedTuple):
+    """Why a fact has no entries where it should: for a program, and as a sentence."""
+
+    kind: FailureKind
+    reason: str
 
 
 class Projected(NamedTuple):
@@ -18,11 +26,11 @@ class Projected(NamedTuple):
 
     generation: Generation
     entries: tuple[Entry, ...]
-    failure: str | None = None
+    failure: Failure | None = None
 
-    def failing(self, reason: str) -> Projected:
+    def failing(self, failure: Failure) -> Projected:
         """The same without entries, for this reason."""
-        return Projected(self.generation, (), reason)
+        return Projected(self.generation, (), failure)
 
 
 def project_all(change: Change, plan: SourcePlan) -> list[Projected]:
@@ -32,22 +40,23 @@ def project_all(change: Change, plan: SourcePlan) -> list[Projected]:
     """
     projected = [_project(change, generation) for generation in plan.generations]
     while sum([len(one.entries) for one in projected]) > ENTRIES_MAX:
-        fail_largest(projected, change, f"it has more than {ENTRIES_MAX} entries over all indexes")
+        fail_largest(projected, change, "tooManyEntries", f"it has more than {ENTRIES_MAX} entries over all indexes")
     return projected
 
 
-def fail_largest(projected: list[Projected], change: Change, reason: str) -> None:
+def fail_largest(projected: list[Projected], change: Change, kind: FailureKind, reason: str) -> None:
     """Let the generation with the most entries fail; the first of several."""
     place = max(range(len(projected)), key=lambda number: len(projected[number].entries))
     name = projected[place].generation.index.name
-    projected[place] = projected[place].failing(
+    sentence = (
         f'Index "{name}" cannot hold a fact of source "{change.source}": {reason}. '
         "Correct the fact or the definition, then replay the dead letter."
     )
+    projected[place] = projected[place].failing(Failure(kind, sentence))
 
 
 def _project(change: Change, generation: Generation) -> Projected:
     try:
         return Projected(generation, generation.projector.project(change))
     except UnprojectableError as error:
-        return Projected(generation, (), str(error))
+        return Projected(generation, (), Failure(error.kind, str(error)))

@@ -40,17 +40,17 @@ class Retention:
         forgotten = 0
         for plan in plans:
             for bucket in range(hour, plan.buckets, _HOURS):
-                forgotten += await self._clean_bucket(bucket_partition(plan.source, bucket))
+                forgotten += await self._clean_bucket(bucket_partition(plan.source, bucket), plan.retired)
         _log.info("Ledger cleaned", extra={"hour": hour, "forgotten": forgotten})
         return forgotten
 
-    async def _clean_bucket(self, partition: str) -> int:
+    async def _clean_bucket(self, partition: str, retired: frozenset[str]) -> int:
         limit_seconds = self._now_seconds() - self._retention_seconds
         forgotten = 0
         async for row in self._rows(partition):
             ended_at = row.entity.get(DELETED_AT, row.entity.get(EXPIRED_AT))
             if isinstance(ended_at, int) and ended_at <= limit_seconds:
-                forgotten += await self._forget(partition, cast(str, row.entity[ROW_KEY]), limit_seconds)
+                forgotten += await self._forget(partition, cast(str, row.entity[ROW_KEY]), limit_seconds, retired)
         return forgotten
 
     async def _rows(self, partition: str) -> AsyncIterator[Row]:
@@ -66,13 +66,14 @@ class Retention:
             if continuation is None:
                 return
 
-    async def _forget(self, partition: str, fact_key: str, limit_seconds: float) -> bool:
+    async def _forget(self, partition: str, fact_key: str, limit_seconds: float, retired: frozenset[str]) -> bool:
         row = await self._ledger.get(LEDGER_TABLE, partition, fact_key)
         if row is None:
             return False
         known = decode(row.entity)
         is_old = known.ended_at_seconds is not None and known.ended_at_seconds <= limit_seconds
-        if not is_old or any(part.live for part in known.parts.values()):
+        # What a retired generation had is gone with its table.
+        if not is_old or any(part.live for identity, part in known.parts.items() if identity not in retired):
             return False
         try:
             await self._ledger.transact(LEDGER_TABLE, [Delete(partition, fact_key, row.etag)])

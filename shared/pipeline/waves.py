@@ -99,7 +99,7 @@ def _tombstone(fact: str, part: PartWrites | Trim, left: Removal) -> Wanted:
 
 
 def _operations(wanted: Wanted) -> tuple[Operation, ...]:
-    if wanted.replaces is None:
+    if wanted.replaces is None or wanted.replaces == wanted.at:
         return (wanted.row,)
     return (wanted.row, Delete(wanted.place.partition, row_key(wanted.pair, wanted.replaces)))
 

@@ -6,7 +6,8 @@ cache of ledger rows serves every batch.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import logging
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,8 @@ from shared.errors import IncompleteBatchError, TableMissingError
 from shared.pipeline.apply import Applier
 from shared.pipeline.cache import LedgerCache
 from shared.pipeline.catalog import Catalog
+from shared.pipeline.concurrency import Bounded
+from shared.pipeline.dead_letter_desk import DEAD_LETTER_SECONDS, LETTERS_AT_ONCE, new_desk
 from shared.pipeline.dead_letters import DeadLetters
 from shared.pipeline.entering import Entrance
 from shared.pipeline.expiry import Expirer, ExpiryWalk, sweep_message
@@ -43,6 +46,8 @@ if TYPE_CHECKING:
     from shared.pipeline.sweep_messages import SweepQueue
     from shared.projection.change import Change
 
+_log = logging.getLogger(__name__)
+
 
 @dataclass(frozen=True, slots=True)
 class Services:
@@ -62,6 +67,9 @@ class Services:
     refresh_seconds: float = 30
     # A new generation is built this long after it was entered: no batch that does not know it runs any more.
     build_delay_seconds: int = 1920
+    # How long dead letters stay, which is less than deleted facts do, and how they are replayed side by side.
+    dead_letter_retention_seconds: int = DEAD_LETTER_SECONDS
+    run_letters: RunAll = field(default_factory=partial(Bounded, LETTERS_AT_ONCE))
     # Told of every batch that was applied.
     report: Callable[[str, Outcome], None] = telemetry.batch_applied
 
@@ -89,10 +97,16 @@ class Worker:
             services.run_buckets,
             services.now_seconds,
         )
+        self.dead_letters = new_desk(definitions, self._catalog, self._current_plans, services)
         self._sweeper = Sweeper(services.accounts, services.run_all)
         self._expirer = Expirer(services.accounts, services.run_all, services.now_seconds)
         self._walk = ExpiryWalk(services.accounts, services.sweep_queue, services.now_seconds)
         self._retention = Retention(services.accounts.main, services.retention_seconds, services.now_seconds)
+
+    @property
+    def services(self) -> Services:
+        """What it is connected to, for work beside its own."""
+        return self._services
 
     @property
     def accounts(self) -> Accounts:
@@ -118,6 +132,10 @@ class Worker:
         # A clock that went back says nothing about how old the view is.
         if read_at is None or not 0 <= now_seconds - read_at < self._services.refresh_seconds:
             await self._learn(await self._catalog.read(), now_seconds)
+
+    async def _current_plans(self) -> dict[str, SourcePlan]:
+        await self.refresh()
+        return self._plans
 
     async def _learn(self, snapshot: Snapshot, read_at_seconds: float) -> None:
         """Write to what this snapshot says, which is as old as its query: not as its answer."""
@@ -153,7 +171,7 @@ class Worker:
         def read(event: ReceivedEvent) -> Change:
             return reader.read(event.body, event.enqueued, event.sequence_number)
 
-        await self._apply(source, read_all(source, events, read, ReceivedEvent.plain))
+        await self._apply(source, read_all(source, events, read, ReceivedEvent.plain, "event"))
 
     async def has_applied(self, source: str, generation_id: str, seen: Seen) -> bool:
         """Whether a generation has a change that a caller knows of, or a newer one, with its rows written."""
@@ -169,6 +187,10 @@ class Worker:
     async def sweep(self, message: str | bytes) -> None:
         """Do what a sweep message asks for."""
         await sweep_message(message, self._sweeper, self._expirer)
+
+    async def purge_dead_letters(self) -> None:
+        """Forget dead letters that are older than their retention; called every day."""
+        _log.info("Dead letters purged", extra={"purged": await self.dead_letters.purge_all()})
 
     async def find_expired(self) -> None:
         """Look for entries whose time is over, on the next pages of their tables; called every few minutes."""

@@ -27,6 +27,7 @@ from shared.projection.selection import compile_selection
 
 if TYPE_CHECKING:
     from shared.definitions.model import Index, Source
+    from shared.errors import FailureKind
     from shared.projection.change import Change
     from shared.projection.fact_keys import FactKey
 
@@ -35,6 +36,11 @@ ENTRIES_MAX: Final = 1000
 # A row whose JSON has fewer bytes than this is surely below 1 MiB in UTF-16, names and overheads included.
 _SURELY_FITS_BYTES: Final = 400_000
 DIGEST_DIGITS: Final = 16
+_KINDS: Final[dict[type[Exception], FailureKind]] = {
+    EvaluationError: "notEvaluable",
+    NotJsonError: "notJson",
+    RefusedValueError: "wrongType",
+}
 
 
 class Entry(NamedTuple):
@@ -72,13 +78,14 @@ class Projector:
         try:
             keys = self._keys.keys(document)
             if len(keys) > ENTRIES_MAX:
-                raise self._unprojectable(change, f"it has {len(keys)} entries, over the limit of {ENTRIES_MAX}")
+                reason = f"it has {len(keys)} entries, over the limit of {ENTRIES_MAX}"
+                raise self._unprojectable(change, "tooManyEntries", reason)
             if self._selects_element:
                 return tuple([self._entry(change, key, self._element_columns(document, key)) for key in keys])
             columns = document_columns(self._select(document)) if keys else {}
             return tuple([self._entry(change, key, columns) for key in keys])
         except (EvaluationError, NotJsonError, RefusedValueError) as error:
-            raise self._unprojectable(change, str(error)) from error
+            raise self._unprojectable(change, _KINDS[type(error)], str(error)) from error
 
     def _element_columns(self, document: dict[str, Any], key: FactKey) -> Columns:
         assert self._index.each is not None
@@ -107,15 +114,18 @@ class Projector:
             columns[EXPIRES] = key.expires_seconds
         put_text(columns, KEY, dumps(key.values))
         if not self._can_refer:
-            raise self._unprojectable(change, "what it projects is over 1 MiB, and the source has no container")
+            raise self._unprojectable(
+                change, "tooLarge", "what it projects is over 1 MiB, and the source has no container"
+            )
         if entity_bytes(columns) > ENTITY_BYTES_MAX:
-            raise self._unprojectable(change, "the values of its key are over 1 MiB")
+            raise self._unprojectable(change, "tooLarge", "the values of its key are over 1 MiB")
         return columns
 
-    def _unprojectable(self, change: Change, reason: str) -> UnprojectableError:
+    def _unprojectable(self, change: Change, kind: FailureKind, reason: str) -> UnprojectableError:
         return UnprojectableError(
             f'Index "{self._index.name}" cannot hold a fact of source "{change.source}": {reason}. '
-            "Correct the fact or the definition, then replay the dead letter."
+            "Correct the fact or the definition, then replay the dead letter.",
+            kind,
         )
 
 

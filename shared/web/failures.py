@@ -27,15 +27,42 @@ class Kind(NamedTuple):
 # The first that fits counts: special kinds stand before general ones.
 KINDS: Final[Mapping[type[errors.IndexTablesError], Kind]] = {
     errors.UnknownIndexError: Kind(404, "IndexNotFound", "There is no such index"),
+    errors.UnknownDeadLetterError: Kind(404, "DeadLetterNotFound", "There is no such dead letter"),
+    errors.NotReplayableError: Kind(409, "NotReplayable", "The dead letter cannot be replayed"),
     errors.ContinuationExpiredError: Kind(410, "ContinuationExpired", "The page token continues on a retired table"),
     errors.IndexBuildingError: Kind(503, "IndexBuilding", "The index is still being built", 30),
     errors.NotSeenYetError: Kind(503, "NotSeenYet", "The change has not reached the index in time", 1),
     errors.FactsUnavailableError: Kind(503, "FactsUnavailable", "Facts cannot be fetched now", 5),
     errors.ThrottledError: Kind(503, "StorageBusy", "The index storage asks to be called less", 5),
     errors.StorageUnavailableError: Kind(503, "StorageUnreachable", "The index storage cannot be reached", 5),
+    errors.IncompleteBatchError: Kind(503, "StorageUnreachable", "The index storage cannot be reached", 5),
     errors.StorageUnreachableError: Kind(503, "StorageUnreachable", "The index storage cannot be reached", 5),
     errors.RequestRefusedError: Kind(503, "StorageUnreachable", "The index storage cannot be reached", 5),
     errors.SettingError: Kind(503, "NotConfigured", "A setting of the app is missing or wrong"),
+}
+# What a build, switch or rollback is refused with, by its code.
+REFUSALS: Final[Mapping[str, Kind]] = {
+    kind.code: kind
+    for kind in (
+        Kind(400, "BadRequest", "The body cannot be read"),
+        Kind(400, "BadBudget", "The budget builds nothing"),
+        Kind(409, "AlreadyBuilding", "The index is being built"),
+        Kind(409, "NothingToBuild", "There is nothing to build"),
+        Kind(409, "CannotBuild", "The definition cannot be built"),
+        Kind(409, "NotBuilt", "The new generation is not built"),
+        Kind(409, "Incomplete", "The new generation lacks facts"),
+        Kind(409, "NotVerified", "The new generation is not verified"),
+        Kind(409, "AlreadyServing", "The definition serves already"),
+        Kind(409, "NothingToRollBack", "Nothing served before"),
+        Kind(409, "RollbackExpired", "What served before is retired, or lacks changes"),
+        Kind(409, "NothingToMove", "Nothing takes the place of what serves"),
+        Kind(409, "TooEarly", "Not every worker writes to the new generation"),
+        Kind(400, "BadSample", "The sample cannot be taken"),
+        Kind(409, "AlreadyVerifying", "The index is being verified"),
+        Kind(409, "NothingToVerify", "There is nothing to verify"),
+        Kind(409, "CannotReconcile", "There is nothing to reconcile with"),
+        Kind(404, "NoSuchVerification", "There is no such verification"),
+    )
 }
 DEFINITIONS_BROKEN: Final = Kind(503, "DefinitionsBroken", "The definitions have faults")
 INTERNAL: Final = Kind(500, "InternalError", "Something went wrong inside")
@@ -47,6 +74,8 @@ def problem_of(error: Exception) -> Problem:
         return _bad_lookup(error)
     if isinstance(error, errors.DefinitionsError):
         return _broken_definitions(error)
+    if isinstance(error, errors.LifecycleRefusedError):
+        return _problem(REFUSALS[error.code], str(error))
     for kind in KINDS:
         if isinstance(error, kind):
             return _problem(KINDS[kind], str(error))

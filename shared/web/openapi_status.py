@@ -24,7 +24,7 @@ def status_schema() -> Schema:
         indexes=_list(_index()),
         tasks=_known(_list(_task())),
         deadLetters=_object(count=_known(_COUNT), hasMore=_CLAIM, reasons=_list(_reason())),
-        storage=_object(isReachable=_CLAIM, breaker=_breaker()),
+        storage=_object(isReachable=_CLAIM, breaker=_breaker(), accounts=_list(_account())),
         counters=_object(sinceSeconds=_SECONDS, instances=_COUNT),
         prices=_object(date=_TEXT, currency=_TEXT, perMillionTransactions={"type": "number"}),
     )
@@ -129,6 +129,10 @@ def _task() -> Schema:
 
 def _reason() -> Schema:
     return _object(source=_TEXT, index=_known(_TEXT), reason=_TEXT, count=_COUNT)
+
+
+def _account() -> Schema:
+    return _object(name=_TEXT, transactions=_object(changes=_COUNT, lookups=_COUNT))
 
 
 def _breaker() -> Schema:

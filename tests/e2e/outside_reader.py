@@ -31,7 +31,7 @@ def _entry(row: dict[str, Any]) -> dict[str, Any]:
     plain = {name: value for name, value in row.items() if name[0] != "_" and name not in ("PartitionKey", "RowKey")}
     values = {name: item.value if isinstance(item, EntityProperty) else item for name, item in plain.items()}
     return {
-        "id": json.loads(row["_fact"])["id"],
+        **json.loads(row["_fact"]),
         "key": json.loads(row["_key"]),
         "data": {**values, **json.loads(row.get("_json", "{}"))},
     }

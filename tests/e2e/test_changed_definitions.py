@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import requests
 from azure.cosmos import CosmosClient
 
+from cli.main import main
 from tests.e2e import runs
 from tests.support import wait_until
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    import pytest
 
 DEFINITIONS = """
 version: 1
@@ -54,3 +58,50 @@ def test_the_old_generation_serves_until_the_new_one_is_built(tmp_path: Path) ->
         assert entries(found) == {"1": {"phone": "1"}, "2": {"phone": "2"}}
         wait_until(lambda: get(found, "by-name/entries?name=A").status_code == 503, "the catalog knows the new index")
         assert get(found, "by-name/entries?name=A").json()["code"] == "IndexBuilding"
+
+
+def standing(found: dict[str, Any], index: str) -> dict[str, Any]:
+    """How an index stands."""
+    state: dict[str, Any] = get(found, f"{index}/builds").json()
+    return state
+
+
+def post(found: dict[str, Any], path: str, body: dict[str, Any] | None = None) -> requests.Response:
+    """An operation."""
+    return requests.post(f"{found['http']}/api/indexes/{path}", json=body, timeout=30)
+
+
+def test_a_changed_definition_is_built_switched_to_and_rolled_back(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With facts that change meanwhile; from the command line, against the app."""
+    file, data = tmp_path / "indexes.yaml", tmp_path / "data"
+    arguments = ("--definitions", str(file))
+    file.write_text(DEFINITIONS.replace("PROJECTED", "phone"))
+    with runs.ready(data, *arguments) as (_, found):
+        for number in range(20):
+            write(found, {"id": str(number), "team": "t", "town": "Lund", "name": "A", "phone": "1", "email": "e"})
+        wait_until(lambda: len(entries(found)) == 20, "the facts are indexed")
+    file.write_text(DEFINITIONS.replace("PROJECTED", "email") + ADDED)
+    with runs.ready(data, *arguments) as (_, found):
+        wait_until(lambda: get(found, "by-town/builds").json().get("build", 0) is None, "the new definition is entered")
+        assert post(found, "by-town/switch").json()["code"] == "NotBuilt"
+        assert post(found, "by-town/builds", {"budget": 0}).json()["code"] == "BadBudget"
+        assert main(["build", "by-town", "--data", str(data), "--format", "json"]) == 0
+        assert json.loads(capsys.readouterr().out)[0]["entries"] == 20
+        assert main(["build", "by-name", "--data", str(data), "--no-wait"]) == 0
+        assert post(found, "by-name/builds").json()["code"] in ("AlreadyBuilding", "NothingToBuild")
+        write(found, {"id": "20", "team": "t", "town": "Lund", "name": "B", "phone": "2", "email": "f"})
+        assert post(found, "by-town/switch").json()["code"] == "NotVerified"
+        token = get(found, "by-town/entries?town=Lund&maxpagesize=3").json()["nextLink"]
+        assert main(["switch", "by-town", "--force", "--data", str(data)]) == 0
+        wait_until(lambda: entries(found).get("20") == {"email": "f"}, "the new generation serves")
+        assert set(map(str, entries(found).values())) == {"{'email': 'e'}", "{'email': 'f'}"}
+        assert {str(one["data"]) for one in requests.get(token, timeout=10).json()["value"]} == {"{'phone': '1'}"}
+        assert main(["rollback", "by-town", "--data", str(data)]) == 0
+        wait_until(lambda: entries(found).get("20") == {"phone": "2"}, "the old generation serves again")
+        wait_until(lambda: standing(found, "by-name")["defined"]["state"] == "standby", "the new index is built", 60)
+        assert "waits to be switched to" in get(found, "by-name/entries?name=A").json()["detail"]
+        assert post(found, "by-name/switch", {"force": True}).status_code == 200
+        wait_until(lambda: get(found, "by-name/entries?name=A").status_code == 200, "the new index serves")
+        assert len(get(found, "by-name/entries?name=A").json()["value"]) == 20

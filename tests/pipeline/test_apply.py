@@ -9,7 +9,7 @@ from uuid import uuid4
 import pytest
 
 from shared.errors import IncompleteBatchError
-from shared.pipeline.dead_letters import DEAD_LETTER_TABLE
+from shared.pipeline.dead_letter_rows import DEAD_LETTER_TABLE
 from shared.pipeline.ledger_rows import decode
 from shared.projection.columns import read_columns
 from shared.tables.port import RowRange

@@ -11,7 +11,8 @@ from shared.keys.versions import ticks_clock
 from shared.pipeline.apply import Applier
 from shared.pipeline.cache import LedgerCache
 from shared.pipeline.concurrency import Bounded
-from shared.pipeline.dead_letters import DEAD_LETTER_TABLE, DeadLetters
+from shared.pipeline.dead_letter_rows import DEAD_LETTER_TABLE
+from shared.pipeline.dead_letters import DeadLetters
 from shared.pipeline.expiry import Expirer, sweep_message
 from shared.pipeline.generations import SourcePlan, plan_of
 from shared.pipeline.ledger_rows import LEDGER_TABLE, ledger_partition
@@ -61,6 +62,9 @@ class KeptBlobs:
 
     async def put(self, name: str, content: bytes) -> None:
         self.contents[name] = content
+
+    async def get(self, name: str) -> bytes | None:
+        return self.contents.get(name)
 
     async def delete(self, name: str) -> None:
         self.contents.pop(name, None)

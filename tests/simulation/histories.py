@@ -6,9 +6,8 @@ from dataclasses import replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from shared.errors import UnprojectableError
 from shared.pipeline.generations import plan_of
-from shared.projection.project import Projector
+from tests.pipeline import letters
 from tests.pipeline.world import TOWNS, Writer, definitions_of
 from tests.simulation.programs import Worker, batches_of
 from tests.simulation.reader import Reader
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
 
     from shared.pipeline.generations import SourcePlan
     from shared.projection.change import Change
-    from shared.projection.project import Entry
     from tests.simulation.steps import Program
 
 TWO_INDEXES = TOWNS + "  by-name: {source: people, partition: name, sort: town, project: [phone]}\n"
@@ -35,20 +33,9 @@ Spec: TypeAlias = "str | tuple[str, ...] | None"
 History: TypeAlias = "tuple[Change, ...]"
 
 
-class Refusing(Projector):
-    """Projects nothing: code that had a fault when it saw a change."""
-
-    def project(self, change: Change) -> tuple[Entry, ...]:
-        """Refuse what is not a delete."""
-        if change.document is None:
-            return ()
-        raise UnprojectableError("The code has a fault: mend it.")
-
-
 def refusing(plan: SourcePlan) -> SourcePlan:
     """The same plan with code that has a fault."""
-    broken = [replace(one, projector=Refusing(one.index, DEFINITIONS.sources[plan.source])) for one in plan.generations]
-    return replace(plan, generations=tuple(broken))
+    return letters.refusing(plan, DEFINITIONS)
 
 
 def document(spec: Spec) -> dict[str, Any] | None:

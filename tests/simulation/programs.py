@@ -13,19 +13,24 @@ from shared.keys.placement import DEFAULT_ACCOUNT
 from shared.pipeline.apply import Applier
 from shared.pipeline.cache import LedgerCache
 from shared.pipeline.catalog import CATALOG_TABLE
-from shared.pipeline.dead_letters import DEAD_LETTER_TABLE, DeadLetters
+from shared.pipeline.dead_letter_list import LetterFilter
+from shared.pipeline.dead_letter_rows import DEAD_LETTER_TABLE
+from shared.pipeline.dead_letters import DeadLetters
 from shared.pipeline.expiry import Expirer, ExpiryWalk, sweep_message
 from shared.pipeline.ledger_rows import LEDGER_TABLE
+from shared.pipeline.replay import LettersLeftOpen
 from shared.pipeline.storage import Accounts
 from shared.pipeline.sweep import Sweeper
 from shared.tables.memory import MemoryTables
 from shared.tables.store import Store
+from tests.pipeline.letters import new_replayer
 from tests.pipeline.world import KeptBlobs
 from tests.simulation.steps import Stopping, interleaved
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from shared.definitions.model import Definitions
     from shared.pipeline.generations import SourcePlan
     from shared.projection.change import Change
     from shared.tables.calls import Call
@@ -181,6 +186,28 @@ class Sweep:
 
     def __str__(self) -> str:
         return "sweeper"
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """An operator who replays every dead letter that there is."""
+
+    is_redelivered: ClassVar[bool] = False
+    plan: SourcePlan
+    definitions: Definitions
+    letters: type[DeadLetters] = LettersLeftOpen
+
+    async def __call__(self) -> None:
+        """List them, then replay one after the other."""
+        replayer, listed = new_replayer(
+            self.definitions, self.plan, accounts(), StoppingQueue(), interleaved, lambda: NOW_SECONDS, self.letters
+        )
+        page = await listed.page((self.plan.source,), LetterFilter(), 10, None)
+        for letter in page.letters:
+            await replayer.replay(letter)
+
+    def __str__(self) -> str:
+        return "replay"
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from shared.errors import OperationFailedError, ThrottledError, TransientError
-from shared.pipeline.dead_letters import DEAD_LETTER_TABLE
+from shared.pipeline.dead_letter_rows import DEAD_LETTER_TABLE
 from shared.pipeline.sweep_messages import unpack
 from shared.tables.calls import Query, Transact
 from tests.simulation.explore import describe, describe_answer, no_answer, resent

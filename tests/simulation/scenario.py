@@ -43,6 +43,8 @@ class Scenario:
     # False when a program in it takes so long that late requests have landed or never will.
     lates: bool = True
     sweeper: type[Sweeper] | None = None
+    # What an operator does when everything has come to rest.
+    finally_: tuple[Program, ...] = ()
 
     def start(self) -> tuple[Store, tuple[Program, ...]]:
         """The service after the prefix, and the programs to run on it."""
@@ -68,10 +70,10 @@ class Scenario:
             _succeed(self._sweep_of(messages), store)
 
     def settle(self, store: Store, unfinished: tuple[Program, ...]) -> None:
-        """Deliver again what was not acknowledged, unless nobody would."""
-        for program in unfinished:
-            if getattr(program, "is_redelivered", True):
-                _succeed(program, store)
+        """Deliver again what was not acknowledged, unless nobody would; then let the operator act."""
+        redelivered = [program for program in unfinished if getattr(program, "is_redelivered", True)]
+        for program in (*redelivered, *self.finally_):
+            _succeed(program, store)
 
     def problem(self, store: Store) -> str | None:
         """Sweep, then compare every index with the projection of the newest facts."""

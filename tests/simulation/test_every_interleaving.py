@@ -10,6 +10,7 @@ import pytest
 from tests.simulation.explore import Explorer
 from tests.simulation.histories import (
     BOTH,
+    DEFINITIONS,
     FIRST_OF_BOTH,
     HISTORIES,
     MANY,
@@ -22,7 +23,7 @@ from tests.simulation.histories import (
     refusing,
     workers,
 )
-from tests.simulation.programs import HandOver, SharedProcess, Worker, batches_of, one_batch
+from tests.simulation.programs import HandOver, Replay, SharedProcess, Worker, batches_of, one_batch
 from tests.simulation.scenario import Order, Scenario
 
 if TYPE_CHECKING:
@@ -193,6 +194,36 @@ def test_a_failed_part_that_is_claimed_again_at_its_version(specs: tuple[str, ..
     replay = workers((versions[1],))
     holds(Scenario("replay", PLAN, versions, replay, prefix, crashes=1, faults=1, sweeps_beside=True))
     holds(Scenario("replay", PLAN, versions, (*replay, *replay), prefix, crashes=1))
+
+
+REPLAY = Replay(PLAN, DEFINITIONS)
+
+
+@pytest.mark.parametrize("specs", [("A:x", "A:y"), ("A:x", "B:x")])
+def test_a_replay_beside_the_worker_that_failed(specs: tuple[str, ...]) -> None:
+    """Its tombstones may come late, its batch again, its letter after the replay: in the end the entry is there."""
+    versions = history(*specs)
+    prefix = (Worker(PLAN, batches_of(versions[0])),)
+    failing = Worker(refusing(PLAN), batches_of(versions[1]), reads_first=True)
+    holds(Scenario("replay", PLAN, versions, (failing, REPLAY), prefix, crashes=1, faults=1, finally_=(REPLAY,)))
+
+
+@pytest.mark.parametrize("last", ["A:z", "B:x", None])
+def test_a_replay_beside_a_newer_version(last: str | None) -> None:
+    """Whoever claims first: the newest version is what is shown, and a deleted fact stays deleted."""
+    versions = history("A:x", "A:y", last)
+    prefix = (Worker(PLAN, batches_of(versions[0])), Worker(refusing(PLAN), batches_of(versions[1])))
+    newer = Worker(PLAN, batches_of(versions[2]), reads_first=True)
+    holds(Scenario("replay", PLAN, versions, (REPLAY, newer), prefix, crashes=1, faults=1, finally_=(REPLAY,)))
+
+
+def test_two_replays_beside_the_sweep() -> None:
+    """Operators are impatient."""
+    versions = history("A:x", "A:y")
+    prefix = (Worker(PLAN, batches_of(versions[0])), Worker(refusing(PLAN), batches_of(versions[1])))
+    holds(
+        Scenario("replay", PLAN, versions, (REPLAY, REPLAY), prefix, crashes=1, sweeps_beside=True, finally_=(REPLAY,))
+    )
 
 
 def test_a_batch_of_several_facts_beside_single_deliveries() -> None:

@@ -9,15 +9,17 @@ from typing import TYPE_CHECKING
 import pytest
 
 from shared.pipeline import claiming
+from shared.pipeline import decide as deciding
 from shared.pipeline.apply import Applier
 from shared.pipeline.cache import LedgerCache
 from shared.pipeline.decide import decide
 from shared.pipeline.pairs import list_pair
+from shared.pipeline.replay import Replayed, Replayer
 from shared.pipeline.sweep import Sweeper
 from shared.tables.port import Delete
 from tests.simulation.explore import Explorer
-from tests.simulation.histories import PLAN, history, reading_beside_updates, refusing, workers
-from tests.simulation.programs import HandOver, SharedProcess, Worker, batches_of
+from tests.simulation.histories import DEFINITIONS, PLAN, history, reading_beside_updates, refusing, workers
+from tests.simulation.programs import HandOver, Replay, SharedProcess, Worker, batches_of
 from tests.simulation.random_run import Simulation
 from tests.simulation.scenario import Scenario
 from tests.simulation.steps import ViolationError
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from shared.pipeline.claiming import Work
+    from shared.pipeline.dead_letter_rows import KeptLetter
     from shared.pipeline.decide import Decision, Known
     from shared.pipeline.generations import SourcePlan
     from shared.pipeline.projections import Projected
@@ -98,14 +101,13 @@ def test_left_keys_are_forgotten_without_their_tombstones(monkeypatch: pytest.Mo
 
 
 class BlindSweeper(Sweeper):
-    """Deletes every row up to a version, whether or not its tombstone is still there."""
+    """Deletes every row of the pair, whether or not the tombstone is still the newest there."""
 
     async def _try_pair(self, tombstone: Tombstone) -> bool:
         place = tombstone.place
         tables = self._accounts.tables(place.account)
         for row in await list_pair(tables, place.table, place.partition, tombstone.pair):
-            if row.at <= tombstone.version:
-                await tables.transact(place.table, [Delete(place.partition, row.row_key)])
+            await tables.transact(place.table, [Delete(place.partition, row.row_key)])
         return True
 
 
@@ -121,12 +123,37 @@ class HastySweeper(Sweeper):
         return True
 
 
-def test_a_blind_sweep_takes_the_entry_of_a_replay() -> None:
-    """The live row stands where the tombstone was."""
+def test_a_blind_sweep_takes_the_entry_of_a_fact_that_came_back() -> None:
+    """It left the key and has returned to it by the time that the message arrives."""
+    versions = history("A:x", "B:x", "A:x")
+    prefix = (Worker(PLAN, batches_of(*versions)),)
+    caught(Scenario("sweep", PLAN, versions, (), prefix, sweeper=BlindSweeper, sweeps_beside=True))
+
+
+def failing_beside_replay(replay: Replay) -> Scenario:
+    """A worker whose code has a fault, and the replay of its dead letter with code that has none."""
     versions = history("A:x", "A:y")
-    prefix = (Worker(PLAN, batches_of(versions[0])), Worker(refusing(PLAN), batches_of(versions[1])))
-    replay = workers((versions[1],))
-    caught(Scenario("replay", PLAN, versions, replay, prefix, sweeps_beside=True, sweeper=BlindSweeper))
+    prefix = (Worker(PLAN, batches_of(versions[0])),)
+    failing = Worker(refusing(PLAN), batches_of(versions[1]), reads_first=True)
+    return Scenario("replay", PLAN, versions, (failing, replay), prefix, crashes=1, faults=1, finally_=(replay,))
+
+
+def test_a_replay_writes_where_tombstones_of_its_version_stand(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A late tombstone of the worker that failed takes the entry away."""
+    monkeypatch.setattr(deciding, "following", lambda version: version)
+    caught(failing_beside_replay(Replay(PLAN, DEFINITIONS)))
+
+
+def test_a_replay_closes_its_letter_before_it_is_applied(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a crash in between nobody knows of the change any more."""
+
+    async def hasty(self: Replayer, letter: KeptLetter) -> Replayed:
+        await self._letters.remove(letter.row)
+        return await replay_of_it(self, letter)
+
+    replay_of_it = Replayer._replay
+    monkeypatch.setattr(Replayer, "_replay", hasty)
+    caught(failing_beside_replay(Replay(PLAN, DEFINITIONS)))
 
 
 def test_a_sweep_of_the_tombstone_alone_unmasks_a_late_row() -> None:

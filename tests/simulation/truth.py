@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from shared.errors import UnprojectableError
 from shared.keys.index import pair_and_version
 from shared.pipeline.coalesce import newest_of_each
-from shared.pipeline.dead_letters import letter_id
+from shared.pipeline.dead_letter_rows import letter_id
 from shared.projection.rows import is_expired, is_tombstone
 from shared.tables.calls import utf16_order
 from shared.tables.store import as_row

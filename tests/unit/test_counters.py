@@ -80,13 +80,22 @@ async def test_counts_of_all_instances_add_up() -> None:
     assert (totals.since_seconds, totals.instances) == (1_800_000_000.0, 2)
 
 
-async def test_storage_transactions_are_counted_by_table_and_purpose() -> None:
+async def test_storage_transactions_are_counted_by_table_account_and_purpose() -> None:
     """They are the clients' own counts, whatever sent them."""
     counters, sent = Counters(), Counts()
+    elsewhere = Counts()
     counters.watch("lookups", sent)
+    counters.watch("lookups", elsewhere, "INDEX_2")
     sent.add("bytown1", "query")
     sent.add("bytown1", "get")
-    assert counters.now() == Counter({Measure("table", "bytown1", "lookups"): 2})
+    elsewhere.add("bytown1", "query")
+    assert counters.now() == Counter(
+        {
+            Measure("table", "bytown1", "lookups"): 3,
+            Measure("account", "INDEX_STORAGE", "lookups"): 2,
+            Measure("account", "INDEX_2", "lookups"): 1,
+        }
+    )
 
 
 async def test_a_write_whose_answer_was_lost_counts_once() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from shared.lookup.conditions import COMPARISONS, NULL
 from shared.lookup.faults import TITLES
 from shared.lookup.options import NAMES
-from shared.web.failures import DEFINITIONS_BROKEN, INTERNAL, KINDS
+from shared.web.failures import DEFINITIONS_BROKEN, INTERNAL, KINDS, REFUSALS
 from shared.web.openapi import openapi
 from tests.contract.table_services import key_client
 from tests.lookup_facts import DEFINITIONS, YAML, facts, put_facts
@@ -19,7 +19,7 @@ TEXT = (ROOT / "docs" / "http-api.md").read_text(encoding="utf-8")
 
 def statuses() -> dict[str, int]:
     """Every code with its status, as the code has it."""
-    kinds = [*KINDS.values(), DEFINITIONS_BROKEN, INTERNAL]
+    kinds = [*KINDS.values(), *REFUSALS.values(), DEFINITIONS_BROKEN, INTERNAL]
     return dict.fromkeys(TITLES, 400) | {kind.code: kind.status for kind in kinds}
 
 

@@ -1,0 +1,52 @@
+"""`index-tables build`: build the new generation of an index whose definition has changed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from cli.arguments import add_command
+from cli.builds import COLUMNS, row, standing, wait_until_built
+from cli.output import write_rows
+from cli.service import add_service_arguments, lookup_path, service_of
+
+if TYPE_CHECKING:
+    import argparse
+
+    from cli.arguments import Commands
+
+_EXAMPLES: Final = """\
+  index-tables build customers-by-town --budget 500
+  index-tables build customers-by-town --status --format json
+"""
+
+
+def add(commands: Commands) -> None:
+    """Declare the command."""
+    parser = add_command(
+        commands,
+        "build",
+        run,
+        summary="build the new generation of an index",
+        description="Bring every fact into the generation that the deployed definition of an index says, while the old "
+        "one serves. The app does it, on all its instances; this command waits and shows how far it is.",
+        examples=_EXAMPLES,
+    )
+    parser.add_argument("index", metavar="INDEX", help="the index to build")
+    parser.add_argument("--budget", metavar="N", type=float, help="storage transactions per second (default: no limit)")
+    parser.add_argument("--no-wait", action="store_true", help="start it and end")
+    parser.add_argument("--status", action="store_true", help="start nothing: show how the index stands")
+    add_service_arguments(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Start the build, follow it, print how the index stands."""
+    service = service_of(args)
+    if args.status:
+        state = standing(service, args.index)
+    else:
+        body: dict[str, Any] = {} if args.budget is None else {"budget": args.budget}
+        state = service.post(lookup_path(args.index, "builds"), body)
+        if not args.no_wait:
+            state = wait_until_built(service, args.index)
+    write_rows([row(state)], COLUMNS, args.format)
+    return 0

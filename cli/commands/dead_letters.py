@@ -1,0 +1,177 @@
+"""`index-tables dead-letters`: list, show, replay and purge what could not be indexed."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote
+
+from cli.arguments import add_command, add_group
+from cli.errors import UsageError
+from cli.output import wrapped, write_rows
+from cli.service import add_service_arguments, service_of
+
+if TYPE_CHECKING:
+    import argparse
+
+    from cli.arguments import Commands
+    from cli.output import Row
+
+_PATH: Final = "/api/dead-letters"
+_FILTERS: Final = ("source", "index", "kind", "reason")
+_COLUMNS: Final = ("id", "source", "index", "kind", "failedAt", "fact", "version", "reason")
+_IN_A_TABLE: Final = ("id", "source", "index", "kind", "failedAt", "fact")
+_OUTCOMES: Final = ("id", "source", "index", "outcome", "detail")
+_DOCUMENT: Final = "document"
+
+
+def add(commands: Commands) -> None:
+    """Declare the commands."""
+    group = add_group(
+        commands,
+        "dead-letters",
+        summary="list, show, replay and purge dead letters",
+        description="Dead letters are changes that could not be indexed. All of these commands need the admin key.",
+        examples="  index-tables dead-letters list\n  index-tables dead-letters replay --kind wrongType\n",
+    )
+    _add_list(group)
+    _add_show(group)
+    _add_replay(group)
+    _add_purge(group)
+
+
+def _add_list(group: Commands) -> None:
+    parser = add_command(
+        group,
+        "list",
+        run_list,
+        summary="list dead letters",
+        description="List dead letters with their reasons. Prints one page, or with --all every page.",
+        examples="  index-tables dead-letters list --index customers-by-age\n"
+        "  index-tables dead-letters list --kind wrongType --all --format csv\n",
+    )
+    _add_filters(parser)
+    parser.add_argument("--all", action="store_true", help="follow nextLink to the last page")
+    add_service_arguments(parser)
+
+
+def _add_show(group: Commands) -> None:
+    parser = add_command(
+        group,
+        "show",
+        run_show,
+        summary="show one dead letter with its document",
+        description="Show one dead letter with the document that could not be indexed.",
+        examples="  index-tables dead-letters show 3f2a9c0d1e4b5a697887766554433221\n",
+    )
+    parser.add_argument("id", metavar="ID", help="its id, as `list` prints it")
+    add_service_arguments(parser)
+
+
+def _add_replay(group: Commands) -> None:
+    parser = add_command(
+        group,
+        "replay",
+        run_replay,
+        summary="apply the changes of dead letters again",
+        description="Apply the change that a dead letter keeps again: one by its id, those that a filter names, or "
+        "all of them. Exit 1 when some still fail or are refused.",
+        examples="  index-tables dead-letters replay 3f2a9c0d1e4b5a697887766554433221\n"
+        "  index-tables dead-letters replay --index customers-by-age --kind wrongType\n"
+        "  index-tables dead-letters replay --all\n",
+    )
+    parser.add_argument("id", metavar="ID", nargs="?", help="one dead letter")
+    _add_filters(parser)
+    parser.add_argument("--all", action="store_true", help="every dead letter")
+    add_service_arguments(parser)
+
+
+def _add_purge(group: Commands) -> None:
+    parser = add_command(
+        group,
+        "purge",
+        run_purge,
+        summary="forget old dead letters",
+        description="Forget dead letters that are older than DEAD_LETTER_RETENTION_DAYS, or than --older-than. Their "
+        "facts stay out of the index until they change.",
+        examples="  index-tables dead-letters purge\n"
+        "  index-tables dead-letters purge --source orders --older-than 3\n",
+    )
+    _add_filters(parser)
+    parser.add_argument("--older-than", metavar="DAYS", type=int, help="0 forgets all that the filter names")
+    add_service_arguments(parser)
+
+
+def _add_filters(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--source", help="only those of this source")
+    parser.add_argument("--index", help="only those of this index")
+    parser.add_argument("--kind", help="only those with this kind of reason, such as wrongType or unreadable")
+    parser.add_argument("--reason", metavar="TEXT", help="only those whose reason contains this text")
+
+
+def _filters(args: argparse.Namespace) -> dict[str, str]:
+    given = {name: getattr(args, name) for name in _FILTERS}
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def run_list(args: argparse.Namespace) -> int:
+    """Print a page of letters, or all; says on stderr when there are more."""
+    pages = service_of(args, "admin").all_pages(_PATH, _filters(args))
+    read = list(pages if args.all else islice(pages, 1))
+    letters = [letter for page in read for letter in page["value"]]
+    write_rows(letters, _IN_A_TABLE if args.format == "table" else _COLUMNS, args.format)
+    more = "; there are more: add --all" if "nextLink" in read[-1] else ""
+    print(f"{_counted(len(letters))}{more}", file=sys.stderr)
+    return 0
+
+
+def run_show(args: argparse.Namespace) -> int:
+    """Print one letter."""
+    letter = service_of(args, "admin").get(f"{_PATH}/{quote(args.id, safe='')}", {})
+    write_rows([letter], (*_COLUMNS, _DOCUMENT), args.format, _as_text)
+    return 0
+
+
+def run_replay(args: argparse.Namespace) -> int:
+    """Replay, and print what became of each letter."""
+    filters = _filters(args)
+    if sum((args.id is not None, bool(filters), args.all)) != 1:
+        raise UsageError("say which: an ID, or a filter such as --kind, or --all; one of them")
+    service = service_of(args, "admin")
+    if args.id is not None:
+        done = [service.get_link(f"{service.base}{_PATH}/{quote(args.id, safe='')}/replay", "POST")]
+    else:
+        done = [each for page in service.all_pages(f"{_PATH}/replay", filters, "POST") for each in page["value"]]
+    write_rows(done, _OUTCOMES, args.format)
+    counts = Counter(each["outcome"] for each in done)
+    summary = ", ".join(f"{count} {outcome}" for outcome, count in sorted(counts.items()))
+    print(f"{_counted(len(done))} replayed{': ' if summary else ''}{summary}", file=sys.stderr)
+    return 1 if counts["stillFails"] or counts["refused"] else 0
+
+
+def run_purge(args: argparse.Namespace) -> int:
+    """Forget, page by page, and print how many."""
+    parameters = _filters(args)
+    if args.older_than is not None:
+        parameters["olderThanDays"] = str(args.older_than)
+    pages = service_of(args, "admin").all_pages(f"{_PATH}/purge", parameters, "POST")
+    purged = sum(page["purged"] for page in pages)
+    write_rows([{"purged": purged}], ("purged",), args.format)
+    return 0
+
+
+def _counted(number: int) -> str:
+    return f"{number} dead letter{'' if number == 1 else 's'}"
+
+
+def _as_text(row: Row) -> str:
+    lines = [f"{name}: {_value(row[name])}" for name in _IN_A_TABLE if name in row]
+    lines += [wrapped(row["reason"], "    "), json.dumps(row[_DOCUMENT], indent=2, ensure_ascii=False)]
+    return "\n".join(lines)
+
+
+def _value(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

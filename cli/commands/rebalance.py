@@ -1,0 +1,165 @@
+"""`index-tables rebalance`: spread the entries of an index over more, fewer or other shards."""
+
+from __future__ import annotations
+
+import sys
+import time
+from dataclasses import asdict, replace
+from difflib import unified_diff
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from cli.arguments import add_command
+from cli.builds import COLUMNS, row, standing
+from cli.commands.apply import bring_up
+from cli.definitions import read, write_findings
+from cli.errors import ServiceError, UsageError
+from cli.layout_edit import with_layout
+from cli.output import write_rows
+from cli.service import add_service_arguments, service_of
+from shared import settings
+from shared.definitions.compare import compare
+from shared.definitions.load import load
+
+if TYPE_CHECKING:
+    import argparse
+
+    from cli.arguments import Commands
+    from cli.service import Service
+    from shared.definitions.compare import Step
+    from shared.definitions.model import Definitions
+
+_SHARDS: Final = range(1, 257)
+_PLAN_COLUMNS: Final = ("name", "effect", "because", "generation", "table")
+_POLL_SECONDS: Final = 0.5
+_EXAMPLES: Final = """\
+  index-tables rebalance customers-by-town --hot Redmond=16          show what would change
+  index-tables rebalance customers-by-town --advised --write         what `advise` says, into the file
+  index-tables rebalance customers-by-town --shards 8 --apply        and build, verify and switch, once it is deployed
+"""
+
+
+def add(commands: Commands) -> None:
+    """Declare the command."""
+    parser = add_command(
+        commands,
+        "rebalance",
+        run,
+        summary="spread an index over other shards",
+        description="""\
+Change `shards` and `hot` of an index in the definitions file, and show what that does. With --apply the index is
+moved as soon as the app has the changed file: its new generation is built beside the old one, which serves and is
+kept up to date meanwhile, verified, and switched to. With --read-only the old one gets no changes meanwhile, which
+saves their writes; lookups see what it had, it cannot be rolled back to, and it goes at once after the switch.""",
+        examples=_EXAMPLES,
+    )
+    parser.add_argument("index", metavar="INDEX", help="the index to spread")
+    parser.add_argument("--shards", metavar="N", type=int, help="how many shards each partition has (1 to 256)")
+    parser.add_argument("--hot", metavar="VALUE=N", action="append", default=[], help="a value with its own number")
+    parser.add_argument("--advised", action="store_true", help="what `index-tables advise` says")
+    default = settings.value(settings.INDEX_DEFINITIONS)
+    parser.add_argument("--definitions", metavar="FILE", default=default, help="default: %(default)s")
+    parser.add_argument("--write", action="store_true", help="write the file")
+    parser.add_argument("--apply", action="store_true", help="write it, wait until the app has it, and move the index")
+    parser.add_argument(
+        "--read-only", action="store_true", help="write only to the new generation while it is built: no way back"
+    )
+    parser.add_argument("--wait", metavar="SECONDS", type=float, default=900.0, help="for the app (default: 900)")
+    parser.add_argument("--budget", metavar="N", type=float, help="storage transactions per second (default: no limit)")
+    add_service_arguments(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Show the plan, write the file, move the index: as far as was asked for. Exit 1 when it cannot be."""
+    loaded = read(args.definitions)
+    if loaded.faults:
+        write_findings(loaded.faults, (), args.format)
+        print("nothing was changed: mend the faults first", file=sys.stderr)
+        return 1
+    if args.index not in loaded.definitions.indexes:
+        known = ", ".join(loaded.definitions.indexes) or "none"
+        raise UsageError(f"there is no index {args.index} in {args.definitions}: known are {known}")
+    shards, hot = _asked(args)
+    path = Path(args.definitions)
+    before = path.read_text(encoding="utf-8")
+    after = with_layout(before, args.index, shards, hot)
+    changed = _checked(loaded.definitions, after, args.index, args.definitions)
+    (step,) = [one for one in compare(loaded.definitions, changed) if one.name == args.index]
+    if not (args.write or args.apply):
+        sys.stderr.writelines(unified_diff(before.splitlines(True), after.splitlines(True), str(path), str(path)))
+        write_rows([asdict(step)], _PLAN_COLUMNS, args.format)
+        return 0
+    if after != before:
+        path.write_text(after, encoding="utf-8")
+        print(f"{path} is written", file=sys.stderr)
+    if not args.apply:
+        write_rows([asdict(step)], _PLAN_COLUMNS, args.format)
+        return 0
+    return _move(args, step)
+
+
+def _asked(args: argparse.Namespace) -> tuple[int | None, dict[str, int]]:
+    """The numbers that were given, or advised."""
+    if args.advised:
+        return _advised(service_of(args), args.index)
+    hot = {}
+    for pair in args.hot:
+        value, equals, number = pair.rpartition("=")
+        if not equals or not number.lstrip("-").isdigit():
+            raise UsageError(f"{pair} is no VALUE=N: write for example --hot Redmond=16")
+        hot[value] = int(number)
+    if args.shards is None and not hot:
+        raise UsageError("say what to change: --shards N, --hot VALUE=N or --advised")
+    for number in (*hot.values(), *(() if args.shards is None else (args.shards,))):
+        if number not in _SHARDS:
+            raise UsageError(f"{number} shards are out of range: a partition has 1 to 256")
+    return args.shards, hot
+
+
+def _advised(service: Service, index: str) -> tuple[int | None, dict[str, int]]:
+    found = [one for one in service.get("/api/advice", {})["indexes"] if one["name"] == index]
+    for advice in [advice for one in found for advice in one["advice"]]:
+        change: dict[str, Any] = advice["change"] or {}
+        if "shards" in change or "hot" in change:
+            print(f"{index}: {advice['what']}", file=sys.stderr)
+            return change.get("shards"), change.get("hot", {})
+    raise ServiceError(f"there is no advice on the layout of {index}: say --shards N or --hot VALUE=N")
+
+
+def _checked(before: Definitions, text: str, index: str, file: str) -> Definitions:
+    """The definitions of the changed text: faultless, and the same but for the layout of the index."""
+    loaded = load(text, file)
+    if loaded.faults:
+        raise UsageError(f"this layout is not possible: {loaded.faults[0].what}. {loaded.faults[0].mend}")
+    after = loaded.definitions
+    old, new = before.indexes[index], after.indexes[index]
+    changed = {name for name in before.indexes if before.indexes[name] != after.indexes[name]}
+    if changed - {index} or replace(new, shards=old.shards, hot=old.hot) != old:
+        raise UsageError(f"{file} cannot be changed without changing more: set `shards` and `hot` of {index} by hand")
+    return after
+
+
+def _move(args: argparse.Namespace, step: Step) -> int:
+    """Wait until the app knows the generation; then build, verify and switch."""
+    service = service_of(args)
+    print(f"{args.index}: waiting for the app to have the file: deploy it, or restart a local run", file=sys.stderr)
+    deadline = time.monotonic() + args.wait
+    while not _has(service, args.index, step.generation):
+        if time.monotonic() > deadline:
+            raise ServiceError(
+                f"the app does not have the changed file after {args.wait:g} s: deploy it, then `index-tables apply "
+                f"{args.index}`"
+            )
+        time.sleep(_POLL_SECONDS)
+    is_done = bring_up(service, args.index, args.budget, read_only=args.read_only)
+    write_rows([row(standing(service, args.index))], COLUMNS, args.format)
+    return 0 if is_done else 1
+
+
+def _has(service: Service, index: str, generation: str) -> bool:
+    """Whether the app's own definition is that generation, perhaps for the second time."""
+    try:
+        defined = standing(service, index)["defined"]
+    except ServiceError:
+        return False  # it is being restarted
+    return defined is not None and str(defined["id"]).startswith(generation)

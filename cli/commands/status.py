@@ -1,0 +1,213 @@
+"""`index-tables status`: how far behind an app is, what it did and what that costs."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from typing import TYPE_CHECKING, Any, Final
+
+from cli.arguments import add_command
+from cli.errors import ServiceError, UsageError
+from cli.output import table_lines, write_rows
+from cli.service import add_service_arguments, service_of
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator, Mapping
+
+    from cli.arguments import Commands
+
+_SOURCES: Final = ("source", "lag", "applied", "dropped", "dead letters", "transactions", "$ per million")
+_INDEXES: Final = (
+    "index",
+    "state",
+    "generation",
+    "entries",
+    "removed",
+    "lookups",
+    "transactions",
+    "$ per million entries",
+    "$ per million lookups",
+)
+_REASONS: Final = ("letters", "source", "index", "reason")
+_TASKS: Final = ("task", "about", "state", "slices", "done so far")
+_CLEAR: Final = "\033[H\033[J"
+_EXAMPLES: Final = """\
+  index-tables status                                   a local run
+  index-tables status --watch                           look again every two seconds
+  index-tables status --format json | jq '.sources[].lagSeconds'
+  index-tables status --url https://NAME.azurewebsites.net --max-lag 300
+"""
+
+
+def add(commands: Commands) -> None:
+    """Declare the command."""
+    parser = add_command(
+        commands,
+        "status",
+        run,
+        summary="show how far behind an app is, and what it did",
+        description="Show lag, counts, costs, dead letters, generations and storage of a running app. Exit 1 when a "
+        "source is further behind than --max-lag, or something is not known. --format json is what /api/status "
+        "answers; csv and jsonl have one row per source.",
+        examples=_EXAMPLES,
+    )
+    add_service_arguments(parser)
+    parser.add_argument("--watch", action="store_true", help="a live view; Ctrl-C ends it")
+    parser.add_argument("--every", metavar="SECONDS", type=float, default=2.0, help="how often (default: %(default)g)")
+    parser.add_argument("--times", metavar="N", type=int, help="with --watch: look so many times, then end")
+    parser.add_argument(
+        "--max-lag", metavar="SECONDS", type=float, default=300.0, help="more is a problem (default: %(default)g)"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the status once, or again and again."""
+    if args.every <= 0 or (args.times is not None and args.times < 1):
+        raise UsageError("--every and --times are numbers above 0")
+    if not args.watch:
+        status = service_of(args).get("/api/status", {})
+        write_status(status, args.format)
+        return 1 if problems(status, args.max_lag) else 0
+    if args.format not in ("table", "jsonl"):
+        raise UsageError(f"--format {args.format} has an end, --watch has none: use table or jsonl")
+    return _watch(args)
+
+
+def _watch(args: argparse.Namespace) -> int:
+    """The exit code is that of the last look."""
+    service = service_of(args)
+    looks = code = 0
+    try:
+        while args.times is None or looks < args.times:
+            if looks:
+                time.sleep(args.every)
+            looks += 1
+            try:
+                status = service.get("/api/status", {})
+            except ServiceError as error:
+                # The view outlives the app: it is most wanted while that restarts.
+                print(f"index-tables: {error}", file=sys.stderr, flush=True)
+                code = 1
+                continue
+            _draw(status, args.format)
+            code = 1 if problems(status, args.max_lag) else 0
+    except KeyboardInterrupt:
+        return 0
+    return code
+
+
+def _draw(status: Mapping[str, Any], output_format: str) -> None:
+    if output_format == "jsonl":
+        print(json.dumps(status, ensure_ascii=False), flush=True)
+        return
+    if sys.stdout.isatty():
+        print(_CLEAR, end="")
+    write_status(status, "table")
+    sys.stdout.flush()
+
+
+def problems(status: Mapping[str, Any], max_lag_seconds: float) -> list[str]:
+    """What somebody should look at."""
+    behind = [one["name"] for one in status["sources"] if (one["lagSeconds"] or 0) > max_lag_seconds]
+    return [*behind, *status["unknown"]]
+
+
+def write_status(status: Mapping[str, Any], output_format: str) -> None:
+    """Print it for people, or for programs."""
+    if output_format == "json":
+        print(json.dumps(status, indent=2, ensure_ascii=False))
+    elif output_format == "table":
+        print("\n".join(_view(status)))
+    else:
+        columns = list(status["sources"][0]) if status["sources"] else ["name"]
+        write_rows(status["sources"], columns, output_format)
+
+
+def _view(status: Mapping[str, Any]) -> Iterator[str]:
+    yield from table_lines([_source(one) for one in status["sources"]], _SOURCES)
+    yield ""
+    yield from table_lines([_index(one) for one in status["indexes"]], _INDEXES)
+    if tasks := status.get("tasks"):
+        yield ""
+        yield from table_lines([_task(one) for one in tasks], _TASKS)
+    letters = status["deadLetters"]
+    if letters["reasons"]:
+        yield ""
+        yield from table_lines([_reason(one) for one in letters["reasons"]], _REASONS)
+    yield ""
+    yield _storage(status)
+    yield from (f"not known: {text}" for text in status["unknown"])
+
+
+def _source(one: Mapping[str, Any]) -> dict[str, Any]:
+    values = (
+        one["name"],
+        duration(one["lagSeconds"]),
+        one["applied"],
+        one["dropped"],
+        _known(one["deadLetters"]),
+        one["transactions"],
+        _dollars(one["dollarsPerMillionChanges"]),
+    )
+    return dict(zip(_SOURCES, values, strict=True))
+
+
+def _index(one: Mapping[str, Any]) -> dict[str, Any]:
+    sent = one["transactions"]
+    values = (
+        one["name"],
+        one["state"],
+        one["generation"] or "-",
+        one["entriesWritten"],
+        one["entriesRemoved"],
+        one["lookups"],
+        "unknown" if sent["changes"] is None else sent["changes"] + sent["lookups"],
+        _dollars(one["dollarsPerMillionEntries"]),
+        _dollars(one["dollarsPerMillionLookups"]),
+    )
+    return dict(zip(_INDEXES, values, strict=True))
+
+
+def _task(one: Mapping[str, Any]) -> dict[str, Any]:
+    about = " ".join(str(value) for value in one["about"].values())
+    done = ", ".join(f"{name} {count}" for name, count in one["counts"].items())
+    values = (one["kind"], about, one["state"], f"{one['slicesDone']}/{one['slices']}", one["problem"] or done)
+    return dict(zip(_TASKS, values, strict=True))
+
+
+def _reason(one: Mapping[str, Any]) -> dict[str, Any]:
+    values = (one["count"], one["source"], one["index"] or "(unreadable)", one["reason"])
+    return dict(zip(_REASONS, values, strict=True))
+
+
+def _storage(status: Mapping[str, Any]) -> str:
+    storage = status["storage"]
+    breaker = storage["breaker"]
+    parts = [f"storage {'answers' if storage['isReachable'] else 'does not answer'}, breaker {breaker['state']}"]
+    if breaker["openForSeconds"] is not None:
+        parts.append(f"for {duration(breaker['openForSeconds'])}")
+    if breaker["lastOutageSeconds"] is not None:
+        parts.append(f"last outage {duration(breaker['lastOutageSeconds'])}")
+    return f"{', '.join(parts)} · {status['at']}"
+
+
+def duration(seconds: float | None) -> str:
+    """Seconds as people say them."""
+    if seconds is None:
+        return "unknown"
+    whole = round(seconds)
+    if whole < 120:
+        return f"{whole} s"
+    if whole < 7200:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"
+
+
+def _known(value: int | None) -> int | str:
+    return "unknown" if value is None else value
+
+
+def _dollars(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3g}"

@@ -1,0 +1,57 @@
+"""HTTP functions for the life of generations: build, switch, roll back. They need the admin key."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import azure.functions as func
+
+from functions.responses import respond
+from shared import lifecycle as generations
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from shared.web.answers import Answer
+    from shared.web.lifecycle_api import LifecycleApi
+
+lifecycle = func.Blueprint()  # type: ignore[no-untyped-call]  # the SDK leaves it unannotated
+
+
+@lifecycle.route(route="indexes/{name}/builds", methods=["GET"], auth_level=func.AuthLevel.ADMIN)
+async def get_builds(req: func.HttpRequest) -> func.HttpResponse:
+    """How an index stands."""
+    return await _respond(lambda api: api.builds(req.route_params["name"]))
+
+
+@lifecycle.route(route="indexes/{name}/builds", methods=["POST"], auth_level=func.AuthLevel.ADMIN)
+async def start_build(req: func.HttpRequest) -> func.HttpResponse:
+    """Start a build."""
+    return await _respond(lambda api: api.build(req.route_params["name"], req.get_body()))
+
+
+@lifecycle.route(route="indexes/{name}/read-only", methods=["POST"], auth_level=func.AuthLevel.ADMIN)
+async def make_index_read_only(req: func.HttpRequest) -> func.HttpResponse:
+    """Write no more to what serves, while its successor takes its place."""
+    return await _respond(lambda api: api.make_read_only(req.route_params["name"], req.get_body()))
+
+
+@lifecycle.route(route="indexes/{name}/switch", methods=["POST"], auth_level=func.AuthLevel.ADMIN)
+async def switch_index(req: func.HttpRequest) -> func.HttpResponse:
+    """Let the new generation serve."""
+    return await _respond(lambda api: api.switch(req.route_params["name"], req.get_body()))
+
+
+@lifecycle.route(route="indexes/{name}/rollback", methods=["POST"], auth_level=func.AuthLevel.ADMIN)
+async def roll_back_index(req: func.HttpRequest) -> func.HttpResponse:
+    """Let the generation serve that served before."""
+    return await _respond(lambda api: api.rollback(req.route_params["name"], req.get_body()))
+
+
+async def _respond(call: Callable[[LifecycleApi], Awaitable[Answer]]) -> func.HttpResponse:
+    async def work() -> Answer:
+        from shared.web.lifecycle_api import LifecycleApi  # no start needs it
+
+        return await call(LifecycleApi(await generations.lifecycle()))
+
+    return await respond(work())

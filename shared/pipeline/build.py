@@ -1,0 +1,228 @@
+"""Builds a generation: brings every fact into it, at the facts' own versions, beside the live feed.
+
+    1-facts   every feed range of the container (or partition of the hub) from its beginning, through the same apply
+              path, with a plan that knows the new generation alone: the parts of all others are carried over. A fact
+              that the live feed was faster with is dropped.
+    2-rest    every ledger row: a fact whose part is missing, or older than that of another generation, is applied again
+              at the ledger's version. Workers that did not know the generation yet may have left some.
+    end       the generation stands by.
+
+Nothing starts before every worker writes to the generation (`Listed.starts_at`). Both phases may be repeated in whole
+or in part: the ledger decides.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from shared.errors import TaskFailedError
+from shared.pipeline.apply import Applier
+from shared.pipeline.budget import Budget, metered
+from shared.pipeline.cache import LedgerCache
+from shared.pipeline.dead_letters import DeadLetters
+from shared.pipeline.intake import Intake, ReceivedEvent, read_all
+from shared.pipeline.ledger_rows import bucket_partition
+from shared.pipeline.ledger_scan import ledger_pages
+from shared.pipeline.plans import generation_of, source_plan
+from shared.pipeline.prefetch import prefetch
+from shared.pipeline.rest import Behind, RestReader
+from shared.pipeline.tasks import Phase, Step
+from shared.projection.cosmos import CosmosReader
+from shared.projection.events import EventReader
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+
+    from shared.definitions.model import Source
+    from shared.facts.feed import FactFeed
+    from shared.facts.hub import EventReplay, HubEvent
+    from shared.facts.port import Facts
+    from shared.pipeline.catalog import Catalog, Listed
+    from shared.pipeline.generations import SourcePlan
+    from shared.pipeline.task_rows import Progress, Slice, Task
+    from shared.pipeline.worker import Services
+    from shared.projection.change import Change
+
+FACTS: Final = "1-facts"
+REST: Final = "2-rest"
+# Changes that are applied together: the more, the more of them share a page of the ledger. 1 KB each are 25 MB.
+WINDOW: Final = 5000
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """Where facts are read from."""
+
+    feed: FactFeed
+    facts: Facts
+    replay: EventReplay
+
+
+class Builds:
+    """The kind of task that builds generations."""
+
+    def __init__(
+        self,
+        catalog: Catalog,
+        services: Services,
+        sources: Sources,
+        steady_seconds: Callable[[], float],
+        sleep: Callable[[float], Awaitable[None]],
+        window: int = WINDOW,
+    ) -> None:
+        self._catalog = catalog
+        self._services = services
+        self._sources = sources
+        self._steady_seconds = steady_seconds
+        self._sleep = sleep
+        self._window = window
+
+    async def begin(self, task: Task) -> Phase:
+        """One slice per feed range, or per partition of the hub."""
+        source = (await self._target(task)).source_definition
+        if source.cosmos is not None:
+            parts = await self._sources.feed.ranges(source)
+        else:
+            parts = await self._sources.replay.partitions(source)
+        return Phase(FACTS, {f"{number:03d}": json.dumps([part, None]) for number, part in enumerate(parts)})
+
+    async def follow(self, progress: Progress, phase: str) -> Phase | None:
+        """After the facts the rest, one slice per ledger bucket; after the rest the generation stands by."""
+        target = await self._target(progress.task)
+        if phase == FACTS:
+            buckets = (await self._catalog.read()).buckets_of(target.source)
+            return Phase(REST, {f"{bucket:03d}": None for bucket in range(buckets)})
+        unbuilt = progress.counts.get("unbuilt", 0)
+        now_seconds = int(self._services.now_seconds())
+        await self._catalog.change(target.id, partial(_stand_by, unbuilt=unbuilt, now_seconds=now_seconds))
+        return None
+
+    async def steps(self, progress: Progress, one: Slice) -> AsyncIterator[Step]:
+        """Work on one slice."""
+        target = await self._target(progress.task)
+        snapshot = await self._catalog.read()
+        plan = replace(source_plan(snapshot, target.source_definition), generations=(generation_of(target),))
+        running = [each for each in progress.slices if not each.is_done]
+        budget = self._budget(progress.task, len(running))
+        hand = _Hand(plan, self._services, budget)
+        steps = self._facts(target, one, hand) if one.phase == FACTS else self._rest(target, one, hand)
+        async for step in steps:
+            self._check_age(progress.task)
+            yield step
+
+    def _budget(self, task: Task, running: int) -> Budget:
+        """Every slice has its share of the task's budget."""
+        limit = task.about.get("budget")
+        share = None if limit is None else limit / max(1, running)
+        return Budget(share, self._steady_seconds, self._sleep)
+
+    async def _target(self, task: Task) -> Listed:
+        self._check_age(task)
+        target = (await self._catalog.read()).generation(str(task.about["generation"]))
+        if target is None or not target.is_written:
+            raise TaskFailedError(f"Generation {task.about['generation']} is retired: there is nothing to build.")
+        return target
+
+    def _check_age(self, task: Task) -> None:
+        """The ledger forgets deleted facts after its retention: older input could bring them back."""
+        if self._services.now_seconds() - task.started_at >= self._services.retention_seconds:
+            raise TaskFailedError("The build has taken longer than the ledger's retention: start it again.")
+
+    async def _facts(self, target: Listed, one: Slice, hand: _Hand) -> AsyncIterator[Step]:
+        part, continuation = json.loads(str(one.position))
+        async for intake, size, after in self._pages(target.source_definition, part, continuation):
+            hand.gather(intake, size)
+            continuation = after
+            if hand.gathered >= self._window:
+                yield Step(json.dumps([part, continuation]), await hand.apply())
+        yield Step(json.dumps([part, continuation]), await hand.apply(), is_done=True)
+
+    async def _pages(
+        self, source: Source, part: str, continuation: str | None
+    ) -> AsyncIterator[tuple[Intake, int, str]]:
+        """What each page holds, how many items that were, and where to go on."""
+        if source.cosmos is not None:
+            documents = CosmosReader(source)
+            async for page in self._sources.feed.pages(source, part, continuation):
+                yield read_all(source.name, page.documents, documents.latest), len(page.documents), page.continuation
+        else:
+            async for events in self._sources.replay.pages(source, part, continuation):
+                yield self._read_events(source, events.events), len(events.events), events.continuation
+
+    def _read_events(self, source: Source, events: Iterable[HubEvent]) -> Intake:
+        """Events from before the ledger's retention are refused: their facts may be deleted and forgotten."""
+        reader = EventReader(source)
+        oldest = self._services.now_seconds() - self._services.retention_seconds
+        fresh = [ReceivedEvent(*event) for event in events if event.enqueued.timestamp() > oldest]
+
+        def read(event: ReceivedEvent) -> Change:
+            return reader.read(event.body, event.enqueued, event.sequence_number)
+
+        return read_all(source.name, fresh, read, ReceivedEvent.plain)
+
+    async def _rest(self, target: Listed, one: Slice, hand: _Hand) -> AsyncIterator[Step]:
+        bucket = bucket_partition(target.source, int(one.name.rpartition(":")[2]))
+        reader = RestReader(target.source_definition, self._sources.facts, self._services.run_all)
+        position = one.position
+        async for page in ledger_pages(hand.accounts.main, bucket, position):
+            behind = [Behind(kept, target.id) for kept in page if Behind.is_behind(kept, target.id)]
+            found = await reader.read(behind)
+            hand.gather(Intake(found.changes), 0)
+            position = page[-1].fact_key
+            counts = await hand.apply()
+            yield Step(position, {**counts, "checked": len(page), "behind": len(behind), "unbuilt": found.unbuilt})
+        yield Step(position, {}, is_done=True)
+
+
+def _stand_by(one: Listed, *, unbuilt: int, now_seconds: int) -> Listed | None:
+    if one.state != "building":
+        return None
+    return replace(one, state="standby", built_at=now_seconds, unbuilt=unbuilt)
+
+
+class _Hand:
+    """Applies what was gathered, by a budget, with a process' worth of cache."""
+
+    def __init__(self, plan: SourcePlan, services: Services, budget: Budget) -> None:
+        self._plan = plan
+        self._services = services
+        self._budget = budget
+        self.accounts = metered(services.accounts, budget)
+        self._cache = LedgerCache()
+        self._letters = DeadLetters(self.accounts.main, services.blobs, services.now_seconds)
+        self._applier = Applier(
+            self.accounts,
+            self._letters,
+            services.sweep_queue,
+            self._cache,
+            services.run_all,
+            services.run_buckets,
+            services.now_seconds,
+        )
+        self._changes: list[Change] = []
+        self._intakes: list[Intake] = []
+        self.gathered = 0
+
+    def gather(self, intake: Intake, size: int) -> None:
+        """Keep the changes of a page for later."""
+        self._intakes.append(intake)
+        self._changes += intake.changes
+        self.gathered += size
+
+    async def apply(self) -> dict[str, int]:
+        """Apply everything that was gathered; what there is to count."""
+        changes, intakes, gathered = self._changes, self._intakes, self.gathered
+        self._changes, self._intakes, self.gathered = [], [], 0
+        before = self._budget.spent
+        letters = [letter for intake in intakes for letter in intake.letters]
+        for letter in letters:
+            await self._letters.put(letter)
+        counts = {"facts": gathered, "letters": len(letters)}
+        if changes:
+            await prefetch(self.accounts.main, self._cache, self._plan, changes, self._services.run_buckets)
+            outcome = await self._applier.apply(self._plan, changes)
+            counts |= {"entries": outcome.entries_written, "letters": len(letters) + outcome.dead_letters}
+        return {**counts, "transactions": self._budget.spent - before}

@@ -1,0 +1,152 @@
+"""A trial: two hosts on local services, facts that change under them, and the comparison in the end."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import threading
+import time
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from azure.data.tables import TableClient
+
+from tests.e2e.changing_facts import found_entry
+from tests.e2e.hosts import Host
+from tests.e2e.outside_reader import entries
+from tests.support import wait_until
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from tests.e2e.changing_facts import Kind, World
+    from tests.e2e.writing_facts import FactWriter
+
+# Only a fault takes that long, or a machine that does ten other things.
+DRAIN_SECONDS = 300.0
+# Reading an index with the SDK costs as much as filling it: the hosts need the processor more.
+LOOK_SECONDS = 1.0
+GIVEN_UP = "gave up a batch"
+
+
+@contextlib.contextmanager
+def two_hosts(folder: Path, settings: dict[str, str]) -> Iterator[list[Host]]:
+    """Two hosts that share the work, started; they end with the block."""
+    hosts = [Host(name, folder, settings) for name in ("one", "two")]
+    for host in hosts:
+        host.start()
+    try:
+        yield hosts
+    finally:
+        for host in hosts:
+            host.stop()
+
+
+@dataclass
+class ChangingFacts:
+    """A thread that changes facts: as fast as it may up to the number it is allowed, then a trickle."""
+
+    writer: FactWriter
+    kinds: tuple[Kind, ...]
+    poison_share: float = 0.0
+    allowed: int = 0
+    changes: int = 0
+
+    def __post_init__(self) -> None:
+        self._stop = self.writer.hubs.stop
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._failure: BaseException | None = None
+
+    def insert(self, counts: dict[Kind, int]) -> None:
+        """The facts that are there from the beginning."""
+        for kind, count in counts.items():
+            for number in range(count):
+                self.writer.write(kind, number, self.writer.world.insert(kind, number))
+        self.writer.flush()
+
+    def start(self) -> None:
+        """Begin to change."""
+        self._thread.start()
+
+    def check(self) -> None:
+        """Raise what went wrong in the thread."""
+        if self._failure is not None:
+            raise self._failure
+
+    def finish(self) -> None:
+        """Stop changing; whatever was held back is sent."""
+        self._stop.set()
+        self._thread.join()
+        self.check()
+        self.writer.flush(all_of_them=True)
+        self.writer.hubs.close()
+
+    def _run(self) -> None:
+        try:
+            while not self._stop.is_set():
+                self._change(25 if self.changes < self.allowed else 4)
+                self._stop.wait(0.2)
+        except BaseException as error:  # raised in the thread of the test by `check`
+            self._failure = error
+
+    def _change(self, count: int) -> None:
+        writer = self.writer
+        for _ in range(count):
+            writer.write(*writer.world.change())
+            if writer.random.random() < self.poison_share:
+                writer.poison(writer.random.choice([kind for kind in self.kinds if kind.hub]))
+        writer.flush()
+        self.changes += count
+
+
+def wait_until_exact(storage: str, world: World, kinds: tuple[Kind, ...]) -> int:
+    """Every index has exactly what brute force says, or the difference is shown; how many entries there are."""
+    deadline = time.monotonic() + DRAIN_SECONDS
+    total = 0
+    for kind in kinds:
+        for index, expected in world.entries(kind).items():
+            while (there := found(storage, index)) != expected:
+                if time.monotonic() > deadline:
+                    raise AssertionError(_difference(index, there, expected))
+                time.sleep(LOOK_SECONDS)
+            total += expected.total()
+    return total
+
+
+def found(storage: str, index: str) -> Counter[str]:
+    """What an index has."""
+    return Counter(map(found_entry, entries(storage, index)))
+
+
+def _difference(index: str, there: Counter[str], expected: Counter[str]) -> str:
+    missing, too_many = expected - there, there - expected
+    return (
+        f"{index}: {missing.total()} missing, {too_many.total()} too many\n"
+        f"missing: {list(missing)[:5]}\ntoo many: {list(too_many)[:5]}"
+    )
+
+
+def unprojectable(storage: str) -> set[tuple[str, str, str]]:
+    """Source, index and fact of every dead letter of a change that does not fit an index."""
+    return {
+        (letter["PartitionKey"], letter["index"], json.dumps(json.loads(letter["_fact"]), sort_keys=True))
+        for letter in _dead_letters(storage)
+        if letter["index"]
+    }
+
+
+def unreadable(storage: str) -> Counter[str]:
+    """How many dead letters each source has of what is no change at all."""
+    return Counter(letter["PartitionKey"] for letter in _dead_letters(storage) if not letter["index"])
+
+
+def _dead_letters(storage: str) -> list[dict[str, Any]]:
+    with TableClient.from_connection_string(storage, "DeadLetters") as table:
+        return [dict(row) for row in table.list_entities()]
+
+
+def wait_until_both_apply(hosts: list[Host]) -> None:
+    """Both hosts have leases and do their share."""
+    wait_until(lambda: all(host.applied_batches for host in hosts), "both hosts have applied a batch", 60)

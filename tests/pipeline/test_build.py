@@ -1,0 +1,284 @@
+"""A build brings every fact into a new generation, at the facts' own versions, beside the live feed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, TypeVar
+
+import pytest
+
+from shared.errors import StorageUnavailableError, TransientError
+from shared.facts.hub import HubEvent
+from shared.pipeline.intake import ReceivedEvent
+from shared.pipeline.ledger_rows import LEDGER_TABLE
+from shared.tables.memory import MemoryTables
+from tests.pipeline.building import CHANGED, REFRESH_SECONDS, BuildingWorld
+from tests.pipeline.world import TOWNS
+
+if TYPE_CHECKING:
+    from shared.tables.calls import Call
+    from shared.tables.store import Store
+
+T = TypeVar("T")
+
+HUB = """
+version: 1
+sources:
+  people: {eventHub: people, partitionKey: id}
+indexes:
+  by-town: {source: people, partition: town, sort: name, project: [phone]}
+"""
+
+
+@pytest.fixture
+def world() -> BuildingWorld:
+    """Everything in memory."""
+    return BuildingWorld(MemoryTables())
+
+
+async def test_all_facts_are_in_the_new_generation(world: BuildingWorld) -> None:
+    """With the columns that the new definition projects; the old generation is as it was."""
+    worker = await world.worker(TOWNS)
+    for number in range(25):
+        await world.write(worker, f"f{number}", town=f"t{number % 3}", phone=str(number), email=f"e{number}")
+    await world.worker(CHANGED)
+    progress = await world.build(CHANGED, world.runner(window=10, page_facts=4))
+    assert (progress.task.state, progress.counts["facts"], progress.counts["entries"]) == ("done", 25, 25)
+    found = await world.generations()
+    assert found.keys() == {"serving", "standby"}
+    assert await world.entries(found["standby"]) == {f"f{n}": {"email": f"e{n}"} for n in range(25)}
+    assert await world.entries(found["serving"]) == {f"f{n}": {"phone": str(n)} for n in range(25)}
+
+
+async def test_a_build_writes_to_the_new_generation_alone(world: BuildingWorld) -> None:
+    """The serving one costs nothing."""
+    worker = await world.worker(TOWNS)
+    for number in range(10):
+        await world.write(worker, f"f{number}", town="t", phone="1", email="e")
+    await world.worker(CHANGED)
+    assert isinstance(world.tables, MemoryTables)
+    before = world.tables.counts.by_table_and_kind()
+    await world.build(CHANGED)
+    serving = (await world.catalog.read()).serving("by-town", world.seconds)
+    assert serving is not None
+    after = world.tables.counts.by_table_and_kind()
+    assert {key: count for key, count in after.items() if key[0] == serving.table} == {
+        key: count for key, count in before.items() if key[0] == serving.table
+    }
+
+
+async def test_a_thousand_facts_cost_few_transactions(world: BuildingWorld) -> None:
+    """Ledger rows are read by ranges, claimed and written a hundred at a time."""
+    worker = await world.worker(TOWNS)
+    documents = [await world.put(f"f{number}", town="t", phone="1", email="e") for number in range(2000)]
+    await worker.apply_latest("people", documents)
+    await world.worker(CHANGED)
+    progress = await world.build(CHANGED)
+    assert progress.counts["entries"] == 2000
+    assert progress.counts["transactions"] <= 0.05 * 2000
+
+
+async def test_nothing_is_built_before_every_worker_writes_to_it(world: BuildingWorld) -> None:
+    """The moment is fixed when the generation is entered."""
+    worker = await world.worker(TOWNS)
+    await world.write(worker, "a", town="t", email="e")
+    await world.worker(CHANGED)
+    runner = world.runner()
+    progress = await world.lifecycle(CHANGED, runner).build("by-town")
+    assert await runner.work(progress.task.id, progress.slices[0].name) is False
+    found = await world.generations()
+    assert await world.entries(found["building"]) == {}
+    world.seconds = progress.task.not_before
+    assert await runner.work(progress.task.id, progress.slices[0].name) is True
+
+
+async def test_what_a_late_worker_left_behind_is_applied_again(world: BuildingWorld) -> None:
+    """One that ran with an old view of the catalog for longer than it may: changed, new and deleted facts."""
+    old = await world.worker(TOWNS)
+    for name in "abcd":
+        await world.write(old, name, town="t", email="1")
+    await world.worker(CHANGED)
+    runner = world.runner()
+    progress = await world.lifecycle(CHANGED, runner).build("by-town")
+    world.seconds = progress.task.not_before
+    await runner.work(progress.task.id, progress.slices[0].name)
+    old._read_at_seconds = world.seconds  # it believes that its view is new
+    await world.write(old, "a", town="u", email="2")
+    await world.write(old, "b", town="t", email="2", gone=True)
+    await world.write(old, "e", town="t", email="2")
+    progress = await world.run(runner, progress.task.id)
+    assert progress.counts["behind"] == 3
+    found = await world.generations()
+    assert await world.entries(found["standby"]) == {
+        "a": {"email": "2"},
+        "c": {"email": "1"},
+        "d": {"email": "1"},
+        "e": {"email": "2"},
+    }
+
+
+async def test_a_fact_that_is_newer_than_the_ledger_waits_for_the_feed(world: BuildingWorld) -> None:
+    """Nobody invents a version for it: the live feed brings it, to the new generation, too."""
+    old = await world.worker(TOWNS)
+    await world.write(old, "a", town="t", email="1")
+    new = await world.worker(CHANGED)
+    runner = world.runner()
+    progress = await world.lifecycle(CHANGED, runner).build("by-town")
+    world.seconds = progress.task.not_before
+    await runner.work(progress.task.id, progress.slices[0].name)
+    old._read_at_seconds = world.seconds
+    await world.write(old, "a", town="t", email="2")
+    newest = await world.put("a", town="t", email="3")
+    await world.run(runner, progress.task.id)
+    standby = (await world.generations())["standby"]
+    assert await world.entries(standby) == {"a": {"email": "1"}}
+    await new.apply_latest("people", [newest])
+    assert await world.entries(standby) == {"a": {"email": "3"}}
+
+
+async def test_a_fact_that_is_gone_from_its_container_is_left_out(world: BuildingWorld) -> None:
+    """The feed shows no hard delete; the old generation still has it."""
+    worker = await world.worker(TOWNS)
+    await world.write(worker, "a", town="t", email="1")
+    await world.write(worker, "b", town="t", email="1")
+    await world.remove("b")
+    await world.worker(CHANGED)
+    await world.build(CHANGED)
+    found = await world.generations()
+    assert set(await world.entries(found["standby"])) == {"a"}
+
+
+async def test_a_build_goes_on_where_a_crash_left_it(world: BuildingWorld) -> None:
+    """The page that was not noted is applied again, which the ledger knows."""
+    worker = await world.worker(TOWNS)
+    for number in range(12):
+        await world.write(worker, f"f{number:02}", town="t", email=str(number))
+    await world.worker(CHANGED)
+    fuse = Fuse()
+    assert isinstance(world.tables, MemoryTables)
+    tables = MemoryTables(world.tables.store, fuse)
+    failing = BuildingWorld(tables)
+    failing.seconds = world.seconds
+    runner = failing.runner(window=3, page_facts=3)
+    progress = await world.lifecycle(CHANGED, world.runner()).build("by-town")
+    failing.seconds = world.seconds = progress.task.not_before
+    crashes = 0
+    for calls in range(1, 200):
+        fuse.calls = calls
+        try:
+            await failing.run(runner, progress.task.id)
+            break
+        except TransientError:
+            crashes += 1
+    assert crashes > 5
+    standby = (await world.generations())["standby"]
+    assert await world.entries(standby) == {f"f{n:02}": {"email": str(n)} for n in range(12)}
+
+
+class Fuse:
+    """A way to the service that breaks after some calls, and stays broken for that run."""
+
+    calls = 10**9
+
+    async def carry(self, call: Call[T], store: Store) -> T:
+        """The answer, or none."""
+        self.calls -= 1
+        if self.calls == 0:
+            raise StorageUnavailableError("It is down: try again.", outcome_unknown=False)
+        return call.perform(store)
+
+
+async def test_a_retired_generation_is_not_built(world: BuildingWorld) -> None:
+    """The task ends, with its reason."""
+    worker = await world.worker(TOWNS)
+    await world.write(worker, "a", town="t", email="1")
+    await world.worker(CHANGED)
+    runner = world.runner()
+    progress = await world.lifecycle(CHANGED, runner).build("by-town")
+    world.seconds = progress.task.not_before
+    await world.catalog.change(str(progress.task.about["generation"]), lambda one: replace(one, state="retired"))
+    ended = await world.run(runner, progress.task.id)
+    assert ended.task.state == "failed"
+    assert "retired" in str(ended.task.problem)
+
+
+async def test_a_build_older_than_the_ledgers_retention_is_refused(world: BuildingWorld) -> None:
+    """What it would bring may be deleted and forgotten meanwhile."""
+    worker = await world.worker(TOWNS)
+    await world.write(worker, "a", town="t", email="1")
+    await world.worker(CHANGED)
+    runner = world.runner()
+    progress = await world.lifecycle(CHANGED, runner).build("by-town")
+    world.seconds += 10_001
+    ended = await world.run(runner, progress.task.id)
+    assert (ended.task.state, "retention" in str(ended.task.problem)) == ("failed", True)
+    assert (await world.lifecycle(CHANGED, runner).build("by-town")).task.id != progress.task.id
+
+
+def event(number: int, fact: str, seconds: float, **document: str) -> HubEvent:
+    """An upsert as a hub keeps it."""
+    values = ", ".join(f'"{name}": "{value}"' for name, value in {"id": fact, "name": fact, **document}.items())
+    body = f'{{"op": "upsert", "id": "{fact}", "partitionKey": "{fact}", "document": {{{values}}}}}'
+    return HubEvent(body.encode(), datetime.fromtimestamp(seconds, UTC), number)
+
+
+async def test_a_hub_is_replayed_from_its_earliest_event(world: BuildingWorld) -> None:
+    """Of each fact the newest version counts; facts that no event brings are counted as unbuilt."""
+    changed = HUB.replace("phone", "email")
+    worker = await world.worker(HUB)
+    events = [event(n, f"f{n % 3}", world.seconds + n, town="t", phone="p", email=str(n)) for n in range(1, 8)]
+    lost = event(0, "lost", world.seconds, town="t", phone="p", email="0")
+    await worker.apply_events("people", [ReceivedEvent(*one) for one in [lost, *events]])
+    world.events.events = events
+    await world.worker(changed)
+    progress = await world.build(changed)
+    assert progress.counts["facts"] == 7
+    assert progress.counts["unbuilt"] == 1
+    standby = (await world.generations())["standby"]
+    assert await world.entries(standby) == {"f0": {"email": "6"}, "f1": {"email": "7"}, "f2": {"email": "5"}}
+    listed = (await world.catalog.read()).generation(standby)
+    assert listed is not None
+    assert listed.unbuilt == 1
+
+
+async def test_events_from_before_the_retention_are_refused(world: BuildingWorld) -> None:
+    """Their facts may be deleted and forgotten."""
+    await world.worker(HUB)
+    changed = HUB.replace("phone", "email")
+    worker = await world.worker(HUB)
+    young = event(9, "young", world.seconds, town="t", email="1")
+    await worker.apply_events("people", [ReceivedEvent(*young)])
+    world.events.events = [event(1, "old", world.seconds - 20_000, town="t", email="1"), young]
+    await world.worker(changed)
+    await world.build(changed)
+    assert set(await world.entries((await world.generations())["standby"])) == {"young"}
+
+
+async def test_a_worker_that_learns_late_still_has_its_batch_in_the_new_generation(world: BuildingWorld) -> None:
+    """Between entering and the build's start every worker reads the catalog again."""
+    old = await world.worker(TOWNS)
+    await world.write(old, "a", town="t", email="1")
+    await world.worker(CHANGED)
+    await world.write(old, "b", town="t", email="1")
+    building = (await world.generations())["building"]
+    assert await world.entries(building) == {}
+    world.seconds += REFRESH_SECONDS
+    await world.write(old, "c", town="t", email="1")
+    assert set(await world.entries(building)) == {"c"}
+
+
+async def test_the_ledger_is_read_by_points_where_its_rows_are_many(world: BuildingWorld) -> None:
+    """A page of a thousand neighbours that finds next to nothing is not read again and again."""
+    worker = await world.worker(TOWNS)
+    documents = [await world.put(f"f{number}", town="t", phone="1", email="e") for number in range(400)]
+    await worker.apply_latest("people", documents)
+    for number in range(5, 400):
+        await world.remove(f"f{number}")
+    await world.worker(CHANGED)
+    assert isinstance(world.tables, MemoryTables)
+    before = world.tables.counts.by_table_and_kind()[LEDGER_TABLE, "query"]
+    progress = await world.build(CHANGED)
+    queries = world.tables.counts.by_table_and_kind()[LEDGER_TABLE, "query"] - before
+    assert progress.counts["facts"] == 5
+    assert queries <= 5 + 16  # one for each bucket of a fact, and the rest's
