@@ -1,4 +1,4 @@
-"""The clocks of the write protocol: no late request may outlive the sweep delay; an app where one may does not write."""
+"""The clocks of the write protocol: no late request may outlive the sweep delay, or the app does not write."""
 
 from __future__ import annotations
 
