@@ -353,3 +353,23 @@ async def test_expired_entries_are_neither_missing_nor_ghosts(world: VerifiedWor
     (live,) = await world.live("f", "expiring")
     await world.delete_row(live, "expiring")
     assert found(await world.verify("expiring")) == {"missing": 1}
+
+
+async def test_a_fact_that_changes_all_the_time_is_on_its_way_and_no_difference(
+    quick_world: VerifiedWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody can look at it between two claims; the verification goes on without it."""
+    (live,) = await quick_world.live("g")
+    await quick_world.delete_row(live)
+    reads = quick_world.facts.read
+
+    async def busy(*arguments: Any) -> dict[str, Any] | None:
+        row = await quick_world.ledger_row("g")
+        await quick_world.put_ledger_row("g", row)
+        return await reads(*arguments)
+
+    # Somebody writes whenever somebody looks.
+    monkeypatch.setattr(quick_world.facts, "read", busy)
+    report = await quick_world.verify(repairs=True)
+    assert found(report) == {}
+    assert report.counts["behind"] == 1
