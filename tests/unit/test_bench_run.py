@@ -149,6 +149,34 @@ def test_the_committed_baseline_knows_only_workloads_that_exist() -> None:
     assert {*baseline["workloads"]} <= {*discover(bench.workloads)}
 
 
+def test_scale_answers_for_one_load(capsys: pytest.CaptureFixture[str]) -> None:
+    """From the committed baseline; what it rests on is said below the table."""
+    load = ["--facts", "2e7", "--changes-per-second", "50", "--keys", "shared", "--call-ms", "4"]
+    assert main(["scale", *load]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[2].startswith("| 20,000,000 | 50 ")
+    assert "A call takes 4 ms" in "\n".join(lines)
+
+
+def test_only_a_full_run_becomes_the_baseline(
+    package: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A part of one is refused, and so is another size; a whole one is taken as it is."""
+    latest, baseline = tmp_path / "latest.json", tmp_path / "baseline.json"
+    monkeypatch.setattr("bench.main.LATEST", latest)
+    monkeypatch.setattr("bench.main.BASELINE", baseline)
+    plant(package, "three", WORKLOAD)
+    plant(package, "four", WORKLOAD.replace('"three"', '"four"'))
+    assert main(["run", "three", "--rounds", "1", "--out", str(latest)], package) == 0
+    assert main(["baseline"], package) == 2
+    assert "has scale 1 and lacks four" in capsys.readouterr().err
+    assert main(["run", "--rounds", "1", "--scale", "2", "--out", str(latest)], package) == 0
+    assert main(["baseline"], package) == 2
+    assert main(["run", "--rounds", "1", "--out", str(latest)], package) == 0
+    assert main(["baseline"], package) == 0
+    assert baseline.read_text() == latest.read_text()
+
+
 def test_the_module_is_a_program() -> None:
     """`python -m bench list` names each workload with its sentence."""
     listed = subprocess.run(
@@ -183,6 +211,8 @@ def test_a_missing_folder_is_said_before_anything_runs(
         (["run", "--scale", "0"], "0 measures nothing: give a number above 0"),
         (["run", "--scale", "nan"], "'nan' is not a number of at least 0"),
         (["compare", "--tolerance", "-1"], "'-1' is not a number of at least 0"),
+        (["scale", "--facts", "0"], "0 measures nothing: give a number above 0"),
+        (["scale", "--keys", "odd"], "invalid choice: 'odd'"),
         (["run", "--format", "xml"], "invalid choice: 'xml'"),
         ([], "the following arguments are required: COMMAND"),
     ],
