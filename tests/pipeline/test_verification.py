@@ -12,6 +12,7 @@ from shared.keys.index import row_key
 from shared.keys.versions import ticks_clock, version
 from shared.projection.rows import live_row, tombstone_row
 from shared.tables.memory import MemoryTables
+from shared.tables.port import Upsert
 from tests.pipeline.verifying import VerifiedWorld
 
 if TYPE_CHECKING:
@@ -373,3 +374,20 @@ async def test_a_fact_that_changes_all_the_time_is_on_its_way_and_no_difference(
     report = await quick_world.verify(repairs=True)
     assert found(report) == {}
     assert report.counts["behind"] == 1
+
+
+@pytest.mark.parametrize("index", ["sharded", "placed", "by-town"])
+async def test_rows_where_no_worker_writes_are_found_and_removed(quick_world: VerifiedWorld, index: str) -> None:
+    """Under a key that is none of ours, without a shard, or in another account than their partition belongs to."""
+    (live,) = await quick_world.live("g", index)
+    entity = await quick_world.entity_of(live, index)
+    generation = quick_world.generation(index)
+    for account, table in sorted(generation.tables()):
+        tables = quick_world.accounts.tables(account)
+        await tables.transact(table, [Upsert({**entity, "RowKey": "nonsense"})])
+        if account != generation.account_of(live.partition):
+            await tables.transact(table, [Upsert(entity)])
+    strays = 3 if index == "placed" else 1
+    assert found(await quick_world.verify(index)) == {"ghost": strays}
+    assert await repaired(quick_world, index) == {"ghost": strays}
+    assert await quick_world.entity_of(live, index) == entity
