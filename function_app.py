@@ -14,12 +14,14 @@ from functions.lookup_tools import lookup_tools
 from functions.lookups import lookups
 from functions.maintenance import maintenance
 from functions.operations import operations
+from functions.verifications import verifications
 from shared import runtime
 
 app = func.FunctionApp(http_auth_level=func.AuthLevel.FUNCTION)
 app.register_functions(operations)
 app.register_functions(lookups)
 app.register_functions(lifecycle)
+app.register_functions(verifications)
 if not runtime.definitions().faults:
     served = runtime.definitions().definitions
     for blueprint in (changes(served), events(served), maintenance, lookup_tools()):

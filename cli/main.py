@@ -26,6 +26,7 @@ from cli.commands import (
     switch,
     tail,
     validate,
+    verify,
 )
 from cli.errors import UsageError
 from shared.errors import IndexTablesError
@@ -46,6 +47,7 @@ _COMMANDS: Final = (
     status,
     openapi,
     build,
+    verify,
     switch,
     apply,
     advise,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import azure.functions as func
 
-from shared import lifecycle, observing, runtime, settings
+from shared import lifecycle, observing, runtime, settings, verifying
 
 maintenance = func.Blueprint()  # type: ignore[no-untyped-call]  # the SDK leaves it unannotated
 
@@ -49,6 +49,12 @@ async def tasks(message: func.QueueMessage) -> None:
 async def resume(timer: func.TimerRequest) -> None:
     """Go on with long tasks whose worker is gone."""
     await (await lifecycle.tasks()).resume()
+
+
+@maintenance.timer_trigger(arg_name="timer", schedule="0 37 * * * *")
+async def verify(timer: func.TimerRequest) -> None:
+    """Verify some facts of every index, and from time to time all of them."""
+    await verifying.do_routine()
 
 
 @maintenance.timer_trigger(arg_name="timer", schedule="0 */5 * * * *")

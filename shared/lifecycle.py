@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from shared import runtime, settings
 
@@ -14,7 +14,11 @@ if TYPE_CHECKING:
     from shared.pipeline.build import Builds
     from shared.pipeline.lifecycle import Lifecycle
     from shared.pipeline.tasks import Kind, Runner, TaskQueue
+    from shared.pipeline.verification.task import Verifications
     from shared.pipeline.worker import Worker
+
+# What a worker has claimed it writes within moments.
+_PAUSE_SECONDS: Final = 3.0
 
 
 async def tasks() -> Runner:
@@ -24,7 +28,7 @@ async def tasks() -> Runner:
     from shared.pipeline.tasks import Runner
 
     worker = await runtime.worker()
-    kinds: dict[str, Kind] = {"build": builds(worker)}
+    kinds: dict[str, Kind] = {"build": builds(worker), "verification": verifications(worker)}
     return Runner(TaskRows(worker.accounts.main), task_queue(), kinds, TIMING.wall_seconds)
 
 
@@ -40,19 +44,42 @@ def task_queue() -> TaskQueue:
 @lru_cache(maxsize=1)
 def builds(worker: Worker) -> Builds:
     """Builds by this process' worker."""
-    from shared.connections import TIMING, cosmos_client
+    from shared.connections import TIMING
     from shared.facts.cosmos import CosmosFacts
     from shared.facts.feed import CosmosFeed
     from shared.facts.hub import HubReplay
     from shared.pipeline.build import Builds, Sources
     from shared.pipeline.catalog import Catalog
 
-    def connect() -> CosmosClient:
-        return cosmos_client(settings.cosmos_connection(settings.COSMOS.name))
-
-    sources = Sources(CosmosFeed(connect), CosmosFacts(connect), HubReplay(_hub_client))
+    sources = Sources(CosmosFeed(_cosmos), CosmosFacts(_cosmos), HubReplay(_hub_client))
     catalog = Catalog(worker.accounts.main)
     return Builds(catalog, worker.services, sources, TIMING.steady_seconds, TIMING.sleep)
+
+
+@lru_cache(maxsize=1)
+def verifications(worker: Worker) -> Verifications:
+    """Verifications by this process."""
+    from shared.connections import TIMING
+    from shared.facts.current import CosmosCurrentFacts
+    from shared.pipeline.catalog import Catalog
+    from shared.pipeline.verification.judge import Patience
+    from shared.pipeline.verification.task import Hands, Verifications
+
+    grace_seconds = settings.number(settings.VERIFY_GRACE_SECONDS)
+    hands = Hands(
+        CosmosCurrentFacts(_cosmos),
+        Patience(grace_seconds, _PAUSE_SECONDS, TIMING.wall_seconds, TIMING.sleep),
+        settings.number(settings.SWEEP_DELAY_SECONDS),
+        TIMING.chance,
+        TIMING.steady_seconds,
+    )
+    return Verifications(Catalog(worker.accounts.main), worker.services, hands)
+
+
+def _cosmos() -> CosmosClient:
+    from shared.connections import cosmos_client
+
+    return cosmos_client(settings.cosmos_connection(settings.COSMOS.name))
 
 
 def _hub_client(hub: str) -> EventHubConsumerClient:

@@ -71,6 +71,15 @@ GRACE_SECONDS = Setting(
     "How long a generation that serves no more, or whose definition is gone, stays: time to roll back and to page on",
 )
 
+VERIFY_SAMPLE = Setting("VERIFY_SAMPLE", "200", "How many facts of each index are verified every hour; 0: none")
+VERIFY_FULL_DAYS = Setting("VERIFY_FULL_DAYS", "7", "After how many days all of an index is verified again; 0: never")
+VERIFY_BUDGET = Setting(
+    "VERIFY_BUDGET", "20", "Storage transactions per second of such a full verification; 0: no limit"
+)
+VERIFY_GRACE_SECONDS = Setting(
+    "VERIFY_GRACE_SECONDS", "300", "A change that is younger and not applied yet is lag to a verification, not a fault"
+)
+
 ALL = (
     INDEX_STORAGE,
     INDEX_DEFINITIONS,
@@ -87,6 +96,10 @@ ALL = (
     CATALOG_REFRESH_SECONDS,
     BUILD_DELAY_SECONDS,
     GRACE_SECONDS,
+    VERIFY_SAMPLE,
+    VERIFY_FULL_DAYS,
+    VERIFY_BUDGET,
+    VERIFY_GRACE_SECONDS,
 )
 
 # Of the platform: the host's own storage, where our queues are, too.

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 import orjson
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from opentelemetry.metrics import Counter, _Gauge
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 BATCH_APPLIED: Final = "Batch applied"
 # The alert and the workbook in infra/ look for `lag_seconds` in these lines.
 LAG_MEASURED: Final = "Lag measured"
+VERIFIED: Final = "Verified"
 
 _log = logging.getLogger(__name__)
 
@@ -43,6 +44,13 @@ def lag_measured(source: str, indexes: Iterable[str], lag_seconds: float | None,
     _lag_gauge().set(lag_seconds, {"source": source})
     for index in indexes:
         _lag_gauge().set(lag_seconds, {"source": source, "index": index})
+
+
+def verified(index: str, sample: int | None, report: Mapping[str, object]) -> None:
+    """A verification has ended; the alert on differences looks for `total` in this line."""
+    numbers = {name: value for name, value in report.items() if name != "examples"}
+    level = logging.WARNING if report["total"] else logging.INFO
+    _log.log(level, "%s: %s", VERIFIED, orjson.dumps({"index": index, "sample": sample, **numbers}).decode())
 
 
 @cache

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _COLUMNS: Final = ("index", "code", "what", "mend", "dollarsPerMonth", "change")
 _NUMBERS: Final = ("index", "entries", "partitions", "largestShare", "top", "entryBytes", "lookups", "changesPerLookup")
+_CENT: Final = 0.01
 _EXAMPLES: Final = """\
   index-tables advise
   index-tables advise customers-by-town --format json
@@ -82,7 +83,8 @@ def _as_text(row: Row) -> str:
     lines = [f"{row['index']}: {row['code']}", what]
     dollars = row["dollarsPerMonth"]
     if dollars is not None:
-        lines.append(f"    {'Costs' if dollars >= 0 else 'Saves'} about {abs(dollars):,.2f} dollars a month.")
+        amount = f"about {abs(dollars):,.2f} dollars" if abs(dollars) >= _CENT else "less than a cent"
+        lines.append(f"    {'Costs' if dollars >= 0 else 'Saves'} {amount} a month.")
     return "\n".join(lines)
 
 

@@ -46,7 +46,7 @@ class CosmosFacts:
         )
         try:
             async with self._reads, asyncio.timeout(_READ_SECONDS):
-                return dict(await container.read_item(fact_id, partition_key=_as_cosmos_says(partition_key)))
+                return dict(await container.read_item(fact_id, partition_key=as_cosmos_says(partition_key)))
         except CosmosResourceNotFoundError:
             return None
         except (AzureError, TimeoutError, OSError) as error:
@@ -62,7 +62,7 @@ class CosmosFacts:
             await client.close()
 
 
-def _as_cosmos_says(partition_key: tuple[FactKeyValue, ...]) -> Any:
+def as_cosmos_says(partition_key: tuple[FactKeyValue, ...]) -> Any:
     """The partition key as the SDK takes it: one value as itself, several as a list."""
     from azure.cosmos.partition_key import NonePartitionKeyValue
 

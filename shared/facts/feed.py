@@ -52,8 +52,8 @@ class CosmosFeed:
 
     async def ranges(self, source: Source) -> list[str]:
         """The feed ranges of a source's container, as texts that tasks can keep."""
-        container = self._container(source)
-        with _told_as_unavailable(source):
+        container = self.container(source)
+        with told_as_unavailable(source):
             return [json.dumps(one, sort_keys=True) async for one in container.read_feed_ranges(force_refresh=True)]
 
     async def pages(self, source: Source, feed_range: str, continuation: str | None = None) -> AsyncIterator[FeedPage]:
@@ -63,13 +63,14 @@ class CosmosFeed:
             arguments |= {"feed_range": json.loads(feed_range), "start_time": "Beginning"}
         else:
             arguments["continuation"] = continuation
-        with _told_as_unavailable(source):
+        with told_as_unavailable(source):
             # The pager has the token as an attribute, which its declared type does not mention.
-            pages = cast(Any, self._container(source).query_items_change_feed(**arguments).by_page())
+            pages = cast(Any, self.container(source).query_items_change_feed(**arguments).by_page())
             async for page in pages:
                 yield FeedPage([document async for document in page], pages.continuation_token)
 
-    def _container(self, source: Source) -> ContainerProxy:
+    def container(self, source: Source) -> ContainerProxy:
+        """The container of a source, connected to when it is first asked for."""
         assert source.cosmos is not None
         if self._client is None:
             self._client = self._connect()
@@ -84,7 +85,7 @@ class CosmosFeed:
 
 
 @contextmanager
-def _told_as_unavailable(source: Source) -> Iterator[None]:
+def told_as_unavailable(source: Source) -> Iterator[None]:
     """What the SDK raises, as an error of ours that may pass."""
     from azure.core.exceptions import AzureError
 

@@ -123,11 +123,12 @@ def _hot_partition(subject: Subject) -> Advice | None:
 
 def _few_values(subject: Subject) -> Advice | None:
     statistics = subject.statistics
-    if statistics.entries < ENTRIES_MIN or not 0 < statistics.partitions_estimated < _FEW_PARTITIONS:
+    if statistics.entries < ENTRIES_MIN or statistics.partitions_estimated >= _FEW_PARTITIONS:
         return None
-    if statistics.largest_share / max(subject.index.shards, 1) < _HOT_SHARE / 2:
-        return None
-    shards = _enough_shards(statistics.largest_share)
+    largest = statistics.top[0]
+    if largest.share / largest.shards < _HOT_SHARE / 2:
+        return None  # it is spread already
+    shards = _enough_shards(largest.share)
     what = (
         f"the partition of {subject.name} has only {statistics.partitions_estimated} values for about "
         f"{statistics.entries_estimated:,} entries, so each holds a large share of them"
@@ -145,7 +146,7 @@ def _enough_shards(share: float) -> int:
 def _lookups_cost(subject: Subject, more_transactions: float) -> float | None:
     """What it costs a month that each lookup takes so many transactions more."""
     usage = subject.usage
-    if not usage.seconds:
+    if not usage.seconds or not usage.lookups:
         return None
     return subject.transaction.of(usage.per_month(usage.lookups) * more_transactions)
 
@@ -160,7 +161,10 @@ def _unused(subject: Subject) -> Advice | None:
 
 def _volatile(subject: Subject) -> Advice | None:
     usage = subject.usage
-    if not usage.lookups or usage.changes < ENTRIES_MIN or usage.changes / usage.lookups < _WRITES_PER_LOOKUP:
+    # A fresh index is filled first and looked up afterwards.
+    if not usage.lookups or usage.seconds < _DAY_SECONDS or usage.changes < ENTRIES_MIN:
+        return None
+    if usage.changes / usage.lookups < _WRITES_PER_LOOKUP:
         return None
     what = (
         f"{subject.name} is written far more than it is read: {usage.changes / usage.lookups:,.0f} entries for each "

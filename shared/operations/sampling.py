@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 from shared.errors import TableMissingError
 from shared.keys.index import IndexKeys
+from shared.keys.limits import KEY_UNITS, units
 from shared.operations.statistics import TOP, Statistics, Tally, TopPartition
 from shared.pipeline.ledger_rows import LEDGER_TABLE, bucket_partition, decode
 from shared.projection.columns import KEY, entity_bytes, take_text
 from shared.projection.json_text import loads
 from shared.projection.rows import is_tombstone
-from shared.tables.port import Page, RowRange
+from shared.tables.port import PARTITION_KEY, ROW_KEY, Page, RowRange
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -100,7 +101,7 @@ class Sampler:
     async def _entry_bytes(self, generation: Generation) -> int | None:
         for account, _ in sorted(generation.tables()):
             page = await self._page(generation, None, account)
-            sizes = [entity_bytes(cast("Columns", row.entity)) for row in page.rows if _is_entry(row)]
+            sizes = [_row_bytes(cast("Columns", row.entity)) for row in page.rows if _is_entry(row)]
             if sizes:
                 return round(sum(sizes) / len(sizes))
         return None
@@ -121,6 +122,13 @@ def _tally(row: LedgerRow, tallies: Tallies) -> None:
             _, keys, tally = tallies[identity]
             split = keys.shards.split
             tally.add([(split(entry.partition)[1], entry.at) for entry in part.live])
+
+
+def _row_bytes(entity: Columns) -> int:
+    """The size of a row as the service counts: `entity_bytes` allows for the longest keys, these have their own."""
+    keys = [str(entity[name]) for name in (PARTITION_KEY, ROW_KEY)]
+    columns = {name: value for name, value in entity.items() if name not in (PARTITION_KEY, ROW_KEY)}
+    return entity_bytes(columns) + 2 * sum(map(units, keys)) - 2 * len(keys) * KEY_UNITS
 
 
 def _is_entry(row: Row) -> bool:

@@ -5,7 +5,9 @@ Every request through `Metered` tables is counted, and waits until the budget ha
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
+
+from shared.pipeline.storage import Accounts
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -83,3 +85,20 @@ class Metered:
         """Delete the table with all its rows."""
         await self._budget.spend()
         return await self._tables.delete_table(table)
+
+
+def metered(accounts: Accounts, budget: Budget) -> Accounts:
+    """The same accounts, with every request by a budget."""
+    return Accounts(_MeteredAccounts(accounts, budget))
+
+
+class _MeteredAccounts(dict[str, Any]):
+    """Each account when it is first asked for."""
+
+    def __init__(self, accounts: Accounts, budget: Budget) -> None:
+        super().__init__()
+        self._accounts = accounts
+        self._budget = budget
+
+    def __missing__(self, name: str) -> Metered:
+        return self.setdefault(name, Metered(self._accounts.tables(name), self._budget))  # type: ignore[no-any-return]  # its values are `Any`

@@ -16,11 +16,11 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from shared.errors import TaskFailedError
 from shared.pipeline.apply import Applier
-from shared.pipeline.budget import Budget, Metered
+from shared.pipeline.budget import Budget, metered
 from shared.pipeline.cache import LedgerCache
 from shared.pipeline.dead_letters import DeadLetters
 from shared.pipeline.intake import Intake, ReceivedEvent, read_all
@@ -29,7 +29,6 @@ from shared.pipeline.ledger_scan import ledger_pages
 from shared.pipeline.plans import generation_of, source_plan
 from shared.pipeline.prefetch import prefetch
 from shared.pipeline.rest import Behind, RestReader
-from shared.pipeline.storage import Accounts
 from shared.pipeline.tasks import Phase, Step
 from shared.projection.cosmos import CosmosReader
 from shared.projection.events import EventReader
@@ -191,7 +190,7 @@ class _Hand:
         self._plan = plan
         self._services = services
         self._budget = budget
-        self.accounts = Accounts(_MeteredAccounts(services.accounts, budget))
+        self.accounts = metered(services.accounts, budget)
         self._cache = LedgerCache()
         self._letters = DeadLetters(self.accounts.main, services.blobs, services.now_seconds)
         self._applier = Applier(
@@ -227,16 +226,3 @@ class _Hand:
             outcome = await self._applier.apply(self._plan, changes)
             counts |= {"entries": outcome.entries_written, "letters": len(letters) + outcome.dead_letters}
         return {**counts, "transactions": self._budget.spent - before}
-
-
-class _MeteredAccounts(dict[str, Any]):
-    """Every account by a budget, made when it is first asked for."""
-
-    def __init__(self, accounts: Accounts, budget: Budget) -> None:
-        super().__init__()
-        self._accounts = accounts
-        self._budget = budget
-
-    def __missing__(self, name: str) -> Metered:
-        self[name] = Metered(self._accounts.tables(name), self._budget)
-        return self[name]  # type: ignore[no-any-return]

@@ -100,21 +100,24 @@ def new_desk(
     plans: Callable[[], Awaitable[Mapping[str, SourcePlan]]],
     services: Services,
 ) -> DeadLetterDesk:
-    """The desk of a worker. Replays have an applier of their own, which leaves letters open."""
+    """The desk of a worker."""
     tables, now_seconds = services.accounts.main, services.now_seconds
     letters = LettersLeftOpen(tables, services.blobs, now_seconds)
     listed = DeadLetterList(tables, letters)
-    applier = Applier(
-        services.accounts,
-        letters,
-        services.sweep_queue,
-        LedgerCache(),
-        services.run_all,
-        services.run_buckets,
-        now_seconds,
-    )
     seconds = services.dead_letter_retention_seconds
-    replayer = Replayer(definitions, plans, applier, letters, listed, seconds, now_seconds)
+
+    def new_applier() -> Applier:
+        return Applier(
+            services.accounts,
+            letters,
+            services.sweep_queue,
+            LedgerCache(),
+            services.run_all,
+            services.run_buckets,
+            now_seconds,
+        )
+
+    replayer = Replayer(definitions, plans, new_applier, letters, listed, seconds, now_seconds)
 
     async def known() -> Known:
         """The names of the definitions, and of the catalog, which forgets none."""

@@ -210,7 +210,8 @@ class _Decider:
 
     def _redeliver(self, one: Projected, part: Part) -> None:
         """Write what the part says. The same version of a fact has the same entries, so their columns are here;
-        unless the code that claimed them could project what this code cannot."""
+        unless the code that claimed them could project what this code cannot. Then nobody may know whether they were
+        written, and a dead letter says so."""
         self.redelivers = True
         at = {(entry.partition, entry.pair): entry.at for entry in part.live}
         writes = tuple(
@@ -220,8 +221,7 @@ class _Decider:
                 if (entry.partition_key, entry.pair) in at
             ]
         )
-        if part.failed:
-            self._note_failure(one, None)
+        self._note_failure(one, None)
         removals = tuple(_without_rows(part.left))
         is_whole = len(writes) == len(part.live)
         self._writes.append(

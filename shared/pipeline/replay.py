@@ -58,13 +58,17 @@ class LettersLeftOpen(DeadLetters):
 
 
 class Replayer:
-    """Replays letters of the sources that a worker knows. `applier` must leave letters open (`LettersLeftOpen`)."""
+    """Replays letters of the sources that a worker knows.
+
+    Every replay has an applier of its own, which leaves letters open (`LettersLeftOpen`). One that remembered what it
+    has finished would pass over a part that still fails, and the letter would look like one that is done with.
+    """
 
     def __init__(
         self,
         definitions: Definitions,
         plans: Callable[[], Awaitable[Mapping[str, SourcePlan]]],
-        applier: Applier,
+        new_applier: Callable[[], Applier],
         letters: DeadLetters,
         listed: DeadLetterList,
         retention_seconds: int,
@@ -72,7 +76,7 @@ class Replayer:
     ) -> None:
         self._definitions = definitions
         self._plans = plans
-        self._applier = applier
+        self._new_applier = new_applier
         self._letters = letters
         self._listed = listed
         self._retention_seconds = retention_seconds
@@ -102,7 +106,7 @@ class Replayer:
             change = self._change(letter, document_of(content))
         except UnreadableChangeError as error:
             return await self._still_unreadable(letter, content, str(error))
-        outcome = await self._applier.apply(replace(plan, is_replay=True), [change])
+        outcome = await self._new_applier().apply(replace(plan, is_replay=True), [change])
         return await self._judged(letter, outcome)
 
     def _checked_plan(self, letter: KeptLetter, plans: Mapping[str, SourcePlan]) -> SourcePlan:

@@ -57,6 +57,11 @@ REFUSALS: Final[Mapping[str, Kind]] = {
         Kind(409, "RollbackExpired", "What served before is retired, or lacks changes"),
         Kind(409, "NothingToMove", "Nothing takes the place of what serves"),
         Kind(409, "TooEarly", "Not every worker writes to the new generation"),
+        Kind(400, "BadSample", "The sample cannot be taken"),
+        Kind(409, "AlreadyVerifying", "The index is being verified"),
+        Kind(409, "NothingToVerify", "There is nothing to verify"),
+        Kind(409, "CannotReconcile", "There is nothing to reconcile with"),
+        Kind(404, "NoSuchVerification", "There is no such verification"),
     )
 }
 DEFINITIONS_BROKEN: Final = Kind(503, "DefinitionsBroken", "The definitions have faults")

@@ -32,7 +32,7 @@ class LifecycleApi:
 
     async def build(self, index: str, body: bytes) -> Answer:
         """Start a build; its progress is what `builds` tells."""
-        asked = _members(body, {"budget": (int, float)})
+        asked = members(body, {"budget": (int, float)})
         await self._lifecycle.build(index, asked.get("budget"))
         state = described(await self._lifecycle.state(index))
         answer = json_answer(state)
@@ -40,17 +40,17 @@ class LifecycleApi:
 
     async def make_read_only(self, index: str, body: bytes) -> Answer:
         """Write no more to what serves, while its successor takes its place."""
-        _members(body, {})
+        members(body, {})
         return json_answer(generation(await self._lifecycle.make_read_only(index)))
 
     async def switch(self, index: str, body: bytes) -> Answer:
         """Let the new generation serve."""
-        asked = _members(body, {"force": (bool,)})
+        asked = members(body, {"force": (bool,)})
         return json_answer(_served(await self._lifecycle.switch(index, force=asked.get("force", False))))
 
     async def rollback(self, index: str, body: bytes) -> Answer:
         """Let the generation serve that served before."""
-        _members(body, {})
+        members(body, {})
         return json_answer(_served(await self._lifecycle.rollback(index)))
 
 
@@ -114,7 +114,7 @@ def _served(served: Served) -> dict[str, Any]:
     }
 
 
-def _members(body: bytes, known: Mapping[str, tuple[type, ...]]) -> dict[str, Any]:
+def members(body: bytes, known: Mapping[str, tuple[type, ...]]) -> dict[str, Any]:
     """The members of a body, each known and of its type; an empty body has none."""
     try:
         found = orjson.loads(body) if body else {}

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from shared.facts.current import FactPage
 from shared.keys.fact import encode_fact_key
-from shared.pipeline.verification.ports import FactPage
 from shared.tables.port import Continuation, RowRange
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class KeptFacts:
         row = await self._tables.get(FACT_TABLE, source.name, kept_key(fact_id))
         return None if row is None else json.loads(str(row.entity["document"]))
 
-    async def page(self, source: Source, cursor: str | None) -> FactPage:
+    async def page(self, source: Source, cursor: str | None, until_seconds: float) -> FactPage:
         """Some facts."""
         continuation = None if cursor is None else Continuation(source.name, cursor)
         page = await self._tables.query(

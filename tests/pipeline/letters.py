@@ -64,12 +64,14 @@ def new_replayer(
     """Replays as a worker makes them, on any storage."""
     letters = kind(accounts.main, blobs or KeptBlobs(), now_seconds)
     listed = DeadLetterList(accounts.main, letters)
-    applier = Applier(accounts, letters, queue, LedgerCache(), run_all, run_all, now_seconds)
+
+    def new_applier() -> Applier:
+        return Applier(accounts, letters, queue, LedgerCache(), run_all, run_all, now_seconds)
 
     async def plans() -> dict[str, SourcePlan]:
         return {plan.source: plan}
 
-    return Replayer(definitions, plans, applier, letters, listed, RETENTION_SECONDS, now_seconds), listed
+    return Replayer(definitions, plans, new_applier, letters, listed, RETENTION_SECONDS, now_seconds), listed
 
 
 def desk_of(world: World) -> DeadLetterDesk:

@@ -158,6 +158,16 @@ async def test_a_letter_that_still_fails_stays_as_old_as_it_is(world: World) -> 
     assert letter.failed_at_seconds == failed_at
 
 
+async def test_a_letter_that_still_fails_may_be_replayed_for_ever(world: World) -> None:
+    """What one replay knows to be finished says nothing to the next: only a fact that fits closes its letter."""
+    await fail_with_a_fault(world, f=POISON)
+    desk = desk_of(world)
+    assert results(await desk.replay(await letters_of(world))) == ["applied", "stillFails"]
+    for _ in range(3):
+        assert results(await desk.replay(await letters_of(world))) == ["stillFails"]
+    assert [letter.index for letter in await letters_of(world)] == ["by-age"]
+
+
 async def test_a_letter_of_an_older_version_changes_nothing_and_is_closed(world: World) -> None:
     """The newer version was applied, and the letter put back by a worker that everyone thought dead."""
     await fail_with_a_fault(world, f={**PERSON, "age": 1})

@@ -202,7 +202,7 @@ class Replay:
         replayer, listed = new_replayer(
             self.definitions, self.plan, accounts(), StoppingQueue(), interleaved, lambda: NOW_SECONDS, self.letters
         )
-        page = await listed.page((self.plan.source,), LetterFilter(), 10, None)
+        page = await listed.page((self.plan.source,), LetterFilter(), 100, None)
         for letter in page.letters:
             await replayer.replay(letter)
 

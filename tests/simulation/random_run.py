@@ -15,9 +15,10 @@ from shared.errors import OperationFailedError, ThrottledError, TransientError
 from shared.pipeline.dead_letter_rows import DEAD_LETTER_TABLE
 from shared.pipeline.sweep_messages import unpack
 from shared.tables.calls import Query, Transact
+from tests.pipeline.letters import refusing
 from tests.simulation.explore import describe, describe_answer, no_answer, resent
-from tests.simulation.programs import SendMessage, Sweep, Walk, new_process, new_store
-from tests.simulation.random_history import PLAN, STEADY, random_feed
+from tests.simulation.programs import Replay, SendMessage, Sweep, Walk, new_process, new_store
+from tests.simulation.random_history import DEFINITIONS, PLAN, STEADY, random_feed
 from tests.simulation.reader import Reader
 from tests.simulation.scenario import difference
 from tests.simulation.steps import Answer, Ended, Run, ViolationError, perform
@@ -32,6 +33,11 @@ if TYPE_CHECKING:
     from shared.tables.calls import Call
 
 STEPS_MAX = 20_000
+REPLAY = Replay(PLAN, DEFINITIONS)
+FAULTY = replace(
+    PLAN,
+    generations=(PLAN.generations[0], *refusing(PLAN, DEFINITIONS).generations[1:2], *PLAN.generations[2:]),
+)
 
 
 @dataclass(slots=True)
@@ -85,6 +91,8 @@ class Simulation:
         """Deliver the feed under faults, drain, sweep, compare; then deliver it all again and compare again."""
         self._deliver()
         self._settle()
+        self._finish(Run(REPLAY), "the last replay")
+        self._settle()
         self._check("after the feed")
         self._deliver_again()
         self._settle()
@@ -105,6 +113,8 @@ class Simulation:
             self._start_process()
         elif random.random() < 0.03:
             self._start_reader()
+        elif random.random() < 0.01:
+            self._start(Run(REPLAY), "replay")
         elif random.random() < 0.02:
             self._start(Run(Walk(PLAN)), "walk")
         if self.late and random.random() < 0.1:
@@ -126,10 +136,13 @@ class Simulation:
         return actor
 
     def _start_process(self) -> None:
-        """A worker takes the lease over at the checkpoint. Some still run code that does not know the last index."""
+        """A worker takes the lease over at the checkpoint. Some still run code that does not know the last index, or
+        code that has a fault in the second."""
         plan = PLAN
         if self.random.random() < 0.2:
             plan = replace(PLAN, generations=PLAN.generations[:-1])
+        elif self.random.random() < 0.2:
+            plan = FAULTY
         process = Process(new_process(), replace(plan, left_max=self.random.choice([0, 1, 4])), self.checkpoint)
         process.batches_left = self.random.randint(1, 6)
         if self.random.random() < 0.5:

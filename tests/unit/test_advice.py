@@ -68,6 +68,7 @@ def test_a_partition_of_several_parts_is_spread_by_shards() -> None:
 def test_a_partition_that_is_spread_already_is_left_alone() -> None:
     """Each of its shards has little."""
     assert advise(subject(skewed(0.9, shards=16))) == []
+    assert advise(subject(skewed(0.9, shards=16, partitions=4))) == []
 
 
 def test_few_values_are_told_with_their_number() -> None:
@@ -94,6 +95,7 @@ def test_volatile_entries_are_told_with_writes_per_lookup() -> None:
     assert "50 entries for each of 1,000 lookups" in found.what
     assert found.dollars_per_month is not None
     assert found.dollars_per_month < 0
+    assert advise(subject(usage=Usage(3600, 45_000, 5_000, 1_000, 1_000, 1_000, 100_000))) == []
 
 
 def test_partitions_that_only_grow_are_told() -> None:

@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from shared.definitions.model import Source
+    from shared.facts.current import FactPage
     from shared.keys.fact import FactKeyValue
-
-
-class FactPage(NamedTuple):
-    """Documents of the change feed, and where it goes on; None at its end."""
-
-    documents: Sequence[dict[str, Any]]
-    cursor: str | None
 
 
 class CurrentFacts(Protocol):
@@ -31,5 +23,5 @@ class CurrentFacts(Protocol):
     ) -> dict[str, Any] | None:
         """The fact with its `_lsn`, which only the feed tells; None when it is gone."""
 
-    async def page(self, source: Source, cursor: str | None) -> FactPage:
-        """The next facts of the source, from its beginning."""
+    async def page(self, source: Source, cursor: str | None, until_seconds: float) -> FactPage:
+        """The next facts of the source, from its beginning; those that changed later may be left out."""

@@ -90,9 +90,10 @@ class FactScan:
 
     async def page(self, cursor: Cursor) -> Scanned:
         """The next facts."""
-        page = await self._facts.page(self._source, cursor[0] if cursor else None)
+        begun, until_seconds = (None, self._now_seconds()) if cursor is None else cursor
+        page = await self._facts.page(self._source, begun, until_seconds)
         items = [item for document in page.documents if (item := self._item(document)) is not None]
-        return Scanned(items, None if page.cursor is None else [page.cursor])
+        return Scanned(items, None if page.cursor is None else [page.cursor, until_seconds])
 
     def _item(self, document: dict[str, Any]) -> Item | None:
         """None for what is no fact of this source: it is a dead letter."""

@@ -1,0 +1,172 @@
+"""`index-tables verify`, `repair` and `reconcile`: is an index right, and make it so."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import TYPE_CHECKING, Any, Final
+
+from cli.arguments import add_command
+from cli.errors import ServiceError, UsageError
+from cli.output import write_rows
+from cli.service import add_service_arguments, lookup_path, service_of
+
+if TYPE_CHECKING:
+    import argparse
+
+    from cli.arguments import Commands
+    from cli.service import Service
+
+_POLL_SECONDS: Final = 0.5
+_KINDS: Final = ("missing", "stale", "ghost", "unapplied", "orphan")
+_COLUMNS: Final = (
+    "index",
+    "generation",
+    "facts",
+    "entries",
+    *_KINDS,
+    "behind",
+    "deadLetters",
+    "tombstones",
+    "masked",
+    "repaired",
+    "unrepaired",
+    "examples",
+)
+_EXAMPLE_COLUMNS: Final = ("kind", "id", "partitionKey", "row")
+
+
+def add(commands: Commands) -> None:
+    """Declare the three commands."""
+    parser = add_command(
+        commands,
+        "verify",
+        run_verify,
+        summary="is an index right?",
+        description="Compare facts, ledger and table of an index both ways, beside live writes. The app does it; this "
+        "command waits and shows how far it is. Exit 1 when there are differences.",
+        examples="  index-tables verify customers-by-town\n  index-tables verify customers-by-town --sample 500\n",
+    )
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument("--sample", metavar="N", type=int, help="look at N facts and their neighbours only")
+    how.add_argument("--full", action="store_true", help="look at everything (the default)")
+    _add_common(parser)
+    parser = add_command(
+        commands,
+        "repair",
+        run_repair,
+        summary="verify, and mend what differs",
+        description="Verify an index and project every fact that differs again, at the versions that the ledger has. "
+        "Entries of facts that are gone from their container stay: see reconcile. Exit 1 when something could not be "
+        "mended.",
+        examples="  index-tables repair customers-by-town\n",
+    )
+    _add_common(parser)
+    parser = add_command(
+        commands,
+        "reconcile",
+        run_reconcile,
+        summary="remove entries of facts that are gone",
+        description="Verify an index and remove the entries of facts that were deleted in their container, or expired "
+        "there, without the change feed showing it. Exit 1 when other differences were found, or one is left.",
+        examples="  index-tables reconcile customers-by-town\n",
+    )
+    _add_common(parser)
+
+
+def _add_common(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("index", metavar="INDEX", help="the index")
+    parser.add_argument("--generation", metavar="ID", help="another generation than that of the definition")
+    parser.add_argument("--budget", metavar="N", type=float, help="storage transactions per second (default: no limit)")
+    add_service_arguments(parser)
+
+
+def run_verify(args: argparse.Namespace) -> int:
+    """Verify; 1 when there are differences."""
+    if args.sample is not None and args.sample < 1:
+        raise UsageError("--sample is a number of facts from 1 up")
+    found = _run(args, {} if args.sample is None else {"sample": args.sample})
+    return 1 if found["total"] else 0
+
+
+def run_repair(args: argparse.Namespace) -> int:
+    """Repair; 1 when something is left."""
+    found = _run(args, {"repair": True})
+    return 1 if found["unrepaired"] or found["differences"]["orphan"] else 0
+
+
+def run_reconcile(args: argparse.Namespace) -> int:
+    """Reconcile; 1 when something else differs, or is left."""
+    found = _run(args, {"reconcile": True})
+    others = found["total"] - found["differences"]["orphan"]
+    return 1 if found["unrepaired"] or others else 0
+
+
+def _run(args: argparse.Namespace, asked: dict[str, Any]) -> dict[str, Any]:
+    """Start it, follow it, print what it found."""
+    options = {"generation": args.generation, "budget": args.budget}
+    body = {**asked, **{name: value for name, value in options.items() if value is not None}}
+    service = service_of(args)
+    started = service.post(lookup_path(args.index, "verifications"), body)
+    found = _wait(service, args.index, started["id"])
+    row = {**found, **found["differences"]}
+    write_rows([row], _COLUMNS, args.format, as_text=lambda _: _summary(found))
+    if args.format == "table" and found["examples"]:
+        print()
+        write_rows([_example(one) for one in found["examples"]], _EXAMPLE_COLUMNS, args.format)
+    return found
+
+
+def _summary(found: dict[str, Any]) -> str:
+    """A report for people."""
+    differences = found["differences"]
+    kinds = ", ".join(f"{differences[kind]} {kind}" for kind in _KINDS if differences[kind]) or "nothing"
+    looked = f"; {found['examined']:,} facts looked at closely" if found["examined"] else ""
+    besides = [
+        f"{found['behind']:,} changes on their way",
+        f"{found['deadLetters']:,} dead letters",
+        f"{found['tombstones']:,} tombstones",
+        f"{found['masked']:,} hidden rows",
+    ]
+    lines = [
+        f"{found['index']}, generation {found['generation']}",
+        f"  read      {found['facts']:,} facts, {found['ledgerRows']:,} ledger rows, {found['rows']:,} rows{looked}",
+        f"  differs   {kinds}",
+        f"  besides   {', '.join(besides)}",
+    ]
+    if found["repair"] or found["reconcile"]:
+        left = f"{found['unrepaired']:,} could not be mended"
+        lines.append(
+            f"  mended    {found['repaired']:,} facts; {left}; {found['swept']:,} tombstones given to the sweep"
+        )
+    return "\n".join(lines)
+
+
+def _example(example: dict[str, Any]) -> dict[str, Any]:
+    row = f"{example['PartitionKey']} | {example['RowKey']}" if "RowKey" in example else None
+    return {**example, "row": row}
+
+
+def _wait(service: Service, index: str, identity: str) -> dict[str, Any]:
+    """Follow a verification to its end; raises `ServiceError` when it fails."""
+    shows, started = sys.stderr.isatty(), time.monotonic()
+    while True:
+        found = service.get(lookup_path(index, f"verifications/{identity}"), {})
+        if found["state"] != "running":
+            break
+        if shows:
+            print(f"\r\033[K{_line(found, time.monotonic() - started)}", end="", file=sys.stderr, flush=True)
+        time.sleep(_POLL_SECONDS)
+    if shows:
+        print("\r\033[K", end="", file=sys.stderr, flush=True)
+    if found["state"] == "failed":
+        raise ServiceError(f"the verification of {index} has failed: {found['problem']}")
+    return found
+
+
+def _line(found: dict[str, Any], seconds: float) -> str:
+    rows = found["facts"] + found["ledgerRows"] + found["rows"]
+    return (
+        f"{found['index']}: {found['facts']:,} facts  {found['ledgerRows']:,} ledger rows  {found['rows']:,} rows  "
+        f"{rows / max(seconds, 0.001):,.0f}/s  {found['examined']:,} looked at  {found['total']:,} differences"
+    )

@@ -1,0 +1,45 @@
+"""HTTP functions for verifications: start one, see how it stands. They need the admin key."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import azure.functions as func
+
+from functions.responses import respond
+from shared import verifying
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from shared.web.answers import Answer
+    from shared.web.verification_api import VerificationApi
+
+verifications = func.Blueprint()  # type: ignore[no-untyped-call]  # the SDK leaves it unannotated
+
+
+@verifications.route(route="indexes/{name}/verifications", methods=["POST"], auth_level=func.AuthLevel.ADMIN)
+async def start_verification(req: func.HttpRequest) -> func.HttpResponse:
+    """Start a verification, with or without repair."""
+    return await _respond(lambda api: api.start(req.route_params["name"], req.get_body(), req.url))
+
+
+@verifications.route(route="indexes/{name}/verifications", methods=["GET"], auth_level=func.AuthLevel.ADMIN)
+async def list_verifications(req: func.HttpRequest) -> func.HttpResponse:
+    """The verifications of an index."""
+    return await _respond(lambda api: api.all(req.route_params["name"]))
+
+
+@verifications.route(route="indexes/{name}/verifications/{id}", methods=["GET"], auth_level=func.AuthLevel.ADMIN)
+async def get_verification(req: func.HttpRequest) -> func.HttpResponse:
+    """One verification with its report."""
+    return await _respond(lambda api: api.one(req.route_params["name"], req.route_params["id"]))
+
+
+async def _respond(call: Callable[[VerificationApi], Awaitable[Answer]]) -> func.HttpResponse:
+    async def work() -> Answer:
+        from shared.web.verification_api import VerificationApi  # no start needs it
+
+        return await call(VerificationApi(await verifying.desk()))
+
+    return await respond(work())

@@ -1,0 +1,171 @@
+"""Where verifications are asked for and looked up, by people and by a timer. A refusal says why and changes nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from shared.errors import LifecycleRefusedError, UnknownIndexError
+from shared.pipeline.entering import defined
+from shared.pipeline.task_rows import Task
+from shared.pipeline.verification.report import Report
+from shared.pipeline.verification.sample import SAMPLE_MAX
+from shared.pipeline.verification.task import VERIFY, Wanted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from shared.definitions.model import Definitions
+    from shared.pipeline.catalog import Catalog, Listed, Snapshot
+    from shared.pipeline.tasks import Runner
+    from shared.pipeline.verification.rows import VerificationRows
+
+_SECONDS_PER_DAY: Final = 86_400
+
+
+class Found(NamedTuple):
+    """A verification: its task, and what it has found so far."""
+
+    task: Task
+    report: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Routine:
+    """What is verified without being asked: some facts of each index every hour, everything after so many days."""
+
+    sample: int
+    full_days: int
+    budget: int
+
+
+class VerificationDesk:
+    """Starts verifications and tells how they stand."""
+
+    def __init__(
+        self,
+        definitions: Definitions,
+        catalog: Catalog,
+        runner: Runner,
+        rows: VerificationRows,
+        now_seconds: Callable[[], float],
+    ) -> None:
+        self._definitions = definitions
+        self._catalog = catalog
+        self._runner = runner
+        self._rows = rows
+        self._now_seconds = now_seconds
+
+    async def start(
+        self,
+        index: str,
+        generation: str | None = None,
+        sample: int | None = None,
+        budget: float | None = None,
+        *,
+        repairs: bool = False,
+        reconciles: bool = False,
+    ) -> Found:
+        """Start a verification of the generation that is asked for, else of the one that the definition says."""
+        _check_numbers(sample, budget)
+        snapshot = await self._catalog.read()
+        target = self._target(snapshot, index, generation)
+        if reconciles and target.source_definition.cosmos is None:
+            raise LifecycleRefusedError(
+                "CannotReconcile",
+                f'Source "{target.source}" has no container to compare with: send delete events instead.',
+            )
+        return await self._start(Wanted(index, target.id, sample, repairs, reconciles, budget))
+
+    async def _start(self, wanted: Wanted) -> Found:
+        await self._check_idle(wanted)
+        now_seconds = self._now_seconds()
+        task = Task(f"{VERIFY}-{wanted.generation}-{int(now_seconds)}", VERIFY, wanted.plain(), now_seconds)
+        await self._runner.start(task)
+        return Found(task, Report().plain())
+
+    async def _check_idle(self, wanted: Wanted) -> None:
+        for task in await self._runner.rows.all():
+            if task.kind == VERIFY and task.state == "running" and Wanted.of(task).generation == wanted.generation:
+                raise LifecycleRefusedError(
+                    "AlreadyVerifying",
+                    f'Index "{wanted.index}" is being verified by {task.id}: wait until it is done.',
+                )
+
+    def _target(self, snapshot: Snapshot, index: str, generation: str | None) -> Listed:
+        found = self._definitions.indexes.get(index)
+        if found is None:
+            raise UnknownIndexError(f'There is no index "{index}" in the definitions: deploy them with it first.')
+        if generation is None:
+            target = defined(snapshot, found, self._definitions.sources[found.source])
+        else:
+            target = snapshot.generation(generation)
+        if target is None or target.index != index or not target.is_kept:
+            raise LifecycleRefusedError(
+                "NothingToVerify",
+                f'Index "{index}" has no generation {generation or "of its definition"} that is kept up to date: '
+                "deploy it, or name another.",
+            )
+        if target.state == "building":
+            raise LifecycleRefusedError(
+                "NotBuilt",
+                f'Generation {target.id} of index "{index}" is not built yet, so that entries are missing: build it '
+                "first, or name the one that serves.",
+            )
+        return target
+
+    async def found(self, index: str, identity: str) -> Found:
+        """One verification."""
+        for one in await self.all(index):
+            if one.task.id == identity:
+                return one
+        raise LifecycleRefusedError(
+            "NoSuchVerification", f'There is no verification {identity} of index "{index}", or it is forgotten.'
+        )
+
+    async def all(self, index: str) -> list[Found]:
+        """Every verification of an index that is remembered, the latest first."""
+        if index not in self._definitions.indexes:
+            raise UnknownIndexError(f'There is no index "{index}" in the definitions.')
+        reports = await self._rows.reports(index)
+        tasks = [task for task in await self._runner.rows.all() if task.kind == VERIFY]
+        own = [task for task in tasks if Wanted.of(task).index == index]
+        own.sort(key=lambda task: task.started_at, reverse=True)
+        return [Found(task, reports.get(task.id) or Report().plain()) for task in own]
+
+    async def do_routine(self, routine: Routine) -> int:
+        """Start what is due for every index; how many were started."""
+        snapshot = await self._catalog.read()
+        started = 0
+        for index in self._definitions.indexes:
+            wanted = self._due(snapshot, index, routine)
+            if wanted is not None:
+                started += await self._try_start(wanted)
+        return started
+
+    def _due(self, snapshot: Snapshot, index: str, routine: Routine) -> Wanted | None:
+        serving = snapshot.serving(index, self._now_seconds())
+        if serving is None or not serving.is_kept:
+            return None
+        since = serving.entered_at if serving.verified is None else serving.verified.at_seconds
+        if routine.full_days and self._now_seconds() - since >= routine.full_days * _SECONDS_PER_DAY:
+            return Wanted(index, serving.id, budget=routine.budget or None)
+        return Wanted(index, serving.id, sample=routine.sample) if routine.sample else None
+
+    async def _try_start(self, wanted: Wanted) -> bool:
+        try:
+            await self._start(wanted)
+        except LifecycleRefusedError:
+            return False  # one is running
+        return True
+
+
+def _check_numbers(sample: int | None, budget: float | None) -> None:
+    if sample is not None and not 1 <= sample <= SAMPLE_MAX:
+        raise LifecycleRefusedError(
+            "BadSample", f"A sample of {sample} facts cannot be taken: ask for 1 to {SAMPLE_MAX}, or for everything."
+        )
+    if budget is not None and not budget >= 1:
+        raise LifecycleRefusedError(
+            "BadBudget", f"A budget of {budget:g} transactions per second verifies nothing: give 1 or more, or none."
+        )

@@ -1,0 +1,40 @@
+"""What verifications need in one process, made when it is first needed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from shared import lifecycle, runtime, settings
+
+if TYPE_CHECKING:
+    from shared.pipeline.verification.desk import VerificationDesk
+
+
+async def desk() -> VerificationDesk:
+    """Where verifications are asked for; raises `DefinitionsError`."""
+    from shared.connections import TIMING
+    from shared.pipeline.catalog import Catalog
+    from shared.pipeline.verification.desk import VerificationDesk
+    from shared.pipeline.verification.rows import VerificationRows
+
+    tables = (await runtime.worker()).accounts.main
+    return VerificationDesk(
+        runtime.definitions().require(),
+        Catalog(tables),
+        await lifecycle.tasks(),
+        VerificationRows(tables),
+        TIMING.wall_seconds,
+    )
+
+
+async def do_routine() -> None:
+    """Start the verifications that are due; called by a timer."""
+    from shared.pipeline.verification.desk import Routine
+
+    routine = Routine(
+        settings.number(settings.VERIFY_SAMPLE),
+        settings.number(settings.VERIFY_FULL_DAYS),
+        settings.number(settings.VERIFY_BUDGET),
+    )
+    if routine.sample or routine.full_days:
+        await (await desk()).do_routine(routine)

@@ -1,0 +1,71 @@
+"""The HTTP API of verifications, without the binding."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote, urlsplit
+
+from shared.web.answers import Answer, json_answer
+from shared.web.lifecycle_api import members, moment
+
+if TYPE_CHECKING:
+    from shared.pipeline.verification.desk import Found, VerificationDesk
+
+_ACCEPTED: Final = 202
+_MEMBERS: Final = {
+    "generation": (str,),
+    "sample": (int,),
+    "budget": (int, float),
+    "repair": (bool,),
+    "reconcile": (bool,),
+}
+
+
+class VerificationApi:
+    """Answers requests about verifications."""
+
+    def __init__(self, desk: VerificationDesk) -> None:
+        self._desk = desk
+
+    async def start(self, index: str, body: bytes, url: str) -> Answer:
+        """Start one; `Location` says where its report will be."""
+        asked = members(body, _MEMBERS)
+        found = await self._desk.start(
+            index,
+            asked.get("generation"),
+            asked.get("sample"),
+            asked.get("budget"),
+            repairs=asked.get("repair", False),
+            reconciles=asked.get("reconcile", False),
+        )
+        parts = urlsplit(url)
+        path = f"/api/indexes/{quote(index, safe='')}/verifications/{quote(found.task.id, safe='')}"
+        answer = json_answer(described(found))
+        return Answer(answer.body, _ACCEPTED, headers={"Location": f"{parts.scheme}://{parts.netloc}{path}"})
+
+    async def one(self, index: str, identity: str) -> Answer:
+        """How a verification stands, and what it found."""
+        return json_answer(described(await self._desk.found(index, identity)))
+
+    async def all(self, index: str) -> Answer:
+        """All that are remembered, the latest first."""
+        return json_answer({"value": [described(one) for one in await self._desk.all(index)]})
+
+
+def described(found: Found) -> dict[str, Any]:
+    """A verification as JSON."""
+    task, about = found.task, found.task.about
+    return {
+        "id": task.id,
+        "index": about["index"],
+        "generation": about["generation"],
+        "state": task.state,
+        "sample": about["sample"],
+        "repair": about["repairs"],
+        "reconcile": about["reconciles"],
+        "budget": about["budget"],
+        "startedAt": moment(task.started_at),
+        "endedAt": moment(task.ended_at),
+        "problem": task.problem,
+        **found.report,
+    }
