@@ -11,7 +11,7 @@ BOOTSTRAP := $(firstword $(foreach name,python3 python3.13 python3.12 python3.11
 	$(shell $(name) -c 'print()' >/dev/null 2>&1 && echo $(name))))
 BIN := $(VENV)/bin
 
-.PHONY: run demo test test-long bench lint clean setup setup-tests
+.PHONY: run demo test test-long bench baseline lint clean setup setup-tests
 
 run: setup
 	@$(BIN)/python -m local up
@@ -27,6 +27,11 @@ test-long: setup-tests
 
 bench: setup
 	@$(BIN)/python -m bench run
+
+# A decision: commit what it writes, with the reason.
+baseline: bench
+	@$(BIN)/python -m bench baseline
+	@$(BIN)/python -m bench report
 
 lint: setup
 	$(BIN)/ruff check .

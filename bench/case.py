@@ -7,24 +7,29 @@ them by hand.
 from __future__ import annotations
 
 import gc
+import resource
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from bench.measurement import Counts
 
-Run = Callable[[], Counts | Awaitable[Counts | None] | None]
-
 
 @dataclass(frozen=True, slots=True)
 class Clocks:
-    """Seconds of the wall, and seconds that this process (not its children) was on a processor."""
+    """Seconds of the wall, and seconds on a processor."""
 
     wall_seconds: Callable[[], float]
     cpu_seconds: Callable[[], float]
 
 
-SYSTEM_CLOCKS = Clocks(time.perf_counter, time.process_time)
+def _cpu_seconds() -> float:
+    """Of this process, and of its children that have ended: servers that outlive a case are not in it."""
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.process_time() + children.ru_utime + children.ru_stime
+
+
+SYSTEM_CLOCKS = Clocks(time.perf_counter, _cpu_seconds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +41,17 @@ class Sample:
     counts: Counts
 
 
+# What a run gives back: its exact counts, or a whole sample when it has clocks of its own.
+Outcome = Counts | Sample | None
+Run = Callable[[], Outcome | Awaitable[Outcome]]
+
+
 @dataclass(frozen=True, slots=True)
 class Case:
-    """`run` does `operations` operations and may return its exact counts; `prepare` is not timed."""
+    """`run` does `operations` operations and may return its exact counts; `prepare` is not timed.
+
+    A run that reads its own clocks, because what it times happens in another process, returns its sample.
+    """
 
     name: str
     operations: int
@@ -59,11 +72,13 @@ class Case:
         """Run once, between two readings of the clocks."""
         await self._prepare()
         wall, cpu = clocks.wall_seconds(), clocks.cpu_seconds()
-        counts = self.run()
-        if isinstance(counts, Awaitable):
-            counts = await counts
+        outcome = self.run()
+        if isinstance(outcome, Awaitable):
+            outcome = await outcome
         cpu, wall = clocks.cpu_seconds() - cpu, clocks.wall_seconds() - wall
-        return Sample(wall / self.operations, cpu / self.operations, counts or {})
+        if isinstance(outcome, Sample):
+            return outcome
+        return Sample(wall / self.operations, cpu / self.operations, outcome or {})
 
     async def _prepare(self) -> None:
         preparing = self.prepare() if self.prepare else None

@@ -15,7 +15,7 @@ from bench.table import number
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bench.measurement import Measurement, Ratio, Timing
+    from bench.measurement import Gauge, Measurement, Ratio, Timing
     from bench.result import Result
     from bench.spread import Spread
 
@@ -78,10 +78,12 @@ def _faults(expected: Measurement, found: Measurement | None, floor: float) -> I
     timings = {timing.name: timing for timing in (found.subject, *found.yardsticks)}
     for timing in (expected.subject, *expected.yardsticks):
         yield from _count_faults(timing, timings.get(timing.name))
-    for ratio in expected.ratios:
+    for ratio in expected.ratios if expected.is_compared else ():
         now = found.ratio(ratio.against)
         if now is not None:
             yield from _ratio_faults(ratio, now, floor)
+    for gauge in expected.gauges:
+        yield from _gauge_faults(gauge, {each.name: each for each in found.gauges}.get(gauge.name))
 
 
 def _count_faults(expected: Timing, found: Timing | None) -> Iterator[str]:
@@ -106,3 +108,13 @@ def _ratio_faults(expected: Ratio, found: Ratio, floor: float) -> Iterator[str]:
                 f"costs {number(now.median)} times '{expected.against}' in {clock} time; the baseline has "
                 f"{number(before.median)} times, and up to {allowed:.0%} more is allowed."
             )
+
+
+def _gauge_faults(expected: Gauge, found: Gauge | None) -> Iterator[str]:
+    if found is None:
+        yield f"'{expected.name}' is in the baseline but was not measured."
+    elif expected.tolerance is not None and found.value > expected.value * (1 + expected.tolerance):
+        yield (
+            f"'{expected.name}' is {number(found.value)} {found.unit}; the baseline has {number(expected.value)} "
+            f"{expected.unit}, and up to {expected.tolerance:.0%} more is allowed."
+        )

@@ -10,6 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from bench.arguments import BASELINE
+from bench.result import read
+from bench.scale.demand import read_demands
+from bench.workloads.transactions import BATCHES, SHARED
 from shared.prices import read_prices
 
 if TYPE_CHECKING:
@@ -32,7 +36,7 @@ _LOG_BYTES_PER_INVOCATION: Final = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """A month of a load. Half of the changes are written alone, and one in ten moves an entry."""
+    """A month of a load. Half of the changes are written alone, half in full batches."""
 
     name: str
     changes: int
@@ -44,14 +48,10 @@ class Load:
 
     @property
     def transactions(self) -> float:
-        """Storage transactions: a lookup page is one; a change alone is a read, a claim and a write per index.
-
-        In a full batch the facts share them: 3 per 100 facts and index. A moved entry costs one removal, and a sweep
-        of three.
-        """
-        alone = 2 + self.indexes
-        batched = 3 * self.indexes / 100
-        return self.lookups + self.changes * ((alone + batched) / 2 + 0.1 * 4)
+        """Storage transactions: a lookup page is one; those of a change are measured, with the sweep that follows."""
+        demands = read_demands(read(BASELINE), SHARED, self.indexes)
+        alone, batched = demands.at(BATCHES[0]).transactions, demands.at(BATCHES[-1]).transactions
+        return self.lookups + self.changes * (alone + batched) / 2
 
     @property
     def invocations(self) -> float:

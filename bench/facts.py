@@ -101,10 +101,12 @@ def customers(count: int, version: int = 0, **fields: Any) -> list[Fact]:
 
 def scattered(count: int, version: int = 0, **fields: Any) -> list[Fact]:
     """Customers of whom no two share a partition of any index: nothing can be written together."""
-    return [
-        customer(n, version, town=f"town {n}", lastName=f"name {n}", segment=f"segment {n}", **fields)
-        for n in range(count)
-    ]
+    return [_alone(number, version, **fields) for number in range(count)]
+
+
+def _alone(number: int, version: int, town: str = "town", **fields: Any) -> Fact:
+    keys = {"town": f"{town} {number}", "lastName": f"name {number}", "segment": f"segment {number}"}
+    return customer(number, version, **keys, **fields)
 
 
 def crowded(count: int, version: int = 0) -> list[Fact]:

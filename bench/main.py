@@ -1,4 +1,4 @@
-"""The command line, `python -m bench`: run, list, compare.
+"""The command line, `python -m bench`: run, list, compare, baseline, report, scale.
 
 Standard output is the answer, standard error is progress and complaints. Exit 0: fine; 1: worse than the
 baseline, or a workload cannot be measured; 2: wrong usage.
@@ -11,13 +11,12 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import bench.workloads
-from bench import result, session
-from bench.arguments import parse
+from bench import result, session, summary, table
+from bench.arguments import BASELINE, LATEST, parse
 from bench.case import SYSTEM_CLOCKS, Clocks
 from bench.comparison import compare
 from bench.errors import BenchUsageError
 from bench.meter import Meter
-from bench.table import markdown
 from bench.workload import Workload, check_names, discover
 from shared.errors import IndexTablesError
 
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 FINE, PROBLEM, WRONG_USAGE = 0, 1, 2
+_FORMATS = {"table": summary.markdown, "details": table.markdown, "json": result.to_json}
 
 
 def main(
@@ -37,10 +37,19 @@ def main(
     """Run one command over the workloads in `package`; the exit code."""
     options = parse(arguments)
     try:
-        if options.command == "compare":
-            return _compare(options)
-        workloads = discover(package)
-        return _run(options, workloads, clocks) if options.command == "run" else _list(workloads)
+        match options.command:
+            case "run":
+                return _run(options, discover(package), clocks)
+            case "list":
+                return _list(discover(package))
+            case "compare":
+                return _compare(options)
+            case "baseline":
+                return _baseline(discover(package))
+            case "report":
+                return _report()
+            case _:
+                return _scale(options)
     except IndexTablesError as error:
         print(error, file=sys.stderr)
         return WRONG_USAGE if isinstance(error, BenchUsageError) else PROBLEM
@@ -55,7 +64,7 @@ def _run(options: Namespace, workloads: Mapping[str, Workload], clocks: Clocks) 
     today = datetime.now(UTC).date().isoformat()
     measured = session.run(chosen, Meter(options.rounds, options.scale, clocks), today)
     result.write(measured, options.out)
-    print(result.to_json(measured) if options.format == "json" else markdown(measured), end="")
+    print(_FORMATS[options.format](measured), end="")
     return FINE
 
 
@@ -77,3 +86,31 @@ def _compare(options: Namespace) -> int:
         print(f"Worse: {regression}")
     print(f"Measurements compared: {comparison.compared}; regressions: {len(comparison.regressions)}.")
     return PROBLEM if comparison.regressions else FINE
+
+
+def _baseline(workloads: Mapping[str, Workload]) -> int:
+    measured = result.read(LATEST)
+    missing = sorted(workloads.keys() - measured.workloads.keys())
+    if missing or measured.scale != 1:
+        raise BenchUsageError(
+            f"The latest run has scale {measured.scale:g} and lacks {', '.join(missing) or 'nothing'}: "
+            "a baseline is a full run, `python -m bench run`."
+        )
+    result.write(measured, BASELINE)
+    print(f"{BASELINE.name} is the run of {measured.date} now; commit it with the reason, after `bench report`.")
+    return FINE
+
+
+def _report() -> int:
+    from bench import report  # the simulator and the charts, which a run does not need
+
+    for path in report.write(result.read(BASELINE)):
+        print(path)
+    return FINE
+
+
+def _scale(options: Namespace) -> int:
+    from bench.scale import command
+
+    print(command.run(options))
+    return FINE

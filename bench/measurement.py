@@ -65,6 +65,25 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True)
+class Gauge:
+    """A quantity that is no cost of one operation: a percentile of lag in "s", a peak of memory in "MB".
+
+    `tolerance` is how much worse than the baseline it may be. Without one it belongs to the machine: never compared.
+    """
+
+    name: str
+    unit: str
+    value: float
+    at_most: float | None = None
+    tolerance: float | None = None
+
+    @property
+    def reached(self) -> bool | None:
+        """Whether its bar is reached; None without one."""
+        return None if self.at_most is None else self.value <= self.at_most
+
+
+@dataclass(frozen=True, slots=True)
 class Measurement:
     """One subject and the yardsticks that took turns with it; `unit` names one operation ("change")."""
 
@@ -74,6 +93,9 @@ class Measurement:
     yardsticks: tuple[Timing, ...]
     ratios: tuple[Ratio, ...]
     verdicts: tuple[Verdict, ...]
+    gauges: tuple[Gauge, ...] = ()
+    # False where the phase of a poll or the like decides: the ratios are shown, but no baseline is held against them.
+    is_compared: bool = True
 
     def ratio(self, against: str) -> Ratio | None:
         """The ratio to the yardstick of that name."""

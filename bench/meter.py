@@ -24,6 +24,7 @@ class Meter:
     rounds: int
     scale: float = 1.0
     clocks: Clocks = SYSTEM_CLOCKS
+    warms_up: bool = True
 
     def scaled(self, operations: int) -> int:
         """A workload's usual number of operations, at the scale that was asked for."""
@@ -32,6 +33,10 @@ class Meter:
     def at_most(self, rounds: int) -> Meter:
         """The same meter with no more rounds than these, for what takes long and spreads little."""
         return replace(self, rounds=min(rounds, self.rounds))
+
+    def once(self) -> Meter:
+        """One round and none before it, for what is counted rather than timed."""
+        return replace(self, rounds=1, warms_up=False)
 
     async def compare(
         self,
@@ -55,7 +60,7 @@ class Meter:
 
     async def _samples(self, cases: Sequence[Case]) -> dict[str, list[Sample]]:
         """One round that is thrown away (caches, connections), then the rounds that count."""
-        for case in cases:
+        for case in cases if self.warms_up else ():
             await case.sample(self.clocks)
         samples: dict[str, list[Sample]] = {case.name: [] for case in cases}
         for number in range(self.rounds):

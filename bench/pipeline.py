@@ -5,7 +5,6 @@ This is the one place that knows how a worker is put together.
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING
 
 from shared.definitions.load import load
@@ -20,6 +19,8 @@ if TYPE_CHECKING:
     from bench.facts import Fact
     from shared.tables.port import Tables
 
+# The clock stands still: what a worker does every so many seconds must not fall into one round and not into another.
+NOW_SECONDS = 1_700_000_100.0
 # What the trigger delivers at most.
 BATCH = 1_000
 
@@ -51,12 +52,22 @@ class NoBlobs:
 class Pipeline:
     """A worker that has seen nothing yet, for the one source of some definitions."""
 
-    def __init__(self, yaml: str, tables: Tables) -> None:
+    def __init__(self, yaml: str, tables: Tables, build_delay_seconds: int = 1920) -> None:
         self.definitions = load(yaml, "bench").require()
         (self.source,) = self.definitions.sources
         self.queue = Queue()
         accounts = Accounts({DEFAULT_ACCOUNT: tables})
-        services = Services(accounts, NoBlobs(), self.queue, Bounded(), Bounded(), time.time, 0, lambda: 0)
+        services = Services(
+            accounts,
+            NoBlobs(),
+            self.queue,
+            Bounded(),
+            Bounded(),
+            lambda: NOW_SECONDS,
+            retention_seconds=1000,
+            take_transactions=lambda: 0,
+            build_delay_seconds=build_delay_seconds,
+        )
         self.worker = Worker(self.definitions, services)
 
     async def prepare(self) -> None:

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from bench.errors import BenchUsageError
-from bench.measurement import Bar, Cost, Counts, Measurement, Ratio, Timing, Verdict
+from bench.measurement import Bar, Cost, Counts, Gauge, Measurement, Ratio, Timing, Verdict
 from bench.spread import Spread
 
 if TYPE_CHECKING:
@@ -36,6 +36,17 @@ class Result:
     rounds: int
     scale: float
     workloads: Mapping[str, WorkloadResult]
+
+    def measurement(self, workload: str, name: str) -> Measurement:
+        """One measurement, which must be there."""
+        measured = self.workloads[workload].measurements if workload in self.workloads else ()
+        found = next((each for each in measured if each.name == name), None)
+        if found is None:
+            raise BenchUsageError(
+                f"The result of {self.date} has no measurement '{name}' of workload '{workload}': make a full one with "
+                "`python -m bench run`."
+            )
+        return found
 
     def only(self, names: Collection[str]) -> Result:
         """The same run, as if it had had only these workloads."""
@@ -86,6 +97,8 @@ def _measurement(node: Any) -> Measurement:
         tuple(map(_timing, node["yardsticks"])),
         tuple(Ratio(str(ratio["against"]), _cost(ratio["times"])) for ratio in node["ratios"]),
         tuple(map(_verdict, node["verdicts"])),
+        tuple(Gauge(**gauge) for gauge in node["gauges"]),
+        bool(node["is_compared"]),
     )
 
 

@@ -77,13 +77,19 @@ class Storage:
 @asynccontextmanager
 async def storage_serving() -> AsyncIterator[Storage]:
     """An Azurite for the length of the block."""
-    async with azurite_serving() as connection_string:
-        account = Account.from_connection_string(connection_string)
-        async with (
-            TableClient(account, TIMING) as client,
-            TableServiceClient.from_connection_string(connection_string) as sdk,
-        ):
-            yield Storage(client, sdk)
+    async with azurite_serving() as connection_string, connected(connection_string) as storage:
+        yield storage
+
+
+@asynccontextmanager
+async def connected(connection_string: str) -> AsyncIterator[Storage]:
+    """Clients of an Azurite that is already there."""
+    account = Account.from_connection_string(connection_string)
+    async with (
+        TableClient(account, TIMING) as client,
+        TableServiceClient.from_connection_string(connection_string) as sdk,
+    ):
+        yield Storage(client, sdk)
 
 
 def pipeline_case(storage: Storage, scenario: Scenario, count: int) -> Case:

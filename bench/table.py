@@ -1,4 +1,4 @@
-"""The Markdown table of a result: the output of `make bench`, and what the docs show.
+"""Every case of a result with its spreads, as a Markdown table: `bench run --format details`.
 
 One row per case: the subject in bold, then its yardsticks, each with how the subject compares to it.
 """
@@ -19,18 +19,20 @@ HEADINGS = (
     "workload", "measured", "time each", "CPU each", "subject ÷ this, time", "subject ÷ this, CPU",
     "counts per round", "bar",
 )  # fmt: skip
+# More than these are for programs to read.
+COUNTS_MAX = 4
 UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 
 
 def markdown(result: Result) -> str:
-    """The table, with what a stranger needs to read it."""
+    """The table, and how to read it."""
     rows = [
         row
         for name, workload in result.workloads.items()
         for measurement in workload.measurements
         for row in _rows(name, measurement)
     ]
-    lines = [*_aligned([HEADINGS, *rows]), "", _legend(result), ""]
+    lines = [*aligned([HEADINGS, *rows]), "", _legend(result), ""]
     lines += [f"- `{name}`: {workload.sentence}" for name, workload in result.workloads.items()]
     return "\n".join(lines) + "\n"
 
@@ -94,6 +96,8 @@ def _ratio(times: Spread) -> str:
 
 
 def _counts(counts: Counts) -> str:
+    if len(counts) > COUNTS_MAX:
+        return f"{len(counts)} counts, see the result"
     return ", ".join(f"{name} {count}" for name, count in counts.items())
 
 
@@ -105,7 +109,7 @@ def _bars(verdicts: Sequence[Verdict], against: str | None) -> str:
     )
 
 
-def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
     """Rows of equal width, readable in a terminal as well; the first is the heading."""
     cells = [[cell.replace("|", "\\|") for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]

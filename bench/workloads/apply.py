@@ -38,7 +38,7 @@ FACTS = 1_000
 OBVIOUS_FACTS = 60
 # A live stream comes in smaller pieces than a backlog.
 STREAM_BATCH = 100
-ROUNDS_MAX = 5
+ROUNDS_MAX = 3
 
 BULK = Scenario("bulk load into 3 indexes", customers)
 STEADY = Scenario("steady updates, 9 in 10 in place, 3 indexes", steadily_changed, before=customers)

@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING
 
 from bench.case import Case
 from bench.measurement import Bar
-from bench.processes import module_serving
-from local import ports
-from local.cosmos.options import EMULATOR_KEY
+from bench.processes import cosmos_serving
 
 if TYPE_CHECKING:
     from azure.cosmos.aio import ContainerProxy
@@ -50,15 +48,10 @@ def reading(container: ContainerProxy, count: int) -> Case:
 async def measure(meter: Meter) -> list[Measurement]:
     """One reader over all ranges."""
     from azure.cosmos import PartitionKey
-    from azure.cosmos.aio import CosmosClient
 
     count = max(BATCH, meter.scaled(DOCUMENTS) // BATCH * BATCH)
-    (port,) = ports.any_free(1)
     with tempfile.TemporaryDirectory() as folder:
-        async with (
-            module_serving(port, "local", "cosmos", "--port", str(port), "--data", folder) as endpoint,
-            CosmosClient(endpoint, EMULATOR_KEY) as client,
-        ):
+        async with cosmos_serving(folder) as client:
             database = await client.create_database("bench")
             container = await database.create_container("facts", PartitionKey("/pk"))
             await fill(container, count)

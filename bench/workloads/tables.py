@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-import asyncio
 import itertools
-import random
-import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from aiohttp import ClientSession
 from azure.data.tables.aio import TableServiceClient
-from yarl import URL
 
+from bench.bare_tables import BareTables
 from bench.case import Case
 from bench.in_flight import CALLS_AT_ONCE, TRANSACTIONS_AT_ONCE, in_flight
 from bench.measurement import Bar
 from bench.processes import azurite_serving
+from shared.connections import TIMING
 from shared.tables import batch
 from shared.tables.account import Account
 from shared.tables.client import TableClient
 from shared.tables.port import Upsert
-from shared.tables.retry import Timing
-from shared.tables.sign import KeySigner
-from shared.tables.transport import API_VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -64,7 +59,7 @@ class Rivals:
     account: Account
     client: TableClient
     sdk: TableServiceClient
-    http: ClientSession
+    bare: BareTables
     names: itertools.count[int] = field(default_factory=itertools.count)
     table: str = ""
     bodies: list[bytes] = field(default_factory=list)
@@ -92,7 +87,7 @@ class Rivals:
     async def write_bare(self, number: int) -> None:
         """The same bytes."""
         headers = {"Content-Type": batch.CONTENT_TYPE}
-        await self._send("POST", "/$batch", headers, self.bodies[number % len(self.bodies)])
+        await self.bare.send("POST", "/$batch", headers, self.bodies[number % len(self.bodies)])
 
     async def read(self, number: int) -> None:
         """One point read of ours."""
@@ -105,32 +100,19 @@ class Rivals:
     async def read_bare(self, number: int) -> None:
         """The same request, the answer not looked at."""
         path = f"/{READ_TABLE}(PartitionKey='town%200',RowKey='Smith%7CAnn%7C{number % ENTITIES:06}')"
-        await self._send("GET", path, {"Accept": "application/json;odata=minimalmetadata"}, None)
-
-    async def _send(self, method: str, path: str, headers: dict[str, str], body: bytes | None) -> None:
-        signer = KeySigner(self.account.name, str(self.account.key), time.time)
-        signed = await signer.headers(f"/{self.account.name}{path}")
-        async with self.http.request(
-            method,
-            URL(self.account.endpoint + path, encoded=True),
-            data=body,
-            headers={"x-ms-version": API_VERSION, **headers, **signed},
-        ) as response:
-            response.raise_for_status()
-            await response.read()
+        await self.bare.get(path)
 
 
 async def measure(meter: Meter) -> list[Measurement]:
     """Writes in full transactions, and point reads."""
     async with azurite_serving() as connection_string:
         account = Account.from_connection_string(connection_string)
-        timing = Timing(time.time, time.monotonic, asyncio.sleep, random.random)
         async with (
-            TableClient(account, timing) as client,
+            TableClient(account, TIMING) as client,
             TableServiceClient.from_connection_string(connection_string) as sdk,
             ClientSession() as http,
         ):
-            rivals = Rivals(account, client, sdk, http)
+            rivals = Rivals(account, client, sdk, BareTables(account, http))
             return [await _writes(meter, rivals), await _reads(meter, rivals)]
 
 

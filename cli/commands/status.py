@@ -30,7 +30,7 @@ _INDEXES: Final = (
     "$ per million entries",
     "$ per million lookups",
 )
-_REASONS: Final = ("letters", "source", "index", "reason")
+_REASONS: Final = ("letters", "source", "index", "kind", "reason of one")
 _TASKS: Final = ("task", "about", "state", "slices", "done so far")
 _CLEAR: Final = "\033[H\033[J"
 _EXAMPLES: Final = """\
@@ -178,7 +178,7 @@ def _task(one: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _reason(one: Mapping[str, Any]) -> dict[str, Any]:
-    values = (one["count"], one["source"], one["index"] or "(unreadable)", one["reason"])
+    values = (one["count"], one["source"], one["index"] or "-", one["kind"], one["reason"])
     return dict(zip(_REASONS, values, strict=True))
 
 

@@ -17,6 +17,13 @@ var rules = [
     windowSize: 'PT15M'
   }
   {
+    name: 'silence'
+    severity: 1
+    description: 'The lag was not measured for 15 minutes: the app does not run. See Alerts in docs/deploy.md.'
+    query: 'AppTraces | where Message startswith "Lag measured" | summarize measured = count() | where measured == 0'
+    windowSize: 'PT15M'
+  }
+  {
     name: 'dead-letters'
     severity: 3
     description: 'Changes became dead letters. See Alerts in docs/deploy.md.'

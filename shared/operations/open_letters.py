@@ -1,4 +1,4 @@
-"""Dead letters as a status shows them: how many wait, by source, index and reason."""
+"""Dead letters as a status shows them: how many wait, by source, index and kind of failure, with a reason of each."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 
 # One page per source: a status that reads more would be slow exactly when there is trouble.
 LETTERS_MAX: Final = 1000
-_REASONS_MAX: Final = 20
+_FAILURES_MAX: Final = 20
 
 
-class Reason(NamedTuple):
-    """Why changes of a source are dead letters; `index_name` is empty for those that could not be read at all."""
+class Failure(NamedTuple):
+    """What is wrong with changes of a source; `index_name` is empty for those that could not be read at all."""
 
     source: str
     index_name: str
-    text: str
+    kind: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,18 +34,20 @@ class OpenLetters:
 
     by_source: dict[str, int] = field(default_factory=dict)
     has_more: frozenset[str] = frozenset()
-    reasons: list[tuple[Reason, int]] = field(default_factory=list)
+    # The most frequent failures: how many letters, and the reason of one of them.
+    failures: list[tuple[Failure, int, str]] = field(default_factory=list)
 
 
 async def open_letters(tables: Tables, sources: Iterable[str]) -> OpenLetters:
     """Count the letters of these sources."""
     by_source: dict[str, int] = {}
     has_more = set()
-    reasons: Counter[Reason] = Counter()
+    failures: Counter[Failure] = Counter()
+    reasons: dict[Failure, str] = {}
     for source in sources:
         try:
             page = await tables.query(
-                DEAD_LETTER_TABLE, RowRange(source), limit=LETTERS_MAX, select=("index", "reason")
+                DEAD_LETTER_TABLE, RowRange(source), limit=LETTERS_MAX, select=("index", "kind", "reason")
             )
         except TableMissingError:
             by_source[source] = 0
@@ -54,5 +56,8 @@ async def open_letters(tables: Tables, sources: Iterable[str]) -> OpenLetters:
         if page.continuation is not None:
             has_more.add(source)
         for row in page.rows:
-            reasons[Reason(source, str(row.entity.get("index", "")), str(row.entity.get("reason", "")))] += 1
-    return OpenLetters(by_source, frozenset(has_more), reasons.most_common(_REASONS_MAX))
+            failure = Failure(source, str(row.entity.get("index", "")), str(row.entity.get("kind", "")))
+            failures[failure] += 1
+            reasons.setdefault(failure, str(row.entity.get("reason", "")))
+    most = [(failure, count, reasons[failure]) for failure, count in failures.most_common(_FAILURES_MAX)]
+    return OpenLetters(by_source, frozenset(has_more), most)

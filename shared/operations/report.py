@@ -196,7 +196,13 @@ def _letters(letters: OpenLetters | None) -> dict[str, Any]:
         "count": sum(letters.by_source.values()),
         "hasMore": bool(letters.has_more),
         "reasons": [
-            {"source": reason.source, "index": reason.index_name or None, "reason": reason.text, "count": count}
-            for reason, count in letters.reasons
+            {
+                "source": failure.source,
+                "index": failure.index_name or None,
+                "kind": failure.kind,
+                "count": count,
+                "reason": reason,
+            }
+            for failure, count, reason in letters.failures
         ],
     }

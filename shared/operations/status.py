@@ -62,42 +62,33 @@ class StatusReader:
     def __init__(self, means: Means) -> None:
         self._means = means
         self._catalog: CatalogSnapshot | None = None
+        # What was last read of all instances, and what this one had counted then.
+        self._totals = Totals(instances=1)
+        self._own: Counter[Measure] = Counter()
 
     async def status(self) -> dict[str, Any]:
         """Everything that is known now."""
         means = self._means
-        unknown: list[str] = []
-
-        async def known(what: str, work: Awaitable[T]) -> T | None:
-            try:
-                async with asyncio.timeout(STORAGE_SECONDS):
-                    return await work
-            except StorageError as error:
-                unknown.append(f"{what}: {error}")
-            except TimeoutError:
-                unknown.append(f"{what}: the index storage did not answer within {STORAGE_SECONDS:g} s.")
-            return None
-
+        missed = _Missed()
         lags, totals, catalog, tasks, letters = await asyncio.gather(
             means.lag.lags(),
-            known("The counters of all instances", read_totals(means.tables)),
-            known("The generations", self._read_catalog()),
-            known("The builds", self._read_tasks()),
-            known("The dead letters", open_letters(means.tables, means.definitions.sources)),
+            missed.noted("newer counts of other instances", read_totals(means.tables)),
+            missed.noted("newer generations", self._read_catalog()),
+            missed.noted("builds", self._read_tasks()),
+            missed.noted("dead letters", open_letters(means.tables, means.definitions.sources)),
         )
-        unknown += [lag.unknown for lag in lags.values() if lag.unknown]
         self._catalog = self._catalog if catalog is None else catalog
         return means.report.shown(
             Findings(
                 at_seconds=means.now_seconds(),
                 lags=lags,
-                totals=self._with_own(totals),
+                totals=self._latest(totals),
                 catalog=self._catalog,
                 tasks=tasks,
                 letters=letters,
                 is_reachable=totals is not None,
                 breaker=means.breaker(),
-                unknown=unknown,
+                unknown=[*missed.sentences(), *(lag.unknown for lag in lags.values() if lag.unknown)],
             )
         )
 
@@ -134,11 +125,44 @@ class StatusReader:
         found = await asyncio.gather(*(rows.read(task.id) for task in newest[:TASKS_MAX]))
         return [one for one in found if one is not None]
 
-    def _with_own(self, totals: Totals | None) -> Totals:
-        """With what only this instance knows: all that it counted, when the storage does not answer."""
-        counters = self._means.counters
-        if totals is None:
-            return Totals(counters.counters.now(), None, 1)
-        counted: Counter[Measure] = Counter(totals.counts)
-        counted.update(counters.unkept())
-        return Totals(counted, totals.since_seconds, totals.instances)
+    def _latest(self, totals: Totals | None) -> Totals:
+        """What was read now, or the last time, with what this instance has counted since."""
+        if totals is not None:
+            self._totals, self._own = self._with_own(totals), self._means.counters.counters.now()
+        return _sum(self._totals, self._means.counters.counters.now() - self._own)
+
+    def _with_own(self, totals: Totals) -> Totals:
+        return _sum(totals, self._means.counters.unkept())
+
+
+def _sum(totals: Totals, more: Counter[Measure]) -> Totals:
+    counted: Counter[Measure] = Counter(totals.counts)
+    counted.update(more)
+    return Totals(counted, totals.since_seconds, totals.instances)
+
+
+class _Missed:
+    """What could not be learnt from the storage, by the error that kept it."""
+
+    def __init__(self) -> None:
+        self._errors: dict[str, str] = {}
+        self._whats: dict[str, list[str]] = {}
+
+    async def noted(self, what: str, work: Awaitable[T]) -> T | None:
+        """The result of some work; None when the storage does not give it in time."""
+        try:
+            async with asyncio.timeout(STORAGE_SECONDS):
+                return await work
+        except StorageError as error:
+            self._note(what, type(error).__name__, str(error))
+        except TimeoutError:
+            self._note(what, "late", f"the index storage did not answer within {STORAGE_SECONDS:g} s.")
+        return None
+
+    def _note(self, what: str, kind: str, sentence: str) -> None:
+        self._errors.setdefault(kind, sentence)
+        self._whats.setdefault(kind, []).append(what)
+
+    def sentences(self) -> list[str]:
+        """One for each kind of error."""
+        return [f"{', '.join(self._whats[kind]).capitalize()}: {sentence}" for kind, sentence in self._errors.items()]

@@ -25,16 +25,16 @@ from shared.pipeline.cache import LedgerCache
 from shared.pipeline.dead_letters import DeadLetters
 from shared.pipeline.intake import Intake, ReceivedEvent, read_all
 from shared.pipeline.ledger_rows import bucket_partition
-from shared.pipeline.ledger_scan import ledger_pages
+from shared.pipeline.ledger_scan import ledger_pages, read_kept
 from shared.pipeline.plans import generation_of, source_plan
 from shared.pipeline.prefetch import prefetch
-from shared.pipeline.rest import Behind, RestReader
+from shared.pipeline.rest import RestReader, is_behind
 from shared.pipeline.tasks import Phase, Step
 from shared.projection.cosmos import CosmosReader
 from shared.projection.events import EventReader
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+    from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 
     from shared.definitions.model import Source
     from shared.facts.feed import FactFeed
@@ -42,12 +42,17 @@ if TYPE_CHECKING:
     from shared.facts.port import Facts
     from shared.pipeline.catalog import Catalog, Listed
     from shared.pipeline.generations import SourcePlan
+    from shared.pipeline.ledger_scan import Kept
     from shared.pipeline.task_rows import Progress, Slice, Task
     from shared.pipeline.worker import Services
     from shared.projection.change import Change
 
 FACTS: Final = "1-facts"
 REST: Final = "2-rest"
+# The rest is read a thousand rows at a time: a few readers are enough for any ledger.
+REST_SLICES: Final = 4
+# So many fact keys fit into one property of a slice's row, with room to spare.
+_BEGUN_MAX: Final = 100
 # Changes that are applied together: the more, the more of them share a page of the ledger. 1 KB each are 25 MB.
 WINDOW: Final = 5000
 
@@ -90,11 +95,11 @@ class Builds:
         return Phase(FACTS, {f"{number:03d}": json.dumps([part, None]) for number, part in enumerate(parts)})
 
     async def follow(self, progress: Progress, phase: str) -> Phase | None:
-        """After the facts the rest, one slice per ledger bucket; after the rest the generation stands by."""
+        """After the facts the rest, some ledger buckets in each slice; after the rest the generation stands by."""
         target = await self._target(progress.task)
         if phase == FACTS:
             buckets = (await self._catalog.read()).buckets_of(target.source)
-            return Phase(REST, {f"{bucket:03d}": None for bucket in range(buckets)})
+            return Phase(REST, {f"{number:03d}": None for number in range(min(REST_SLICES, buckets))})
         unbuilt = progress.counts.get("unbuilt", 0)
         now_seconds = int(self._services.now_seconds())
         await self._catalog.change(target.id, partial(_stand_by, unbuilt=unbuilt, now_seconds=now_seconds))
@@ -107,7 +112,7 @@ class Builds:
         plan = replace(source_plan(snapshot, target.source_definition), generations=(generation_of(target),))
         running = [each for each in progress.slices if not each.is_done]
         budget = self._budget(progress.task, len(running))
-        hand = _Hand(plan, self._services, budget)
+        hand = Hand(plan, self._services, budget)
         steps = self._facts(target, one, hand) if one.phase == FACTS else self._rest(target, one, hand)
         async for step in steps:
             self._check_age(progress.task)
@@ -131,7 +136,7 @@ class Builds:
         if self._services.now_seconds() - task.started_at >= self._services.retention_seconds:
             raise TaskFailedError("The build has taken longer than the ledger's retention: start it again.")
 
-    async def _facts(self, target: Listed, one: Slice, hand: _Hand) -> AsyncIterator[Step]:
+    async def _facts(self, target: Listed, one: Slice, hand: Hand) -> AsyncIterator[Step]:
         part, continuation = json.loads(str(one.position))
         async for intake, size, after in self._pages(target.source_definition, part, continuation):
             hand.gather(intake, size)
@@ -163,18 +168,39 @@ class Builds:
 
         return read_all(source.name, fresh, read, ReceivedEvent.plain)
 
-    async def _rest(self, target: Listed, one: Slice, hand: _Hand) -> AsyncIterator[Step]:
-        bucket = bucket_partition(target.source, int(one.name.rpartition(":")[2]))
+    async def _rest(self, target: Listed, one: Slice, hand: Hand) -> AsyncIterator[Step]:
+        """Every so many buckets, beginning with the slice's number.
+
+        Which facts are about to be applied is written down first. A claim alone would make them look up to date to
+        whoever goes on after a crash, with their entries never written.
+        """
         reader = RestReader(target.source_definition, self._sources.facts, self._services.run_all)
-        position = one.position
-        async for page in ledger_pages(hand.accounts.main, bucket, position):
-            behind = [Behind(kept, target.id) for kept in page if Behind.is_behind(kept, target.id)]
-            found = await reader.read(behind)
-            hand.gather(Intake(found.changes), 0)
-            position = page[-1].fact_key
-            counts = await hand.apply()
-            yield Step(position, {**counts, "checked": len(page), "behind": len(behind), "unbuilt": found.unbuilt})
-        yield Step(position, {}, is_done=True)
+        bucket, after, begun = json.loads(one.position or "null") or (int(one.name.rpartition(":")[2]), None, [])
+        if begun:
+            again = await read_kept(hand.accounts.main, bucket_partition(target.source, bucket), begun)
+            yield Step(_position(bucket, begun[-1]), await self._catch_up(again, reader, hand))
+            after = begun[-1]
+        for number in range(bucket, hand.plan.buckets, min(REST_SLICES, hand.plan.buckets)):
+            async for page in ledger_pages(hand.accounts.main, bucket_partition(target.source, number), after):
+                behind = [kept for kept in page if is_behind(kept, target.id)]
+                for start in range(0, len(behind), _BEGUN_MAX):
+                    some = behind[start : start + _BEGUN_MAX]
+                    yield Step(_position(number, after, [kept.fact_key for kept in some]), {"behind": len(some)})
+                    after = some[-1].fact_key
+                    yield Step(_position(number, after), await self._catch_up(some, reader, hand))
+                after = page[-1].fact_key
+                yield Step(_position(number, after), {"checked": len(page)})
+            after = None
+        yield Step(one.position, {}, is_done=True)
+
+    async def _catch_up(self, behind: list[Kept], reader: RestReader, hand: Hand) -> dict[str, int]:
+        found = await reader.read(behind)
+        hand.gather(Intake(found.changes), 0)
+        return {**await hand.apply(), "unbuilt": found.unbuilt}
+
+
+def _position(bucket: int, after: str | None, begun: Sequence[str] = ()) -> str:
+    return json.dumps([bucket, after, list(begun)])
 
 
 def _stand_by(one: Listed, *, unbuilt: int, now_seconds: int) -> Listed | None:
@@ -183,11 +209,11 @@ def _stand_by(one: Listed, *, unbuilt: int, now_seconds: int) -> Listed | None:
     return replace(one, state="standby", built_at=now_seconds, unbuilt=unbuilt)
 
 
-class _Hand:
+class Hand:
     """Applies what was gathered, by a budget, with a process' worth of cache."""
 
     def __init__(self, plan: SourcePlan, services: Services, budget: Budget) -> None:
-        self._plan = plan
+        self.plan = plan
         self._services = services
         self._budget = budget
         self.accounts = metered(services.accounts, budget)
@@ -222,7 +248,7 @@ class _Hand:
             await self._letters.put(letter)
         counts = {"facts": gathered, "letters": len(letters)}
         if changes:
-            await prefetch(self.accounts.main, self._cache, self._plan, changes, self._services.run_buckets)
-            outcome = await self._applier.apply(self._plan, changes)
+            await prefetch(self.accounts.main, self._cache, self.plan, changes, self._services.run_buckets)
+            outcome = await self._applier.apply(self.plan, changes)
             counts |= {"entries": outcome.entries_written, "letters": len(letters) + outcome.dead_letters}
         return {**counts, "transactions": self._budget.spent - before}

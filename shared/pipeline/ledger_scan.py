@@ -8,7 +8,7 @@ from shared.pipeline.ledger_rows import LEDGER_TABLE, decode
 from shared.tables.port import ROW_KEY, RowRange
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Iterable
 
     from shared.pipeline.ledger_rows import LedgerRow
     from shared.tables.port import Tables
@@ -36,3 +36,9 @@ async def ledger_pages(ledger: Tables, partition: str, after: str | None = None)
         continuation = page.continuation
         if continuation is None:
             return
+
+
+async def read_kept(ledger: Tables, partition: str, fact_keys: Iterable[str]) -> list[Kept]:
+    """The rows of these facts of a bucket, as far as they are there, one by one."""
+    found = [(key, await ledger.get(LEDGER_TABLE, partition, key)) for key in fact_keys]
+    return [Kept(key, decode(row.entity), row.etag) for key, row in found if row is not None]

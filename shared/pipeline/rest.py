@@ -28,23 +28,15 @@ _CLOCK: Final = slice(0, 36)
 _CLOCK_ALONE: Final = slice(0, 35)
 
 
-class Behind(NamedTuple):
-    """A fact whose part in a generation is missing, or older than another one."""
+def is_behind(kept: Kept, generation: str) -> bool:
+    """Whether a fact's part in a generation is missing, or older than another one."""
+    part = kept.row.parts.get(generation)
+    return bool(kept.row.parts) and (part is None or part.version[_CLOCK] < _newest(kept)[_CLOCK])
 
-    kept: Kept
-    generation: str
 
-    @staticmethod
-    def is_behind(kept: Kept, generation: str) -> bool:
-        """Whether a fact is."""
-        part = kept.row.parts.get(generation)
-        newest = max([one.version for one in kept.row.parts.values()], default="")
-        return bool(newest) and (part is None or part.version[_CLOCK] < newest[_CLOCK])
-
-    @property
-    def version(self) -> str:
-        """The version that the ledger holds."""
-        return max(one.version for one in self.kept.row.parts.values())
+def _newest(kept: Kept) -> str:
+    """The version that the ledger holds."""
+    return max(part.version for part in kept.row.parts.values())
 
 
 class Rest(NamedTuple):
@@ -63,11 +55,11 @@ class RestReader:
         self._reader = FactReader(source)
         self._run_all = run_all
 
-    async def read(self, behind: Sequence[Behind]) -> Rest:
+    async def read(self, behind: Sequence[Kept]) -> Rest:
         """The changes of these facts, as far as their documents can be found."""
-        deleted = [one for one in behind if one.kept.row.deleted_at_seconds is not None]
+        deleted = [one for one in behind if one.row.deleted_at_seconds is not None]
         changes = [self._delete(one) for one in deleted]
-        others = [one for one in behind if one.kept.row.deleted_at_seconds is None]
+        others = [one for one in behind if one.row.deleted_at_seconds is None]
         if self._source.cosmos is None:
             return Rest(changes, len(others))
         unbuilt = 0
@@ -80,20 +72,18 @@ class RestReader:
                 changes.append(result)
         return Rest(changes, unbuilt)
 
-    def _delete(self, one: Behind) -> Change:
-        key = one.kept.fact_key
-        return Change(self._source.name, "", (), key, fact_hash(key), one.version, None, {}, one.kept.row.mark)
+    def _delete(self, one: Kept) -> Change:
+        key = one.fact_key
+        return Change(self._source.name, "", (), key, fact_hash(key), _newest(one), None, {}, one.row.mark)
 
-    async def _find(self, one: Behind) -> Change | None:
+    async def _find(self, one: Kept) -> Change | None:
         """The change that the ledger has; None when it is gone, or when the feed is about to bring a newer one."""
-        decoded = decode_fact_key(one.kept.fact_key)
+        decoded = decode_fact_key(one.fact_key)
         if decoded is None:
             raise self._reader.unreadable("its key was cut, so that nobody can tell its id")
         partition_key, fact_id = decoded
         document = await self._facts.read(self._source, fact_id, partition_key)
-        if document is None or document.get("_etag") != one.kept.row.mark:
+        if document is None or document.get("_etag") != one.row.mark:
             return None
-        change = self._reader.change(
-            fact_id, partition_key, one.version[_CLOCK_ALONE], document, mark=one.kept.row.mark
-        )
-        return replace(change, version=one.version)
+        change = self._reader.change(fact_id, partition_key, _newest(one)[_CLOCK_ALONE], document, mark=one.row.mark)
+        return replace(change, version=_newest(one))

@@ -86,6 +86,7 @@ class Runner:
     kinds: Mapping[str, Kind]
     now_seconds: Callable[[], float]
     slice_seconds: float = SLICE_SECONDS
+    claim_seconds: float = CLAIM_SECONDS
 
     async def start(self, task: Task) -> None:
         """Write down a task and send it on its way; one that is there already is left as it is."""
@@ -101,7 +102,7 @@ class Runner:
     async def work(self, task_id: str, name: str) -> bool:
         """Work on a slice for a while, if nobody else does; whether there was something to do."""
         progress = await self.rows.read(task_id)
-        if progress is None or progress.task.state != "running":
+        if progress is None or progress.task.state != "running" or progress.task.kind not in self.kinds:
             return False
         if (wait_seconds := progress.task.not_before - self.now_seconds()) > 0:
             await self._send(progress.task, [name], int(wait_seconds) + 1)
@@ -142,7 +143,7 @@ class Runner:
             await self._send(progress.task, [one.name])
 
     async def _save(self, one: Slice) -> Slice | None:
-        return await self.rows.save(replace(one, claimed_until=self.now_seconds() + CLAIM_SECONDS))
+        return await self.rows.save(replace(one, claimed_until=self.now_seconds() + self.claim_seconds))
 
     async def after(self, task_id: str) -> None:
         """See what follows, now that a slice is done."""
@@ -190,7 +191,8 @@ class Runner:
         """Send messages for what nobody works on; forget what ended long ago. Called by a timer."""
         for task in await self.rows.all():
             if task.state == "running":
-                await self._resume(task)
+                if task.kind in self.kinds:  # others are another program's, such as the command line's
+                    await self._resume(task)
             elif self.now_seconds() - (task.ended_at or 0) > _FORGET_SECONDS:
                 await self.rows.forget(task)
 

@@ -128,7 +128,7 @@ def _task() -> Schema:
 
 
 def _reason() -> Schema:
-    return _object(source=_TEXT, index=_known(_TEXT), reason=_TEXT, count=_COUNT)
+    return _object(source=_TEXT, index=_known(_TEXT), kind=_TEXT, count=_COUNT, reason=_TEXT)
 
 
 def _account() -> Schema:

@@ -1,6 +1,6 @@
 "use strict";
 // Everything that comes from the app is written as text, never as markup.
-const POLL_MS = 5000, HISTORY_MS = 60000, LIVE_POINTS = 400, BEHIND_SECONDS = 60;
+const POLL_MS = 5000, HISTORY_MS = 60000, LIVE_POINTS = 400, SHORTEST_SECONDS = 600, FRESH_SECONDS = 10, BEHIND_SECONDS = 60;
 const byId = (id) => document.getElementById(id);
 const base = location.pathname.replace(/\/api\/status\/page\/?$/i, "");
 const dark = matchMedia("(prefers-color-scheme: dark)");
@@ -44,12 +44,12 @@ function fact(name, value) {
 
 function lagKind(lag) {
   if (lag === null) return "warn";
-  return lag >= BEHIND_SECONDS ? "bad" : "good";
+  return lag >= BEHIND_SECONDS ? "bad" : lag >= FRESH_SECONDS ? "warn" : "good";
 }
 
 function lagText(lag) {
   if (lag === null) return "unknown";
-  return lag >= BEHIND_SECONDS ? "behind" : "up to date";
+  return lag >= BEHIND_SECONDS ? "behind" : lag >= FRESH_SECONDS ? "a little behind" : "up to date";
 }
 
 function sourceCard(source) {
@@ -100,7 +100,7 @@ function drawLag(card, name) {
   const axis = { stroke: color("--soft"), font: "11px system-ui", grid: { stroke: color("--grid"), width: 1 }, ticks: { show: false } };
   charts.set(name, new uPlot({
     width: holder.clientWidth, height: 116, legend: { show: false }, cursor: { show: false }, padding: [8, 4, 0, 0],
-    scales: { y: { range: (_, low, high) => [0, Math.max(10, (high || 0) * 1.15)] } },
+    scales: { x: { range: (_, low, high) => [Math.min(low, high - SHORTEST_SECONDS), high] }, y: { range: (_, low, high) => [0, Math.max(10, (high || 0) * 1.15)] } },
     axes: [
       { ...axis, size: 26, gap: 6, space: 70, grid: { show: false },
         values: (_, ticks) => ticks.map((at) => new Date(at * 1000).toLocaleTimeString("en", { hour: "2-digit", minute: "2-digit", hourCycle: "h23" })) },
@@ -157,19 +157,20 @@ function showIndexes(status) {
   byId("indexes").replaceChildren(table("Indexes", columns, rows));
   const { date, perMillionTransactions } = status.prices;
   byId("prices").textContent = `Storage transactions at ${dollars(perMillionTransactions)} per million, prices of ${date}. `
-    + `Counts are of all instances since ${moment(status.counters.sinceSeconds)}.`;
+    + (status.counters.sinceSeconds === null ? "Counts are of the answering instance."
+      : `Counts are of all instances since ${moment(status.counters.sinceSeconds)}.`);
 }
 
 function showLetters(letters) {
   const waiting = letters.count === null ? "It is not known how many dead letters wait."
     : letters.count === 0 ? "No dead letter waits."
-    : `${count(letters.count)}${letters.hasMore ? " or more" : ""} wait${letters.count === 1 ? "s" : ""}, by reason:`;
+    : `${count(letters.count)}${letters.hasMore ? " or more" : ""} wait${letters.count === 1 ? "s" : ""}:`;
   const total = make("p", { class: letters.count ? "" : "panel" }, shown(letters.count, waiting));
-  const columns = [{ name: "Reason", isWide: true }, { name: "Source" }, { name: "Index" }, number("Letters")];
-  const rows = letters.reasons.map((one) => ({ attributes: { "data-reason": one.reason }, cells: [
-    make("span", { class: "reason", text: one.reason }), one.source, one.index === null ? "unreadable" : one.index,
-    shown(one.count, count(one.count))] }));
-  byId("letters").replaceChildren(total, ...(rows.length ? [table("Dead letters by reason", columns, rows)] : []));
+  const columns = [{ name: "Kind" }, number("Letters"), { name: "Source" }, { name: "Index" }, { name: "Reason of one of them", isWide: true }];
+  const rows = letters.reasons.map((one) => ({ attributes: { "data-kind": one.kind }, cells: [
+    one.kind, shown(one.count, count(one.count)), one.source, one.index === null ? "–" : one.index,
+    make("span", { class: "reason", text: one.reason })] }));
+  byId("letters").replaceChildren(total, ...(rows.length ? [table("Dead letters by kind of failure", columns, rows)] : []));
 }
 
 function showGenerations(status) {
@@ -204,7 +205,7 @@ function showStorage({ isReachable, breaker }) {
     fact("Failures in a row", shown(breaker.failures, count(breaker.failures))),
     ...(breaker.openForSeconds === null ? [] : [fact("Open for", shown(breaker.openForSeconds, duration(breaker.openForSeconds)))]),
     fact("Last outage", shown(breaker.lastOutageSeconds, breaker.lastOutageSeconds === null ? "none seen" : duration(breaker.lastOutageSeconds))),
-    fact("Last error", make("span", { text: breaker.lastError || "none seen" })));
+    fact("Last error", make("span", { class: "prose", text: breaker.lastError || "none seen" })));
 }
 
 // ---------------------------------------------------------------------------------------------------- the whole

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from bench import result as results
 from bench.comparison import CEILING, compare, tolerance
 from bench.main import main
-from bench.measurement import Bar, Cost, Counts, Measurement, Ratio, Timing, Verdict
+from bench.measurement import Bar, Cost, Counts, Gauge, Measurement, Ratio, Timing, Verdict
 from bench.result import Result, WorkloadResult
 from bench.spread import Spread
 
@@ -36,6 +36,17 @@ def planted(times: Spread, cpu: Spread | None = None, counts: Counts | None = No
     )
     workloads = {workload: WorkloadResult("Loads | unloads.", (measurement,))}
     return Result("2025-01-02", "3.13.0", 2, 9, 1.0, workloads)
+
+
+def changed(result: Result, **fields: Any) -> Result:
+    """The same result, with other fields in its measurement."""
+    (measurement,) = result.workloads["load"].measurements
+    return replace(result, workloads={"load": WorkloadResult("Loads.", (replace(measurement, **fields),))})
+
+
+def gauged(*gauges: Gauge) -> Result:
+    """A result with gauges."""
+    return changed(planted(exactly(1.0)), gauges=gauges)
 
 
 def kept(result: Result, path: Path) -> str:
@@ -93,6 +104,30 @@ def test_a_count_that_came_or_went_is_found() -> None:
     assert [text.split(": ")[1] for text in comparison.regressions] == [
         "the count 'reads' of 'ours' is 1; the baseline has exactly nothing.",
         "the count 'transactions' of 'ours' is nothing; the baseline has exactly 3.",
+    ]
+
+
+def test_a_gauge_that_grew_or_went_is_found() -> None:
+    """One with a tolerance is held to it; one without belongs to the machine, but may not vanish."""
+    baseline, grown = (
+        gauged(Gauge("peak", "MB", peak, tolerance=0.25), Gauge("lag", "s", lag)) for peak, lag in ((100, 1), (130, 9))
+    )
+    assert compare(baseline, grown).regressions == (
+        "load / bulk: 'peak' is 130 MB; the baseline has 100 MB, and up to 25% more is allowed.",
+    )
+    assert compare(baseline, gauged(Gauge("peak", "MB", 120, tolerance=0.25))).regressions == (
+        "load / bulk: 'lag' is in the baseline but was not measured.",
+    )
+
+
+def test_ratios_that_chance_decides_are_not_compared_but_counts_are() -> None:
+    """The phase of a poll makes a ratio; it makes no transaction."""
+    baseline, worse = (
+        changed(planted(exactly(times), counts={"transactions": count}), is_compared=False)
+        for times, count in ((1.0, 3), (9.0, 4))
+    )
+    assert [text.split(": ")[1] for text in compare(baseline, worse).regressions] == [
+        "the count 'transactions' of 'ours' is 4; the baseline has exactly 3."
     ]
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.case import Case, Clocks
+from bench.case import Case, Clocks, Sample
 from bench.errors import BenchError
 from bench.measurement import Bar, Counts
 from bench.meter import Meter
@@ -98,6 +98,23 @@ async def test_preparing_is_not_timed(hand: HandClocks) -> None:
     case = Case("a", 1, hand.case("a", 1.0).run, prepare)
     measured = await Meter(1, clocks=hand.clocks).compare("m", unit="thing", subject=case)
     assert measured.subject.seconds.wall.median == 1.0
+
+
+async def test_a_case_may_bring_its_own_readings(hand: HandClocks) -> None:
+    """What happens in another process is timed there."""
+    case = Case("a", 1, lambda: Sample(7.0, 3.0, {"n": 1}))
+    measured = await Meter(1, clocks=hand.clocks).compare("m", unit="thing", subject=case)
+    assert (measured.subject.seconds.wall.median, measured.subject.seconds.cpu.median) == (7.0, 3.0)
+    assert measured.subject.counts == {"n": 1}
+
+
+async def test_what_is_only_counted_runs_once() -> None:
+    """Without a round to warm up; and long things have fewer rounds, never more than asked for."""
+    runs: list[int] = []
+    case = Case("a", 1, lambda: runs.append(1))
+    await Meter(9).once().compare("m", unit="thing", subject=case)
+    assert len(runs) == 1
+    assert (Meter(9).at_most(5).rounds, Meter(2).at_most(5).rounds) == (5, 2)
 
 
 async def test_a_plain_function_is_a_case_too(hand: HandClocks) -> None:

@@ -21,12 +21,26 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[2]
 README = ROOT / "bench" / "README.md"
+# Whole hosts that start, stop and wait for each other.
+SLOW = {"live"}
 WORKLOAD = '''"""Counts to three."""
 from bench.case import Case
 NAME = "three"
 async def measure(meter):
     case = Case("range", 3, lambda: {"counted": len(range(3))})
     return [await meter.compare("count", unit="number", subject=case)]
+'''
+
+
+SPINNING = '''"""Counts up."""
+from bench.case import Case
+NAME = "spin"
+WORK = 20_000
+def spinning(name, work):
+    return Case(name, 1, lambda: sum(range(work)) and {"transactions": 3})
+async def measure(meter):
+    yardstick = spinning("yardstick", 20_000)
+    return [await meter.compare("sum", unit="sum", subject=spinning("subject", WORK), yardsticks=[yardstick])]
 '''
 
 
@@ -57,14 +71,40 @@ def test_the_workload_in_the_readme_runs_as_it_stands(
     (measurement,) = json.loads(out.read_text())["workloads"]["middleware"]["measurements"]
     assert measurement["subject"]["counts"] == {"answers": 10}
     assert len(measurement["verdicts"]) == 2
-    assert "**with the middleware** (GET /)" in capsys.readouterr().out
+    assert "middleware: GET /" in capsys.readouterr().out
 
 
-def test_every_workload_runs_and_compares_with_itself(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "workload",
+    [
+        pytest.param(name, marks=[pytest.mark.long] if name in SLOW else [])
+        for name in sorted(discover(bench.workloads))
+    ],
+)
+def test_every_workload_runs_and_compares_with_itself(workload: str, tmp_path: Path) -> None:
     """Each one works at a tiny scale, so none is broken until someone runs it."""
     out = str(tmp_path / "r.json")
-    assert main(["run", "--rounds", "1", "--scale", "0.001", "--out", out]) == 0
-    assert main(["compare", "--baseline", out, out]) == 0
+    assert main(["run", workload, "--rounds", "1", "--scale", "0.001", "--out", out]) == 0
+    assert main(["compare", "--workload", workload, "--baseline", out, out]) == 0
+
+
+def test_a_slowdown_and_a_changed_count_planted_in_a_workload_are_found(
+    package: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Really run, three times: as it was, three times as slow, and with one more transaction."""
+    before, now = str(tmp_path / "before.json"), str(tmp_path / "now.json")
+    plant(package, "spin_before", SPINNING)
+    assert main(["run", "--rounds", "3", "--out", before], package) == 0
+    Path(package.__path__[0], "spin_before.py").unlink()
+    plant(package, "spin_slow", SPINNING.replace("WORK = 20_000", "WORK = 60_000"))
+    assert main(["run", "--rounds", "3", "--out", now], package) == 0
+    assert main(["compare", "--baseline", before, now]) == 1
+    assert "times 'yardstick' in cpu time" in capsys.readouterr().out
+    Path(package.__path__[0], "spin_slow.py").unlink()
+    plant(package, "spin_dear", SPINNING.replace('"transactions": 3', '"transactions": 4'))
+    assert main(["run", "--rounds", "3", "--out", now], package) == 0
+    assert main(["compare", "--baseline", before, "--tolerance", "9", now]) == 1
+    assert "the count 'transactions' of 'subject' is 4; the baseline has exactly 3." in capsys.readouterr().out
 
 
 def test_json_goes_to_standard_output_and_progress_elsewhere(
@@ -117,7 +157,7 @@ def test_a_missing_folder_is_said_before_anything_runs(
     [
         (["run", "--rounds", "0"], "'0' is not a whole number of at least 1"),
         (["run", "--rounds", "two"], "'two' is not a whole number of at least 1"),
-        (["run", "--scale", "0"], "a scale of 0 measures nothing"),
+        (["run", "--scale", "0"], "0 measures nothing: give a number above 0"),
         (["run", "--scale", "nan"], "'nan' is not a number of at least 0"),
         (["compare", "--tolerance", "-1"], "'-1' is not a number of at least 0"),
         (["run", "--format", "xml"], "invalid choice: 'xml'"),

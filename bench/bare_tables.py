@@ -1,0 +1,50 @@
+"""The Table service over bare HTTP: signed requests made by hand, their answers not looked at."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from yarl import URL
+
+from shared.tables.sign import KeySigner
+from shared.tables.transport import API_VERSION
+from shared.tables.urls import query_path
+
+if TYPE_CHECKING:
+    from aiohttp import ClientSession
+
+    from shared.tables.account import Account
+    from shared.tables.port import RowRange
+
+_READ = {"Accept": "application/json;odata=minimalmetadata"}
+
+
+@dataclass(frozen=True, slots=True)
+class BareTables:
+    """One account, reached with a session that the caller keeps open."""
+
+    account: Account
+    http: ClientSession
+
+    async def query(self, table: str, rows: RowRange, limit: int) -> bytes:
+        """One page of a range."""
+        return await self.send("GET", query_path(table, rows, limit, (), None), _READ)
+
+    async def get(self, path: str) -> bytes:
+        """One entity."""
+        return await self.send("GET", path, _READ)
+
+    async def send(self, method: str, path: str, headers: dict[str, str], body: bytes | None = None) -> bytes:
+        """Any request; a refusal raises."""
+        signer = KeySigner(self.account.name, str(self.account.key), time.time)
+        signed = await signer.headers(f"/{self.account.name}{path.partition('?')[0]}")
+        async with self.http.request(
+            method,
+            URL(self.account.endpoint + path, encoded=True),
+            data=body,
+            headers={"x-ms-version": API_VERSION, **headers, **signed},
+        ) as response:
+            response.raise_for_status()
+            return await response.read()

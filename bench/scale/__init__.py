@@ -1,0 +1,1 @@
+"""Scale beyond one machine: Azure's published limits, simulated with the pipeline's measured operation counts."""

@@ -1,0 +1,162 @@
+"""Programs around builds: a container whose facts change, a generation that is built, switched to, and retired."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal
+
+from shared.errors import LifecycleRefusedError
+from shared.pipeline.build import REST, Builds, Sources
+from shared.pipeline.catalog import Catalog, Listed, Served
+from shared.pipeline.catalog_rows import write_source
+from shared.pipeline.generations import plan_of
+from shared.pipeline.lifecycle import Clocks, Lifecycle
+from shared.pipeline.task_rows import Task, TaskRows
+from shared.pipeline.tasks import Runner, idle
+from shared.pipeline.worker import Services
+from shared.tables.port import Upsert
+from tests.pipeline.building import KeptEvents, KeptFeed
+from tests.pipeline.kept_facts import FACT_TABLE, KeptFacts, stored
+from tests.pipeline.world import TOWNS, KeptBlobs, Writer, definitions_of
+from tests.simulation.histories import document
+from tests.simulation.programs import NOW_SECONDS, StoppingQueue, accounts, new_process
+from tests.simulation.steps import interleaved
+
+if TYPE_CHECKING:
+    from shared.pipeline.catalog_rows import State
+    from shared.pipeline.generations import SourcePlan
+    from shared.projection.change import Change
+    from shared.tables.port import Entity
+    from tests.simulation.histories import Spec
+
+CHANGED = TOWNS.replace("partition: town", "partition: phone")
+OLD_DEFINITIONS, NEW_DEFINITIONS = definitions_of(TOWNS), definitions_of(CHANGED)
+SOURCE = OLD_DEFINITIONS.sources["people"]
+KNOWS_OLD: SourcePlan = replace(plan_of(OLD_DEFINITIONS, "people"), buckets=1)
+(OLD,), (NEW,) = KNOWS_OLD.generations, plan_of(NEW_DEFINITIONS, "people").generations
+KNOWS_BOTH = replace(KNOWS_OLD, generations=(OLD, NEW))
+TASK = f"build-{NEW.id}-1"
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """One version of the fact: as its container has it, and as a change."""
+
+    entity: Entity
+    change: Change
+
+
+def written(*specs: Spec) -> tuple[Written, ...]:
+    """The versions of one fact; None says that it is deleted, in its document."""
+    writer = Writer(OLD_DEFINITIONS, "people")
+    found = []
+    for number, spec in enumerate(specs, 1):
+        content: dict[str, Any] = document(spec) or {"gone": True}
+        found.append(Written(stored("people", "f", content, number), writer.change("f", content, number)))
+    return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class Live:
+    """The application writes a version of a fact; then a worker that knows these generations applies it."""
+
+    plan: SourcePlan
+    version: Written
+
+    async def __call__(self) -> None:
+        """Apply it, in two attempts at most."""
+        await accounts().main.transact(FACT_TABLE, [Upsert(self.version.entity)])
+        await new_process().apply(self.plan, (self.version.change,))
+
+    def __str__(self) -> str:
+        return f"worker({len(self.plan.generations)} generations, v{self.version.change.version[30:35].lstrip('0')})"
+
+
+@dataclass(frozen=True, slots=True)
+class Enter:
+    """The catalog when a changed definition has been entered and its build been asked for."""
+
+    builds: bool = True
+
+    async def __call__(self) -> None:
+        """Rows of the source, both generations, what serves, and the task."""
+        tables = accounts().main
+        catalog = Catalog(tables)
+        for table in ("Catalog", "Tasks", FACT_TABLE):
+            await tables.create_table(table)
+        await catalog.write(write_source("people", 1))
+        old = Listed(OLD.id, "by-town", OLD.table, "standby", OLD.index, SOURCE, 0, 0)
+        state: State = "building" if self.builds else "standby"
+        await catalog.write(old, Served("by-town", OLD.id))
+        await catalog.write(replace(old, id=NEW.id, table=NEW.table, state=state, definition=NEW.index, entered_at=1))
+        if self.builds:
+            about = {"index": "by-town", "generation": NEW.id, "budget": None}
+            await runner().start(Task(TASK, "build", about, NOW_SECONDS))
+
+
+def runner(kind: type[Builds] = Builds) -> Runner:
+    """Long work whose claims run out at once, so that whoever comes takes over."""
+    reached = accounts()
+    services = Services(
+        reached, KeptBlobs(), StoppingQueue(), interleaved, interleaved, lambda: NOW_SECONDS, 10**6, lambda: 0
+    )
+    sources = Sources(KeptFeed(reached.main), KeptFacts(reached.main), KeptEvents())
+    builds = kind(Catalog(reached.main), services, sources, lambda: 0.0, _no_sleep)
+    return Runner(TaskRows(reached.main), None, {"build": builds}, lambda: NOW_SECONDS, claim_seconds=0)
+
+
+async def _no_sleep(seconds: float) -> None:
+    raise AssertionError("there is no budget to wait for")
+
+
+@dataclass(frozen=True, slots=True)
+class Build:
+    """A process that works on the build until it has ended; something else may happen before its second phase."""
+
+    kind: type[Builds] = Builds
+    between: Live | None = None
+
+    async def __call__(self) -> None:
+        """Slice after slice."""
+        work = runner(self.kind)
+        for _ in range(10):
+            progress = await work.rows.read(TASK)
+            assert progress is not None
+            if progress.task.state != "running":
+                assert progress.task.state == "done", progress.task.problem
+                return
+            if self.between is not None and progress.slices[-1].phase == REST:
+                await self.between()
+            await interleaved([partial(work.work, TASK, name) for name in idle(progress, NOW_SECONDS)])
+            await work.after(TASK)
+        raise AssertionError("the build does not end")
+
+    def __str__(self) -> str:
+        return "build"
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """Switches, rolls back or tidies, with the definitions of one deployment."""
+
+    call: Literal["switch", "rollback", "tidy"]
+    text: str = CHANGED
+    grace_seconds: int = -1
+
+    async def __call__(self) -> None:
+        """Whatever it is refused with is an answer, too."""
+        clocks = Clocks(lambda: NOW_SECONDS, 0, -1, self.grace_seconds)
+        lifecycle = Lifecycle(definitions_of(self.text), Catalog(accounts().main), runner(), clocks)
+        try:
+            if self.call == "switch":
+                await lifecycle.switch("by-town", force=True)
+            elif self.call == "rollback":
+                await lifecycle.rollback("by-town")
+            else:
+                await lifecycle.tidy(accounts())
+        except LifecycleRefusedError:
+            return
+
+    def __str__(self) -> str:
+        return self.call

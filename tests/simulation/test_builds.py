@@ -1,0 +1,239 @@
+"""Builds and switches beside live workers and crashes, under every interleaving: both generations come out right."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from shared.errors import TableMissingError
+from shared.pipeline.build import Builds
+from shared.pipeline.catalog_rows import CATALOG_TABLE, PARTITION, read_snapshot
+from shared.pipeline.lifecycle import Lifecycle
+from shared.pipeline.rest import RestReader
+from shared.pipeline.tasks import Step
+from shared.tables.store import Store, as_row
+from tests.simulation.builds import (
+    KNOWS_BOTH,
+    KNOWS_OLD,
+    Build,
+    Enter,
+    Live,
+    Operator,
+    Written,
+    written,
+)
+from tests.simulation.explore import Explorer
+from tests.simulation.scenario import Scenario
+from tests.simulation.test_every_interleaving import holds
+from tests.simulation.test_negative_controls import caught
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Sequence
+
+    from shared.pipeline.build import Hand
+    from shared.pipeline.catalog import Listed, Served, Snapshot
+    from shared.pipeline.ledger_scan import Kept
+    from shared.pipeline.rest import Rest
+    from shared.pipeline.task_rows import Slice
+    from shared.projection.change import Change
+    from tests.simulation.explore import Moment
+    from tests.simulation.steps import Program
+
+HISTORIES = {
+    "unchanged": ("A:x", "A:x"),
+    "moved in the new one": ("A:x", "A:y"),
+    "moved in the old one": ("A:x", "B:x"),
+    "deleted": ("A:x", None),
+}
+SWITCHES = pytest.mark.parametrize("switches", [1, pytest.param(3, marks=pytest.mark.long)])
+
+
+def scenario(
+    name: str,
+    versions: Sequence[Written],
+    *programs: Program,
+    prefix: Sequence[Program],
+    crashes: int = 1,
+    faults: int = 0,
+    switches: int | None = None,
+) -> Scenario:
+    """Programs after a prefix, all after the generation was entered."""
+    changes = tuple(one.change for one in versions)
+    before: tuple[Program, ...] = (Enter(), *prefix)
+    return Scenario(name, KNOWS_BOTH, changes, programs, before, crashes=crashes, faults=faults, switches=switches)
+
+
+@SWITCHES
+@pytest.mark.parametrize("name", HISTORIES)
+def test_a_build_beside_a_live_worker(name: str, switches: int) -> None:
+    """The build reads a version while the next one is applied; either may crash and be repeated."""
+    first, second = written(*HISTORIES[name])
+    prefix = [Live(KNOWS_OLD, first)]
+    holds(
+        scenario(name, (first, second), Build(), Live(KNOWS_BOTH, second), prefix=prefix, crashes=1, switches=switches)
+    )
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", HISTORIES)
+def test_a_build_beside_two_live_workers(name: str) -> None:
+    """Two versions at once."""
+    specs = (*HISTORIES[name], "C:z")
+    first, second, third = written(*specs)
+    live = (Live(KNOWS_BOTH, second), Live(KNOWS_BOTH, third))
+    holds(
+        scenario(name, (first, second, third), Build(), *live, prefix=[Live(KNOWS_OLD, first)], crashes=1, switches=1)
+    )
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", HISTORIES)
+def test_two_processes_on_one_build(name: str) -> None:
+    """A message came twice, and no claim keeps the second one away."""
+    first, second = written(*HISTORIES[name])
+    prefix = [Live(KNOWS_OLD, first), Live(KNOWS_OLD, second)]
+    holds(scenario(name, (first, second), Build(), Build(), prefix=prefix, crashes=1, switches=1))
+
+
+@pytest.mark.parametrize("faults", [0, pytest.param(1, marks=pytest.mark.long)])
+@pytest.mark.parametrize("name", HISTORIES)
+def test_a_build_after_a_worker_that_did_not_know_the_generation(name: str, faults: int) -> None:
+    """It had begun before: what it left out is found, in whatever version."""
+    first, second = written(*HISTORIES[name])
+    prefix = [Live(KNOWS_BOTH, first), Live(KNOWS_OLD, second)]
+    holds(scenario(name, (first, second), Build(), prefix=prefix, crashes=1, faults=faults))
+
+
+@pytest.mark.parametrize("name", HISTORIES)
+def test_what_comes_between_the_feed_and_the_rest_is_found(name: str) -> None:
+    """From a worker that ran for longer than it may, without the new generation."""
+    first, second = written(*HISTORIES[name])
+    around = Build(between=Live(KNOWS_OLD, second))
+    holds(scenario(name, (first, second), around, prefix=[Live(KNOWS_OLD, first)], crashes=1))
+
+
+@pytest.mark.parametrize("name", ["moved in the new one", "deleted"])
+def test_a_build_beside_a_worker_that_does_not_know_the_generation_is_caught(name: str) -> None:
+    """Negative control: the build began before the refresh bound."""
+    first, second = written(*HISTORIES[name])
+    late = Live(KNOWS_OLD, second)
+    caught(scenario(name, (first, second), Build(), late, prefix=[Live(KNOWS_OLD, first)], crashes=0, switches=1))
+
+
+def test_a_build_without_its_rest_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Negative control: what came behind the reader of the feed stays away."""
+    first, second = written("A:x", None)
+
+    async def nothing(self: RestReader, behind: Sequence[Kept]) -> Rest:
+        return await original(self, ())
+
+    original = RestReader.read
+    monkeypatch.setattr(RestReader, "read", nothing)
+    around = Build(between=Live(KNOWS_OLD, second))
+    caught(scenario("rest", (first, second), around, prefix=[Live(KNOWS_OLD, first)], crashes=0))
+
+
+def test_a_rest_that_invents_versions_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Negative control: the document as it is now, at a version of our own, hides what the feed brings later."""
+    first, second = written("A:x", "B:y")
+
+    async def invent(self: RestReader, one: Kept) -> Change | None:
+        found = await original(self, one)
+        return None if found is None else _later(found)
+
+    original = RestReader._find
+    monkeypatch.setattr(RestReader, "_find", invent)
+    prefix = [Live(KNOWS_OLD, first)]
+    programs = (Build(WithoutFeed), Live(KNOWS_BOTH, second))
+    caught(scenario("invented", (first, second), *programs, prefix=prefix, crashes=0, switches=1))
+
+
+class WithoutFeed(Builds):
+    """Leaves everything to the rest."""
+
+    async def _facts(self, target: Listed, one: Slice, hand: Hand) -> AsyncIterator[Step]:
+        """One step without facts."""
+        yield Step(one.position, {}, is_done=True)
+
+
+def _later(change: Change) -> Change:
+    return replace(change, version="9" + change.version[1:])
+
+
+def serving_problem(store: Store) -> str | None:
+    """One generation serves at every moment, and its table is there."""
+    rows = store.partition(CATALOG_TABLE, PARTITION)
+    found = [as_row((CATALOG_TABLE, PARTITION, key), rows[key]) for key in sorted(rows)]
+    snapshot = read_snapshot([row for row in found if row is not None])
+    serving = snapshot.serving("by-town", 10**12)
+    if serving is None or not serving.is_written:
+        return "nothing serves"
+    try:
+        store.partition_keys(serving.table)
+    except TableMissingError:
+        return "the table of what serves is gone"
+    return None
+
+
+class Serving(Scenario):
+    """What matters is what serves, not what is in it."""
+
+    def problem(self, store: Store) -> str | None:
+        """In the end as at every moment."""
+        return serving_problem(store)
+
+
+class Watched(Explorer):
+    """Looks at what serves after every call."""
+
+    def _problem(self, moment: Moment) -> str | None:
+        return serving_problem(Store(moment.store)) or super()._problem(moment)
+
+
+@pytest.mark.parametrize(
+    "programs",
+    [
+        (Operator("switch"), Operator("tidy")),
+        (Operator("switch"), Operator("rollback"), Operator("tidy")),
+        (Operator("switch"), Operator("switch")),
+        (Operator("rollback"), Operator("tidy"), Operator("tidy")),
+    ],
+    ids=lambda programs: "+".join(map(str, programs)),
+)
+@pytest.mark.parametrize("is_switched", [False, True], ids=["before", "after"])
+def test_switches_rollbacks_and_retirements_at_once(programs: tuple[Program, ...], *, is_switched: bool) -> None:
+    """Whatever comes first: exactly one generation serves, and it has its table."""
+    report = Watched(switching(programs, is_switched=is_switched)).run()
+    assert report.problem is None, str(report)
+    assert report.ends > 0
+
+
+def switching(programs: tuple[Program, ...], *, is_switched: bool) -> Scenario:
+    """Two generations with a fact, before or after a switch, and whoever works on them at once."""
+    (first,) = written("A:x")
+    prefix: tuple[Program, ...] = (Enter(builds=False), Live(KNOWS_BOTH, first))
+    if is_switched:
+        prefix = (*prefix, Operator("switch"), Operator("tidy", grace_seconds=10))
+    return Serving("switch", KNOWS_BOTH, (first.change,), programs, prefix, crashes=1, faults=1, switches=2)
+
+
+def test_a_retirement_that_does_not_look_at_what_serves_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Negative control: a rollback chooses the generation while it is retired."""
+
+    async def careless(self: Lifecycle, snapshot: Snapshot, one: Listed, now: int) -> None:
+        await self._catalog.write(replace(one, state="retired", retired_at=now))
+
+    monkeypatch.setattr(Lifecycle, "_serve", _blind_serve)
+    monkeypatch.setattr(Lifecycle, "_retire", careless)
+    programs = (Operator("rollback"), Operator("tidy"))
+    report = Watched(switching(programs, is_switched=True)).run()
+    assert report.problem is not None
+
+
+async def _blind_serve(self: Lifecycle, snapshot: Snapshot, target: Listed) -> Served | None:
+    """Writes the index's row alone."""
+    served = snapshot.served[target.index]
+    after = replace(served, serving=target.id, before=served.serving, since=0.0)
+    return after if await self._catalog.write(after) else None
