@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 RESULTS = Path(__file__).parent / "results"
 LATEST = RESULTS / "latest.json"
 BASELINE = RESULTS / "baseline.json"
-DEFAULT_ROUNDS = 7
+DEFAULT_ROUNDS = 5
 
 
 def parse(arguments: Sequence[str] | None) -> argparse.Namespace:

@@ -65,7 +65,7 @@ def _run(options: Namespace, workloads: Mapping[str, Workload], clocks: Clocks) 
     measured = session.run(chosen, Meter(options.rounds, options.scale, clocks), today)
     result.write(measured, options.out)
     print(_FORMATS[options.format](measured), end="")
-    return FINE
+    return FINE if measured.workloads.keys() == chosen.keys() else PROBLEM
 
 
 def _list(workloads: Mapping[str, Workload]) -> int:

@@ -79,7 +79,7 @@ def _changes(name: str, demands: Demands, azure: Azure, batch: int, indexes: int
     parts = {
         "storage transactions": prices["tableTransactions"].of(demand.transactions * MILLION),
         "functions": compute + executions,
-        "following the feed": prices["cosmosRequestUnits"].of(UNITS_PER_FEED_READ * MILLION),
+        "following the feed": prices["cosmosProvisionedUnits"].of(UNITS_PER_FEED_READ * MILLION),
     }
     return Bill(name, {part: dollars / indexes for part, dollars in parts.items()})
 

@@ -7,6 +7,7 @@ All of it is made from one result, the committed baseline, and from the price fi
 from __future__ import annotations
 
 import re
+import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parent.parent
 PAGE, CHARTS, README = Path("docs/performance.md"), Path("docs/charts"), Path("README.md")
 DEPLOY = Path("docs/deploy.md")
+_WIDTH = 118
 _TEMPLATE = Path(__file__).with_name("performance_template.md")
 _COSTS = re.compile(r"\| US dollars a month \|.*?(?=\n\n)", re.DOTALL)
 _BLOCK = re.compile(r"(<!-- made by `python -m bench report` -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -88,14 +90,20 @@ def _paragraph(result: Result) -> str:
     lag = {gauge.name: gauge.value for gauge in result.measurement("live", "lag at 500 ms poll").gauges}
     reading = result.measurement("lookup", "range of 20 rows")
     per_fact = bulk.subject.counts["transactions"] / bulk.subject.operations
-    return f"""\
-- A fact loaded into three indexes takes {table.number(per_fact)} storage transactions and
-  {table.seconds(bulk.subject.seconds.cpu.median)} of CPU. Loading is {_against(bulk)}.
-- A page of 20 rows is one storage transaction, {_against(reading)}.
-- A write is visible in a lookup after {table.seconds(lag["lag, median"])} (median) and
-  {table.seconds(lag["lag, 99th percentile"])} (99th percentile), with the feed polled every 500 ms.
-"""
+    sentences = [
+        (
+            f"A fact loaded into three indexes takes {table.number(per_fact)} storage transactions and "
+            f"{table.seconds(bulk.subject.seconds.cpu.median)} of CPU. Loading {_against(bulk)}."
+        ),
+        f"A page of 20 rows is one storage transaction. Reading it {_against(reading)}.",
+        (
+            f"A write is visible in a lookup after {table.seconds(lag['lag, median'])} (median) and "
+            f"{table.seconds(lag['lag, 99th percentile'])} (99th percentile), with the feed polled every 500 ms."
+        ),
+    ]
+    return "\n".join(textwrap.fill(f"- {each}", _WIDTH, subsequent_indent="  ") for each in sentences) + "\n"
 
 
 def _against(measurement: Measurement) -> str:
-    return " and ".join(map(summary.comparison, measurement.ratios))
+    compared = map(summary.comparison, measurement.ratios)
+    return " and ".join(f"{'takes' if 'as long' in each else 'is'} {each}" for each in compared)

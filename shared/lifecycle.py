@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+from contextlib import asynccontextmanager
+from dataclasses import replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from shared import runtime, settings
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
     from azure.cosmos.aio import CosmosClient
     from azure.eventhub.aio import EventHubConsumerClient
 
+    from shared.definitions.model import Definitions
+    from shared.facts.hub import EventReplay
     from shared.pipeline.build import Builds
-    from shared.pipeline.lifecycle import Lifecycle
+    from shared.pipeline.lifecycle import Clocks, Lifecycle
     from shared.pipeline.tasks import Kind, Runner, TaskQueue
     from shared.pipeline.verification.task import Verifications
-    from shared.pipeline.worker import Worker
+    from shared.pipeline.worker import Services, Worker
 
 # What a worker has claimed it writes within moments.
 _PAUSE_SECONDS: Final = 3.0
@@ -53,7 +59,7 @@ def builds(worker: Worker) -> Builds:
 
     sources = Sources(CosmosFeed(_cosmos), CosmosFacts(_cosmos), HubReplay(_hub_client))
     catalog = Catalog(worker.accounts.main)
-    return Builds(catalog, worker.services, sources, TIMING.steady_seconds, TIMING.sleep)
+    return Builds(catalog, beside(worker.services), sources, TIMING.steady_seconds, TIMING.sleep)
 
 
 @lru_cache(maxsize=1)
@@ -73,7 +79,14 @@ def verifications(worker: Worker) -> Verifications:
         TIMING.chance,
         TIMING.steady_seconds,
     )
-    return Verifications(Catalog(worker.accounts.main), worker.services, hands)
+    return Verifications(Catalog(worker.accounts.main), beside(worker.services), hands)
+
+
+def beside(services: Services) -> Services:
+    """The same services for work beside the feed, which may wait for its budget while it holds its permits."""
+    from shared.pipeline.concurrency import Bounded
+
+    return replace(services, run_all=Bounded(), run_buckets=Bounded())
 
 
 def _cosmos() -> CosmosClient:
@@ -91,18 +104,53 @@ def _hub_client(hub: str) -> EventHubConsumerClient:
 
 async def lifecycle() -> Lifecycle:
     """Builds, switches and rollbacks of the indexes that this app serves; raises `DefinitionsError`."""
-    from shared.connections import TIMING
     from shared.pipeline.catalog import Catalog
-    from shared.pipeline.lifecycle import Clocks, Lifecycle
+    from shared.pipeline.lifecycle import Lifecycle
 
     served = runtime.definitions().require()
-    clocks = Clocks(
+    return Lifecycle(served, Catalog((await runtime.worker()).accounts.main), await tasks(), _clocks())
+
+
+def _clocks() -> Clocks:
+    from shared.connections import TIMING
+    from shared.pipeline.lifecycle import Clocks
+
+    return Clocks(
         TIMING.wall_seconds,
         settings.seconds(settings.CATALOG_REFRESH_SECONDS),
         settings.number(settings.BUILD_DELAY_SECONDS),
         settings.number(settings.GRACE_SECONDS),
     )
-    return Lifecycle(served, Catalog((await runtime.worker()).accounts.main), await tasks(), clocks)
+
+
+@asynccontextmanager
+async def here(
+    definitions: Definitions, kind: str, replay: EventReplay | None, slice_seconds: float
+) -> AsyncIterator[Lifecycle]:
+    """The same for a command that builds in its own process, under a kind of its own, and enters no definition."""
+    from shared.connections import TIMING
+    from shared.facts.cosmos import CosmosFacts
+    from shared.facts.feed import CosmosFeed
+    from shared.facts.hub import HubReplay
+    from shared.pipeline.build import Builds, Sources
+    from shared.pipeline.catalog import Catalog
+    from shared.pipeline.lifecycle import Lifecycle
+    from shared.pipeline.task_rows import TaskRows
+    from shared.pipeline.tasks import Runner
+
+    services = runtime.new_worker(definitions).services
+    catalog, rows = Catalog(services.accounts.main), TaskRows(services.accounts.main)
+    feed, facts = CosmosFeed(_cosmos), CosmosFacts(_cosmos)
+    sources = Sources(feed, facts, replay or HubReplay(_hub_client))
+    builds = Builds(catalog, services, sources, TIMING.steady_seconds, TIMING.sleep)
+    runner = Runner(rows, None, {kind: builds}, TIMING.wall_seconds, slice_seconds)
+    try:
+        yield Lifecycle(definitions, catalog, runner, _clocks())
+    finally:
+        opened = [feed, facts, *services.accounts.by_name.values(), services.blobs, services.sweep_queue]
+        for one in opened:
+            # All of them, as `runtime` makes them, hold connections; their ports do not say so.
+            await cast(Any, one).close()
 
 
 async def tidy() -> None:

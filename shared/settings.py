@@ -161,6 +161,11 @@ def value(setting: Setting, environment: Mapping[str, str] = os.environ) -> str:
     return text
 
 
+def use(values: Mapping[str, str]) -> None:
+    """Set app settings for this process: for commands that work without an app around them."""
+    os.environ.update(values)
+
+
 def missing(setting: Setting) -> SettingError:
     """The error for a setting that must be set and is not."""
     return SettingError(f"The app setting {setting.name} is not set. It is: {setting.meaning}.")

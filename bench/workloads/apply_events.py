@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 NAME = "apply-events"
 FACTS = 2_000
+ROUNDS_MAX = 3
 FROM_HUB, FROM_FEED = "from an event hub", "from a Cosmos DB feed"
 # One source with both ways in: with a declared version both give the same rows.
 YAML = CUSTOMERS_YAML.replace("deletes:", "eventHub: customers, version: revision, deletes:")
@@ -95,7 +96,7 @@ async def measure(meter: Meter) -> list[Measurement]:
     count = meter.scaled(FACTS)
     async with storage_serving() as storage:
         return [
-            await meter.compare(
+            await meter.at_most(ROUNDS_MAX).compare(
                 name,
                 unit="change",
                 subject=Delivery(storage, FROM_HUB, count, revision).case(),

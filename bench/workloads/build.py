@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 NAME = "build"
 FACTS = 4_000
-ROUNDS_MAX = 5
+ROUNDS_MAX = 3
 # At least 60 % of the raw loop.
 BARS = (Bar(at_most=1 / 0.6, against=RAW),)
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from cli.arguments import add_command
 from cli.builds import COLUMNS, row, standing, wait_until_built
+from cli.commands.verify import wait
 from cli.errors import ServiceError
 from cli.output import write_rows
 from cli.service import add_service_arguments, lookup_path, service_of
@@ -73,7 +74,7 @@ def bring_up(service: Service, index: str, budget: float | None, *, read_only: b
         _say(index, "building")
         state = wait_until_built(service, index)
     _say(index, "verifying")
-    if differences := _verified(service, index):
+    if differences := _verified(service, index, budget):
         _say(index, f"not switched: {differences} differences; see `index-tables verify {index}`")
         return False
     since = service.post(lookup_path(index, "switch"), {})["since"]
@@ -95,12 +96,10 @@ def _make_read_only(service: Service, index: str) -> None:
             return
 
 
-def _verified(service: Service, index: str) -> int:
+def _verified(service: Service, index: str, budget: float | None) -> int:
     """Verify what was built; how many differences there are."""
-    service.post(lookup_path(index, "verifications"), {})
-    while (found := standing(service, index)["defined"])["verified"] is None:
-        time.sleep(_POLL_SECONDS)
-    return int(found["verified"]["differences"])
+    started = service.post(lookup_path(index, "verifications"), {} if budget is None else {"budget": budget})
+    return int(wait(service, index, started["id"])["total"])
 
 
 def _say(index: str, what: str) -> None:

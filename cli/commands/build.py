@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from cli.arguments import add_command
+from cli.building_here import build_here
 from cli.builds import COLUMNS, row, standing, wait_until_built
 from cli.output import write_rows
 from cli.service import add_service_arguments, lookup_path, service_of
+from shared import settings
 
 if TYPE_CHECKING:
     import argparse
@@ -17,6 +20,8 @@ if TYPE_CHECKING:
 _EXAMPLES: Final = """\
   index-tables build customers-by-town --budget 500
   index-tables build customers-by-town --status --format json
+  index-tables build customers-by-town --here
+  index-tables build orders-newest-first --from orders.jsonl
 """
 
 
@@ -35,11 +40,26 @@ def add(commands: Commands) -> None:
     parser.add_argument("--budget", metavar="N", type=float, help="storage transactions per second (default: no limit)")
     parser.add_argument("--no-wait", action="store_true", help="start it and end")
     parser.add_argument("--status", action="store_true", help="start nothing: show how the index stands")
+    parser.add_argument("--here", action="store_true", help="do the work in this process, not in the app")
+    parser.add_argument(
+        "--from",
+        dest="events_file",
+        metavar="FILE",
+        type=Path,
+        help="events of a hub that has forgotten them; implies --here",
+    )
+    parser.add_argument("--azure", action="store_true", help="with --here: the services that the settings connect to")
+    parser.add_argument(
+        "--definitions", metavar="FILE", default=settings.value(settings.INDEX_DEFINITIONS), help="with --here"
+    )
     add_service_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Start the build, follow it, print how the index stands."""
+    if (args.here or args.events_file is not None) and not args.status:
+        write_rows([row(build_here(args))], COLUMNS, args.format)
+        return 0
     service = service_of(args)
     if args.status:
         state = standing(service, args.index)

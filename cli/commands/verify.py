@@ -108,7 +108,7 @@ def _run(args: argparse.Namespace, asked: dict[str, Any]) -> dict[str, Any]:
     body = {**asked, **{name: value for name, value in options.items() if value is not None}}
     service = service_of(args)
     started = service.post(lookup_path(args.index, "verifications"), body)
-    found = _wait(service, args.index, started["id"])
+    found = wait(service, args.index, started["id"])
     row = {**found, **found["differences"]}
     write_rows([row], _COLUMNS, args.format, as_text=lambda _: _summary(found))
     if args.format == "table" and found["examples"]:
@@ -147,7 +147,7 @@ def _example(example: dict[str, Any]) -> dict[str, Any]:
     return {**example, "row": row}
 
 
-def _wait(service: Service, index: str, identity: str) -> dict[str, Any]:
+def wait(service: Service, index: str, identity: str) -> dict[str, Any]:
     """Follow a verification to its end; raises `ServiceError` when it fails."""
     shows, started = sys.stderr.isatty(), time.monotonic()
     while True:

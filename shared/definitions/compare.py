@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 from shared.definitions.generation import generation_id, physical_keys, table_name
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from shared.definitions.model import Definitions, Source
 
 Effect: TypeAlias = Literal["new index", "removed", "new generation", "no change", "not allowed"]
@@ -33,6 +35,24 @@ def compare(before: Definitions, after: Definitions) -> tuple[Step, ...]:
     sources = sorted(before.sources.keys() & after.sources.keys())
     refused = [_source_step(before.sources[name], after.sources[name]) for name in sources]
     return (*(step for step in refused if step), *(_index_step(name, before, after) for name in names))
+
+
+def compare_served(serving: Mapping[str, str | None], after: Definitions) -> tuple[Step, ...]:
+    """The steps from what an app serves, generations by index, None while one is built, to definitions."""
+    return tuple(_served_step(name, serving, after) for name in sorted(serving.keys() | after.indexes.keys()))
+
+
+def _served_step(name: str, serving: Mapping[str, str | None], after: Definitions) -> Step:
+    if name not in after.indexes:
+        return Step(name, "removed")
+    index = after.indexes[name]
+    generation = generation_id(index, after.sources[index.source])
+    table = table_name(name, generation)
+    if name not in serving:
+        return Step(name, "new index", (), generation, table)
+    # One that came back after it was retired has a number behind its id.
+    is_same = (serving[name] or "").startswith(generation)
+    return Step(name, "no change" if is_same else "new generation", (), generation, table)
 
 
 def _source_step(before: Source, after: Source) -> Step | None:

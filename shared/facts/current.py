@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from shared.facts.cosmos import CosmosFacts, as_cosmos_says
 from shared.facts.feed import CosmosFeed, told_as_unavailable
+from shared.keys.fact import encode_fact_key
+from shared.projection.change import FactReader
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -46,13 +48,16 @@ class CosmosCurrentFacts:
     ) -> dict[str, Any] | None:
         """The fact with its `_lsn`: the feed of its logical partition, from a little before its last change."""
         start = datetime.fromtimestamp(since_seconds, UTC) - _EARLIER
+        wanted = encode_fact_key(partition_key, fact_id)
+        reader = FactReader(source)
         found: dict[str, Any] | None = None
         with told_as_unavailable(source):
             changes = self._feed.container(source).query_items_change_feed(
                 partition_key=as_cosmos_says(partition_key), start_time=start
             )
             async for document in changes:
-                if document["id"] == fact_id:
+                # Asked for an empty text or null, the SDK reads the feed of all partitions.
+                if encode_fact_key(reader.partition_key_of(document), document["id"]) == wanted:
                     found = dict(document)
         return found
 

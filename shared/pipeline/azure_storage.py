@@ -32,6 +32,10 @@ class DelayedQueue:
                 await self._client.create_queue()
             await self._send(message, delay_seconds)
 
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._client.close()
+
     async def _send(self, message: str, delay_seconds: int) -> None:
         await self._client.send_message(message, visibility_timeout=delay_seconds, time_to_live=-1)
 
@@ -69,3 +73,7 @@ class BlobContainer:
 
         with suppress(ResourceNotFoundError):
             await self._client.delete_blob(name)
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._client.close()

@@ -23,6 +23,7 @@ from shared.errors import OperationFailedError, TableMissingError
 from shared.keys.fact import fact_hash
 from shared.keys.index import pair_and_version
 from shared.pipeline.catalog import CATALOG_TABLE
+from shared.pipeline.concurrency import all_of
 from shared.pipeline.ledger_rows import LEDGER_TABLE, decode, encode, ledger_partition
 from shared.pipeline.pairs import list_pair
 from shared.pipeline.storage import Place
@@ -135,11 +136,7 @@ class Expirer:
 
     async def remove(self, expired: Sequence[Expired]) -> int:
         """Remove them all; how many went. Raises when storage does, so that the message comes back."""
-        results = await self._run_all([partial(self._remove, one) for one in expired])
-        for result in results:
-            if isinstance(result, Exception):
-                raise result
-        removed = sum(result is True for result in results)
+        removed = sum(await all_of(self._run_all, [partial(self._remove, one) for one in expired]))
         _log.info("Expired entries removed", extra={"named": len(expired), "removed": removed})
         return removed
 

@@ -61,7 +61,7 @@ class Lifecycle:
     def __init__(self, definitions: Definitions, catalog: Catalog, runner: Runner, clocks: Clocks) -> None:
         self._definitions = definitions
         self._catalog = catalog
-        self._runner = runner
+        self.runner = runner
         self._clocks = clocks
 
     async def state(self, index: str) -> IndexState:
@@ -76,7 +76,7 @@ class Lifecycle:
     async def _state(self, snapshot: Snapshot, index: str) -> IndexState:
         target = self._target(snapshot, index)
         serving = snapshot.serving(index, self._clocks.now_seconds())
-        build = None if target is None or target.build is None else await self._runner.rows.read(target.build)
+        build = None if target is None or target.build is None else await self.runner.rows.read(target.build)
         return IndexState(index, target, serving if serving is not None and serving.is_written else None, build)
 
     def _target(self, snapshot: Snapshot, index: str) -> Listed | None:
@@ -106,8 +106,8 @@ class Lifecycle:
         )
         if not await self._catalog.write(replace(target, build=task.id)):
             raise _already_building(index)
-        await self._runner.start(task)
-        found = await self._runner.rows.read(task.id)
+        await self.runner.start(task)
+        found = await self.runner.rows.read(task.id)
         assert found is not None
         return found
 

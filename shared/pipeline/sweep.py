@@ -12,6 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from shared.errors import OperationFailedError, TableMissingError
+from shared.pipeline.concurrency import all_of
 from shared.pipeline.pairs import list_pair
 from shared.tables.limits import OPERATIONS_MAX
 from shared.tables.port import Delete
@@ -39,11 +40,7 @@ class Sweeper:
 
     async def sweep(self, tombstones: Sequence[Tombstone]) -> int:
         """Sweep them all; how many were still there. Raises when storage does, so that the message comes back."""
-        results = await self._run_all([partial(self._sweep_pair, tombstone) for tombstone in tombstones])
-        for result in results:
-            if isinstance(result, Exception):
-                raise result
-        swept = sum(result is True for result in results)
+        swept = sum(await all_of(self._run_all, [partial(self._sweep_pair, tombstone) for tombstone in tombstones]))
         _log.info("Swept", extra={"tombstones": len(tombstones), "swept": swept})
         return swept
 

@@ -1,9 +1,9 @@
 """Runs long work: slices of tasks, each for a bounded time, chained by messages of a Storage queue.
 
     1. claim    the slice's row, unless somebody else holds it: a second message for it is then worth nothing
-    2. step     work on from the row's position; after each step the row is written, on the condition that it is as it
-                was: whoever was overtaken stops. A step that was done and not written is done again: steps are
-                idempotent
+    2. step     work on from the row's position; after each step the row is written, on the condition that its position
+                is as it was: whoever was overtaken stops. A step that was done and not written is done again: steps
+                are idempotent
     3. chain    out of time: give the claim back and send the next message; done: see whether the task goes on with
                 another phase, or has ended
 
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 SLICE_SECONDS: Final = 240.0
 # An owner that has not finished a step for so long is taken for gone. If it is not, both work and one is overtaken.
 CLAIM_SECONDS: Final = 60.0
+_ATTEMPTS: Final = 5
 _FORGET_SECONDS: Final = 30 * 86_400
 
 _log = logging.getLogger(__name__)
@@ -128,7 +129,7 @@ class Runner:
         stops_at = self.now_seconds() + self.slice_seconds
         try:
             async for step in self.kinds[progress.task.kind].steps(progress, one):
-                after = await self._save(one.after(step.position, step.counts, is_done=step.is_done))
+                after = await self._note(one, step)
                 if after is None:
                     return  # overtaken: somebody else goes on from there
                 one = after
@@ -141,6 +142,22 @@ class Runner:
             await self.after(one.task)
         elif await self.rows.save(replace(one, claimed_until=0)) is not None:
             await self._send(progress.task, [one.name])
+
+    async def _note(self, one: Slice, step: Step) -> Slice | None:
+        """Write how far a step has come; None when somebody else has come further.
+
+        A claim that ran out during a long step may be another's by now, but what counts is who is first to get on:
+        otherwise steps that take longer than a claim would be repeated for ever.
+        """
+        found: Slice | None = one
+        for _ in range(_ATTEMPTS):
+            if found is None or found.is_done or found.position != one.position:
+                return None
+            saved = await self._save(found.after(step.position, step.counts, is_done=step.is_done))
+            if saved is not None:
+                return saved
+            found = await self.rows.slice(one.task, one.name)
+        return None
 
     async def _save(self, one: Slice) -> Slice | None:
         return await self.rows.save(replace(one, claimed_until=self.now_seconds() + self.claim_seconds))

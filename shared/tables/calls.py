@@ -6,6 +6,7 @@ A call that is a value can be held back, lost, performed late or twice: what the
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, ClassVar, Protocol, TypeVar, cast
 
 from shared.errors import OperationFailedError
@@ -25,7 +26,7 @@ from shared.tables.port import (
 from shared.tables.store import as_row
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from shared.errors import FailureReason
     from shared.tables.counts import CallKind
@@ -115,11 +116,8 @@ class Query:
     def perform(self, store: Store) -> Page:
         """The rows of the range in key order, from the continuation on."""
         limit = PAGE_ROWS_MAX if self.limit is None else self.limit
-        found: list[Row] = []
-        for partition in self._partitions(store):
-            found += self._rows_of(store, partition)
-            if len(found) > limit:
-                break
+        # One more than asked for: it says where the next page begins.
+        found = list(islice(self._rows(store), limit + 1))
         more = None
         if len(found) > limit:
             more = Continuation(cast(str, found[limit].entity[PARTITION_KEY]), cast(str, found[limit].entity[ROW_KEY]))
@@ -132,11 +130,14 @@ class Query:
         start = b"" if self.continuation is None else utf16_order(self.continuation.partition)
         return sorted([key for key in store.partition_keys(self.table) if utf16_order(key) >= start], key=utf16_order)
 
-    def _rows_of(self, store: Store, partition: str) -> list[Row]:
-        rows = store.partition(self.table, partition)
-        keys = [key for key in rows if self._contains(partition, key)]
-        found = [as_row((self.table, partition, key), rows[key]) for key in sorted(keys, key=utf16_order)]
-        return [row for row in found if row is not None]
+    def _rows(self, store: Store) -> Iterator[Row]:
+        for partition in self._partitions(store):
+            rows = store.partition(self.table, partition)
+            keys = [key for key in rows if self._contains(partition, key)]
+            for key in sorted(keys, key=utf16_order):
+                row = as_row((self.table, partition, key), rows[key])
+                if row is not None:
+                    yield row
 
     def _contains(self, partition: str, key: str) -> bool:
         place, rows, continuation = utf16_order(key), self.rows, self.continuation

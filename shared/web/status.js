@@ -1,11 +1,11 @@
 "use strict";
 // Everything that comes from the app is written as text, never as markup.
-const POLL_MS = 5000, HISTORY_MS = 60000, LIVE_POINTS = 400, SHORTEST_SECONDS = 600, FRESH_SECONDS = 10, BEHIND_SECONDS = 60;
+const POLL_MS = 5000, HISTORY_MS = 60000, ADVICE_MS = 600000, LIVE_POINTS = 400, SHORTEST_SECONDS = 600, FRESH_SECONDS = 10, BEHIND_SECONDS = 60;
 const byId = (id) => document.getElementById(id);
 const base = location.pathname.replace(/\/api\/status\/page\/?$/i, "");
 const dark = matchMedia("(prefers-color-scheme: dark)");
 const charts = new Map(), live = new Map();
-let history = new Map(), historyAt = 0, key = "", isPaused = false, timer = 0;
+let history = new Map(), historyAt = 0, adviceAt = 0, key = "", isPaused = false, timer = 0;
 
 function make(tag, attributes, ...children) {
   const element = document.createElement(tag);
@@ -197,7 +197,17 @@ function taskTable(tasks) {
     moment(task.startedAtSeconds)] })));
 }
 
-function showStorage({ isReachable, breaker }) {
+function showAdvice(indexes) {
+  const rows = indexes.flatMap((index) => index.advice.map((one) => ({ attributes: { "data-advice": one.code }, cells: [
+    index.name, one.code, make("span", { class: "reason", text: `${one.what}. ${one.mend}` }),
+    shown(one.dollarsPerMonth, one.dollarsPerMonth === null ? "–" : dollars(one.dollarsPerMonth))] })));
+  const columns = [{ name: "Index" }, { name: "Kind" }, { name: "What, and what to do", isWide: true }, number("$ a month")];
+  byId("advice-section").hidden = false;
+  byId("advice").replaceChildren(rows.length ? table("Advice", columns, rows)
+    : make("p", { class: "panel", text: "Nothing to advise." }));
+}
+
+function showStorage({ isReachable, breaker, accounts }) {
   const kinds = { closed: "good", "half-open": "warn", open: "bad" };
   byId("storage").replaceChildren(
     fact("Index storage", state(isReachable ? "answers" : "does not answer", isReachable ? "good" : "bad")),
@@ -205,7 +215,9 @@ function showStorage({ isReachable, breaker }) {
     fact("Failures in a row", shown(breaker.failures, count(breaker.failures))),
     ...(breaker.openForSeconds === null ? [] : [fact("Open for", shown(breaker.openForSeconds, duration(breaker.openForSeconds)))]),
     fact("Last outage", shown(breaker.lastOutageSeconds, breaker.lastOutageSeconds === null ? "none seen" : duration(breaker.lastOutageSeconds))),
-    fact("Last error", make("span", { class: "prose", text: breaker.lastError || "none seen" })));
+    fact("Last error", make("span", { class: "prose", text: breaker.lastError || "none seen" })),
+    ...accounts.map((one) => fact(`Transactions of ${one.name}`,
+      shown(one.transactions.changes, count(one.transactions.changes + one.transactions.lookups)))));
 }
 
 // ---------------------------------------------------------------------------------------------------- the whole
@@ -256,6 +268,13 @@ async function readHistory() {
   historyAt = Date.now();
 }
 
+async function readAdvice() {
+  if (Date.now() - adviceAt < ADVICE_MS) return;
+  adviceAt = Date.now();
+  const answer = await get("/api/advice");
+  if (answer.ok) showAdvice((await answer.json()).indexes);
+}
+
 function askForKey() {
   byId("refused").textContent = key ? "This key is not accepted." : "";
   byId("report").hidden = true;
@@ -276,6 +295,7 @@ async function refresh() {
     if (!answer.ok) throw new Error(content.detail || `The app answered ${answer.status}.`);
     await readHistory().catch(() => {});  // the chart goes on with what it has
     show(content);
+    readAdvice().catch(() => {});  // it costs a sample of storage: it comes later, and seldom
   } catch (error) {
     say("The app does not answer", "bad");
     byId("unknown").hidden = false;

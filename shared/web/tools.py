@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from shared.application import as_parameters
 from shared.errors import BadLookupError
-from shared.lookup.application import as_parameters
 from shared.lookup.faults import fault
 from shared.web.answers import answer_of, json_answer
 from shared.web.openapi_parameters import lookup_parameters

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from shared.application import LookupClient, as_parameters
 from shared.errors import DefinitionsError
-from shared.lookup.application import LookupClient, as_parameters
 from tests.contract.table_services import TIMING, key_client
 from tests.lookup_facts import YAML, facts, put_facts
 

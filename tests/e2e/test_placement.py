@@ -9,7 +9,7 @@ import requests
 from azure.cosmos import CosmosClient
 from azure.data.tables import TableServiceClient
 
-from shared.lookup.application import LookupClient
+from shared.application import LookupClient
 from tests.contract.table_services import TIMING
 from tests.e2e import runs
 from tests.support import wait_until

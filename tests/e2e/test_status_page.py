@@ -29,6 +29,7 @@ sources:
   people: {cosmos: {database: test, container: people}, partitionKey: team}
 indexes:
   people-by-town: {source: people, partition: town, sort: [name], project: [phone]}
+  people-by-kind: {source: people, partition: kind, project: keys}
   people-by-team: {source: people, partition: team, sort: [{path: age, type: integer, order: desc}], project: keys}
 """
 AXE = ROOT / "tests/e2e/browser/node_modules/axe-core/axe.min.js"
@@ -192,6 +193,15 @@ def test_the_page_asks_for_a_key_and_holds_nothing_without_it(browser: Browser, 
         page.keyboard.press("Enter")
         page.wait_for_selector("[data-index]")
         assert page.is_hidden("#access")
+
+
+def test_the_page_shows_advice(browser: Browser, run: Run) -> None:
+    """What `/api/advice` says, in words; here that a partition called `kind` has few values."""
+    advice = [(one["name"], piece) for one in run.get("advice")["indexes"] for piece in one["advice"]]
+    assert ("people-by-kind", "definition") in [(name, piece["code"]) for name, piece in advice]
+    with shown(browser, run) as page:
+        page.wait_for_selector("#advice-section:not([hidden])")
+        assert texts(page, "#advice .reason") == [f"{piece['what']}. {piece['mend']}" for _, piece in advice]
 
 
 def test_the_page_shows_what_the_api_says(browser: Browser, run: Run) -> None:

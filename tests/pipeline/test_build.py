@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, TypeVar
@@ -10,11 +11,14 @@ import pytest
 
 from shared.errors import StorageUnavailableError, TransientError
 from shared.facts.hub import HubEvent
+from shared.lifecycle import beside
+from shared.pipeline.concurrency import CALLS_AT_ONCE
 from shared.pipeline.intake import ReceivedEvent
 from shared.pipeline.ledger_rows import LEDGER_TABLE
+from shared.pipeline.worker import Worker
 from shared.tables.memory import MemoryTables
 from tests.pipeline.building import CHANGED, REFRESH_SECONDS, BuildingWorld
-from tests.pipeline.world import TOWNS
+from tests.pipeline.world import TOWNS, definitions_of
 
 if TYPE_CHECKING:
     from shared.tables.calls import Call
@@ -282,3 +286,17 @@ async def test_the_ledger_is_read_by_points_where_its_rows_are_many(world: Build
     queries = world.tables.counts.by_table_and_kind()[LEDGER_TABLE, "query"] - before
     assert progress.counts["facts"] == 5
     assert queries <= 5 + 16  # one for each bucket of a fact, and the rest's
+
+
+async def test_a_build_that_waits_for_its_budget_holds_up_no_live_batch(world: BuildingWorld) -> None:
+    """It has permits of its own for calls at once; all of them may be waiting."""
+    services = world.services()
+    slow = beside(services)
+    never = asyncio.Event()
+    waiting = asyncio.create_task(slow.run_all([never.wait] * (CALLS_AT_ONCE + 1)))
+    await asyncio.sleep(0)
+    worker = Worker(definitions_of(TOWNS), services)
+    async with asyncio.timeout(10):
+        await worker.prepare()
+        await world.write(worker, "a", town="t", phone="1")
+    waiting.cancel()

@@ -129,6 +129,27 @@ async def test_whoever_is_overtaken_stops() -> None:
     assert found.position == "4"
 
 
+async def test_a_step_that_outlasts_its_claim_is_not_repeated_for_ever() -> None:
+    """Another one has claimed the slice meanwhile and has not come further: the first to get on wins."""
+    world = World()
+    await world.start()
+
+    class Slow(Counting):
+        async def steps(self, progress: Progress, one: Slice) -> AsyncIterator[Step]:
+            async for step in super().steps(progress, one):
+                now = await world.rows.slice("t", "1:a")
+                assert now is not None
+                await world.rows.save(now)  # as a claim does
+                yield step
+
+    world.kind = Slow()
+    await world.runner().work("t", "1:a")
+    assert world.kind.done == [("1:a", number) for number in range(1, STEPS + 1)]
+    found = await world.rows.slice("t", "1:a")
+    assert found is not None
+    assert (found.is_done, found.counts) == (True, {"steps": STEPS})
+
+
 async def test_a_task_whose_worker_is_gone_is_resumed_where_its_row_says() -> None:
     """No message is left: the timer finds slices whose claim has run out."""
     world = World()

@@ -18,7 +18,15 @@ sources:
   people: {cosmos: {database: d, container: people}, partitionKey: id, deletes: {when: gone}}
 indexes:
   by-town: {source: people, partition: town, sort: name, project: [phone]}
-  by-home: {source: people, each: {home: homes}, partition: home, sort: rank, project: [phone], where: "!hidden"}
+  by-home:
+    source: people
+    each: {home: homes}
+    partition: home
+    sort: rank
+    project: [phone]
+    where: "!hidden"
+    shards: 2
+    placement: {by: list, map: {A: ONE, B: TWO}, default: INDEX_STORAGE}
   by-rank:
     source: people
     partition: group

@@ -107,6 +107,29 @@ def test_a_slowdown_and_a_changed_count_planted_in_a_workload_are_found(
     assert "the count 'transactions' of 'subject' is 4; the baseline has exactly 3." in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("fault", "complaint"),
+    [
+        ('raise BenchError("It is too small.")', "It is too small."),
+        ("1 / 0", "ZeroDivisionError: division by zero"),
+    ],
+)
+def test_a_workload_that_fails_takes_nothing_with_it(
+    package: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str], fault: str, complaint: str
+) -> None:
+    """What the others measured is kept and printed; the exit code is 1."""
+    broken = f"    from bench.errors import BenchError\n    {fault}\n    case ="
+    plant(package, "broken", WORKLOAD.replace('"three"', '"broken"').replace("    case =", broken))
+    plant(package, "three", WORKLOAD)
+    out = tmp_path / "r.json"
+    assert main(["run", "--rounds", "1", "--out", str(out)], package) == 1
+    assert {*json.loads(out.read_text())["workloads"]} == {"three"}
+    printed = capsys.readouterr()
+    assert "three: count" in printed.out
+    assert complaint in printed.err
+    assert "broken failed and is not in the result." in printed.err
+
+
 def test_json_goes_to_standard_output_and_progress_elsewhere(
     package: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -116,7 +139,7 @@ def test_json_goes_to_standard_output_and_progress_elsewhere(
     assert main(["run", "--rounds", "1", "--format", "json", "--out", str(out)], package) == 0
     printed = capsys.readouterr()
     assert printed.out == out.read_text(encoding="utf-8")
-    assert printed.err == "three: Counts to three.\n"
+    assert re.fullmatch(r"three: Counts to three\.\nthree: \d+ s\n", printed.err)
     assert {*json.loads(printed.out)} == {"date", "python", "cpu_count", "rounds", "scale", "workloads"}
 
 
@@ -124,6 +147,34 @@ def test_the_committed_baseline_knows_only_workloads_that_exist() -> None:
     """A renamed or removed workload takes its baseline along."""
     baseline = json.loads((ROOT / "bench/results/baseline.json").read_text(encoding="utf-8"))
     assert {*baseline["workloads"]} <= {*discover(bench.workloads)}
+
+
+def test_scale_answers_for_one_load(capsys: pytest.CaptureFixture[str]) -> None:
+    """From the committed baseline; what it rests on is said below the table."""
+    load = ["--facts", "2e7", "--changes-per-second", "50", "--keys", "shared", "--call-ms", "4"]
+    assert main(["scale", *load]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[2].startswith("| 20,000,000 | 50 ")
+    assert "A call takes 4 ms" in "\n".join(lines)
+
+
+def test_only_a_full_run_becomes_the_baseline(
+    package: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A part of one is refused, and so is another size; a whole one is taken as it is."""
+    latest, baseline = tmp_path / "latest.json", tmp_path / "baseline.json"
+    monkeypatch.setattr("bench.main.LATEST", latest)
+    monkeypatch.setattr("bench.main.BASELINE", baseline)
+    plant(package, "three", WORKLOAD)
+    plant(package, "four", WORKLOAD.replace('"three"', '"four"'))
+    assert main(["run", "three", "--rounds", "1", "--out", str(latest)], package) == 0
+    assert main(["baseline"], package) == 2
+    assert "has scale 1 and lacks four" in capsys.readouterr().err
+    assert main(["run", "--rounds", "1", "--scale", "2", "--out", str(latest)], package) == 0
+    assert main(["baseline"], package) == 2
+    assert main(["run", "--rounds", "1", "--out", str(latest)], package) == 0
+    assert main(["baseline"], package) == 0
+    assert baseline.read_text() == latest.read_text()
 
 
 def test_the_module_is_a_program() -> None:
@@ -160,6 +211,8 @@ def test_a_missing_folder_is_said_before_anything_runs(
         (["run", "--scale", "0"], "0 measures nothing: give a number above 0"),
         (["run", "--scale", "nan"], "'nan' is not a number of at least 0"),
         (["compare", "--tolerance", "-1"], "'-1' is not a number of at least 0"),
+        (["scale", "--facts", "0"], "0 measures nothing: give a number above 0"),
+        (["scale", "--keys", "odd"], "invalid choice: 'odd'"),
         (["run", "--format", "xml"], "invalid choice: 'xml'"),
         ([], "the following arguments are required: COMMAND"),
     ],

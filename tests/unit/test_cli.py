@@ -13,6 +13,8 @@ import pytest
 
 from cli.main import build_parser, main
 from shared.definition_files import compiled_path
+from shared.definitions.compare import compare, compare_served
+from shared.definitions.load import load
 
 ROOT = Path(__file__).parents[2]
 GOOD = """
@@ -61,7 +63,7 @@ def test_a_missing_file_is_wrong_usage(capsys: pytest.CaptureFixture[str]) -> No
     assert err == "index-tables: there is no file nosuch.yaml: name a definitions file, such as indexes.yaml\n"
 
 
-@pytest.mark.parametrize("arguments", [[], ["vallidate"], ["validate", "--format", "xml"], ["plan"]])
+@pytest.mark.parametrize("arguments", [[], ["vallidate"], ["validate", "--format", "xml"], ["plan", "--facts", "many"]])
 def test_wrong_usage_exits_2(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     """And says how to use it, on stderr."""
     with pytest.raises(SystemExit) as caught:
@@ -140,6 +142,35 @@ def test_a_plan_with_a_broken_file_shows_its_faults(
     out, err = capsys.readouterr()
     assert "fault: indexes.by-town.partitoin" in out
     assert "mend the faults first" in err
+
+
+def test_a_plan_has_a_price_when_it_knows_how_many_facts_there_are(
+    good: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """From keys that share partitions to keys that share none; what does not change costs nothing."""
+    changed = tmp_path / "changed.yaml"
+    changed.write_text(GOOD.replace("partition: town", "partition: town, shards: 4"), encoding="utf-8")
+    arguments = ["plan", str(changed), "--against", str(good), "--facts", "10000000", "--format", "json"]
+    assert main(arguments) == 0
+    first, second = json.loads(capsys.readouterr().out)
+    assert (first["transactions"], first["dollars"]) == ("220,000 to 20,110,000", "0.01 to 0.72")
+    assert second["transactions"] is None
+    assert main(["plan", str(good), "--against", str(good), "--facts", "-1"]) == 2
+
+
+def test_what_an_app_serves_is_compared_by_generation(good: Path) -> None:
+    """One that was retired and has come back is the same; one that is still built is not there yet."""
+    definitions = load(good.read_text(encoding="utf-8"), "good").require()
+    steps = compare(definitions, definitions)
+    ids = {step.name: step.generation for step in steps}
+    same = compare_served({name: f"{identity}r2" for name, identity in ids.items()}, definitions)
+    assert [step.effect for step in same] == ["no change", "no change"]
+    other = compare_served({"by-town": None, "by-name": "0" * 16}, definitions)
+    assert {step.name: step.effect for step in other} == {
+        "by-name": "removed",
+        "by-town": "new generation",
+        "by-vip": "new index",
+    }
 
 
 def test_every_command_has_help_with_an_example(capsys: pytest.CaptureFixture[str]) -> None:

@@ -124,8 +124,10 @@ class Verifications:
             return
         verification = verification_of(subject, means, asked, state)
         stops_at = self._hands.steady_seconds() + STRETCH_SECONDS
-        while not verification.is_done and self._hands.steady_seconds() < stops_at:
+        while not verification.is_done:
             await verification.step()
+            if self._hands.steady_seconds() >= stops_at:
+                return
 
     async def _subject(self, wanted: Wanted) -> Subject:
         snapshot = await self._catalog.read()

@@ -15,14 +15,15 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from shared.definition_files import read_definitions
-from shared.lookup.generations import DefinedGenerations
 from shared.lookup.lookups import Lookups
 from shared.lookup.replicas import Replicas
 from shared.lookup.sees import seen
 from shared.lookup.tokens import Tokens
+from shared.pipeline.catalog import Catalog
+from shared.serving import CatalogGenerations
 from shared.tables.account import Account
 from shared.tables.client import TableClient
 
@@ -35,6 +36,9 @@ if TYPE_CHECKING:
     from shared.tables.retry import Timing
 
 Value: TypeAlias = "str | int | float | bool | datetime | None"
+
+# No longer than the app itself, so that both use a new generation from the same moment on.
+_REFRESH_SECONDS: Final = 30.0
 
 __all__ = ["LookupClient", "seen"]
 
@@ -64,15 +68,14 @@ class LookupClient:
         key = sha256(connection_string.encode()).digest()
         async with AsyncExitStack() as opened:
 
-            async def replicas(text: str) -> Replicas:
-                client = TableClient(Account.from_connection_string(text), timing)
-                return Replicas(await opened.enter_async_context(client))
+            async def tables(text: str) -> TableClient:
+                return await opened.enter_async_context(TableClient(Account.from_connection_string(text), timing))
 
-            others = {name: await replicas(text) for name, text in (placed or {}).items()}
-            main = await replicas(connection_string)
+            others = {name: Replicas(await tables(text)) for name, text in (placed or {}).items()}
+            main = await tables(connection_string)
             lookups = Lookups(
-                DefinedGenerations(found),
-                main,
+                CatalogGenerations(found, [Catalog(main)], timing, _REFRESH_SECONDS),
+                Replicas(main),
                 Tokens(key),
                 placed=others,
                 facts=facts,

@@ -1,0 +1,103 @@
+"""Builds in this process: the same slices that the app works on, driven from here; also from a file of events."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from cli.definitions import read
+from cli.errors import UsageError
+from cli.event_files import EventFile
+from cli.local_run import DATA_FOLDER, endpoints
+from shared import settings
+
+if TYPE_CHECKING:
+    import argparse
+
+    from shared.definitions.model import Definitions, Index
+    from shared.pipeline.lifecycle import IndexState, Lifecycle
+
+# The app does not know this kind: it leaves the task alone.
+FROM_HERE: Final = "build-here"
+# Short slices, so that the progress shows.
+_SLICE_SECONDS: Final = 5.0
+_WAIT_SECONDS: Final = 1.0
+
+
+def build_here(args: argparse.Namespace) -> dict[str, Any]:
+    """Build an index to its end; how it stands then."""
+    settings.use(_settings(args))
+    return asyncio.run(_build(args))
+
+
+def _settings(args: argparse.Namespace) -> dict[str, str]:
+    """What connects to a local run's services; in Azure the environment has it."""
+    if args.azure:
+        return {}
+    found = endpoints(Path(args.data or DATA_FOLDER))
+    storage, cosmos = found["storage"]["connectionString"], found["cosmos"]
+    return {
+        "AzureWebJobsStorage": storage,
+        "INDEX_STORAGE": storage,
+        "COSMOS": f"AccountEndpoint={cosmos['endpoint']};AccountKey={cosmos['key']};",
+        "EVENTHUB": found["eventHubs"]["connectionString"],
+        "CATALOG_REFRESH_SECONDS": "1",
+        "BUILD_DELAY_SECONDS": "10",
+    }
+
+
+async def _build(args: argparse.Namespace) -> dict[str, Any]:
+    from shared import lifecycle
+    from shared.web.lifecycle_api import described
+
+    definitions = read(args.definitions).require()
+    if args.events_file is not None:
+        _check_source(definitions.indexes.get(args.index), definitions, args.events_file)
+    replay = None if args.events_file is None else EventFile(args.events_file)
+    async with lifecycle.here(definitions, FROM_HERE, replay, _SLICE_SECONDS) as operations:
+        progress = await operations.build(args.index, args.budget, FROM_HERE)
+        await _drive(operations, args.index, progress.task.id)
+        return described(await operations.state(args.index))
+
+
+def _check_source(index: Index | None, definitions: Definitions, file: Path) -> None:
+    if not file.is_file():
+        raise UsageError(f"there is no file {file}: name one with an event per line")
+    if index is not None and definitions.sources[index.source].cosmos is not None:
+        raise UsageError(f"the facts of {index.name} are read from their container: leave out --from")
+
+
+async def _drive(operations: Lifecycle, index: str, task: str) -> None:
+    """Work on every slice that nobody else works on, until the task has ended."""
+    from shared.pipeline.tasks import failed, idle
+
+    started = time.monotonic()
+    while True:
+        state = await operations.state(index)
+        progress = state.build
+        assert progress is not None
+        _show(state, time.monotonic() - started)
+        if progress.task.state == "failed":
+            raise failed(progress.task)
+        if progress.task.state == "done":
+            return
+        names = idle(progress, time.time()) if time.time() >= progress.task.not_before else []
+        for name in names:
+            await operations.runner.work(task, name)
+        if not names:
+            await asyncio.sleep(_WAIT_SECONDS)
+
+
+def _show(state: IndexState, seconds: float) -> None:
+    if not sys.stderr.isatty() or state.build is None:
+        return
+    counts, slices = state.build.counts, state.build.slices
+    facts, done = counts.get("facts", 0), sum(one.is_done for one in slices)
+    left = f"{seconds / done * (len(slices) - done):,.0f} s left" if done else "waiting"
+    line = (
+        f"{state.index}: {facts:,} facts  {facts / max(seconds, 0.001):,.0f}/s  {done} of {len(slices)} slices  {left}"
+    )
+    print(f"\r\033[K{line}", end="", file=sys.stderr, flush=True)
