@@ -240,6 +240,7 @@ class LocalRun:
     def _say_where_things_are(self) -> None:
         _say("ready")
         print(f"    HTTP       {self._endpoints['http']}/api/health/ready")
+        print(f"    Status     {self._endpoints['http']}/api/status/page")
         print(f"    Endpoints  {_from_here(self._folder.endpoints)}")
         print(f"    Logs       {_from_here(self._folder.logs)}")
         print("    Ctrl-C stops it.", flush=True)

@@ -48,8 +48,9 @@ async def held(blob: BlobClient) -> AsyncIterator[BlobLeaseClient | None]:
             renewing = group.create_task(_renew(lease))
             yield lease
             renewing.cancel()
-    except* LeaseLostError as lost:
-        raise lost.exceptions[0] from None
+    except* (LeaseLostError, AzureError) as failed:
+        # Of a storage fault in the block, too: callers wait for the fault itself, not for a group of one.
+        raise failed.exceptions[0] from None
     finally:
         with contextlib.suppress(AzureError):
             await lease.release()

@@ -20,6 +20,7 @@ from shared.keys.fact import encode_fact_key, fact_hash
 from shared.pipeline.dead_letter_rows import Letter, document_of
 from shared.pipeline.dead_letters import DeadLetters
 from shared.pipeline.intake import ReceivedEvent
+from shared.pipeline.projections import project_all
 from shared.projection.change import Change
 from shared.projection.columns import fact_columns
 from shared.projection.cosmos import CosmosReader
@@ -107,7 +108,10 @@ class Replayer:
         except UnreadableChangeError as error:
             return await self._still_unreadable(letter, content, str(error))
         outcome = await self._new_applier().apply(replace(plan, is_replay=True), [change])
-        return await self._judged(letter, outcome)
+        replayed = await self._judged(letter, outcome)
+        if replayed.result != "stillFails":
+            return replayed
+        return replayed._replace(detail=_half_mended(letter, change, plan) or replayed.detail)
 
     def _checked_plan(self, letter: KeptLetter, plans: Mapping[str, SourcePlan]) -> SourcePlan:
         plan = plans.get(letter.source)
@@ -182,6 +186,19 @@ def _of_readable(letter: KeptLetter, outcome: Outcome) -> Replayed:
         detail = f"It can be read now, but does not fit {outcome.dead_letters} of its indexes: see their dead letters."
         return Replayed(letter, "stillFails", detail)
     return Replayed(letter, "superseded", _SUPERSEDED) if outcome.dropped else _applied(letter)
+
+
+def _half_mended(letter: KeptLetter, change: Change, plan: SourcePlan) -> str | None:
+    """What to say of a change that fits some generations of its index, as while a mended definition is built."""
+    kept = [one for one in project_all(change, plan) if one.generation.index.name == letter.index]
+    failing = [one.generation.id for one in kept if one.failure is not None]
+    fitting = [one.generation.id for one in kept if one.failure is None]
+    if not failing or not fitting:
+        return None
+    return (
+        f"It fits generation {', '.join(fitting)} of the index, but not {', '.join(failing)}: "
+        "the letter stays until that one is retired."
+    )
 
 
 def _applied(letter: KeptLetter) -> Replayed:

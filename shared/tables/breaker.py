@@ -1,4 +1,4 @@
-"""A circuit breaker for one storage account: after a few failures in a row only one call at a time asks again.
+"""A circuit breaker for one storage account: after a few failures in a row, or silence, one call at a time asks again.
 
     closed      calls go out
     open        the account gives no usable answer; nothing goes out until the next probe is due
@@ -79,12 +79,18 @@ class Breaker:
         self._probe_wait_seconds = FIRST_PROBE_SECONDS
         return self.last_outage_seconds
 
-    def failed(self, now_seconds: float, error: str, retry_after_seconds: float = 0.0) -> bool:
-        """A call got no usable answer. Whether that opened the breaker."""
+    def failed(
+        self, now_seconds: float, error: str, retry_after_seconds: float = 0.0, *, is_silent: bool = False
+    ) -> bool:
+        """A call got no usable answer. Whether that opened the breaker.
+
+        Silence for the whole time of a call opens it at once: waiting four more times would take minutes, and if the
+        account is there after all, the first probe closes it again.
+        """
         self.failures += 1
         self.last_error = error
         if self.opened_at_seconds is None:
-            if self.failures < FAILURES_MAX:
+            if self.failures < FAILURES_MAX and not is_silent:
                 return False
             self.opened_at_seconds = now_seconds
             self._wait_for_probe(now_seconds, retry_after_seconds)

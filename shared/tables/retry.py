@@ -60,9 +60,10 @@ async def with_retries(
     unknown = False
     attempts = probes = 0
     while True:
-        is_probe = not breaker.is_closed
-        if is_probe:
+        if not breaker.is_closed:
             await _admission(breaker, deadline, timing, attempts, unknown=unknown)
+        # Unless it was closed meanwhile by the probe of another call.
+        is_probe = not breaker.is_closed
         attempts += 1
         probes += is_probe
         try:
@@ -78,7 +79,9 @@ async def with_retries(
             is_late = timing.steady_seconds() + wait_seconds >= deadline
             if attempts - probes >= policy.attempts or is_late:
                 _give_up(error, attempts, unknown=unknown)
-            _log.warning(
+            # An outage is told when it begins and ends, not with every probe.
+            _log.log(
+                logging.DEBUG if is_probe else logging.WARNING,
                 "A call to the Table service failed and will be tried again",
                 extra={"attempts": attempts, "wait_seconds": wait_seconds, "error": type(error).__name__},
             )
@@ -108,7 +111,12 @@ async def _noted(answer: Awaitable[T], breaker: Breaker, timing: Timing) -> T:
     except StorageError as error:
         if not isinstance(error, StorageUnavailableError) or isinstance(error, TableLeavingError):
             _note_answer(breaker, timing)
-        elif breaker.failed(timing.steady_seconds(), str(error), error.retry_after_seconds or 0.0):
+        elif breaker.failed(
+            timing.steady_seconds(),
+            str(error),
+            error.retry_after_seconds or 0.0,
+            is_silent=isinstance(error.__cause__, TimeoutError),
+        ):
             _log.error("The Table service gives no usable answer: the breaker opens", extra={"error": str(error)})
         raise
     _note_answer(breaker, timing)

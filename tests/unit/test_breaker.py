@@ -35,6 +35,14 @@ def test_it_opens_after_failures_in_a_row() -> None:
     assert (breaker.state, breaker.opened_at_seconds) == ("open", 4.0)
 
 
+def test_silence_opens_it_at_once() -> None:
+    """A call that waited in vain for its whole time says more than five that were refused."""
+    breaker = Breaker()
+    assert breaker.failed(20.0, "no answer", is_silent=True)
+    assert breaker.state == "open"
+    assert breaker.admits(20.0 + FIRST_PROBE_SECONDS)
+
+
 def test_only_one_probe_is_out_at_a_time() -> None:
     """The others are held back until it is answered, fails, or is lost."""
     breaker = opened(100.0)
