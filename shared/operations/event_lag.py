@@ -71,8 +71,7 @@ class HubFeed:
             ) from error
 
     async def _behind(self, client: EventHubConsumerClient) -> list[_Partition]:
-        applied = await self._applied(self._namespace())
-        ids = await client.get_partition_ids()
+        applied, ids = await asyncio.gather(self._applied(self._namespace()), client.get_partition_ids())
         ends = await asyncio.gather(*(client.get_partition_properties(partition) for partition in ids))
         return [one for end in ends if (one := _waiting(end, applied.get(str(end["id"])))) is not None]
 

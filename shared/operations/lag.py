@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from shared.tables.retry import Timing
 
 KEPT_SECONDS: Final = 5.0
-ASKING_SECONDS: Final = 8.0
+ASKING_SECONDS: Final = 10.0
 
 _log = logging.getLogger(__name__)
 

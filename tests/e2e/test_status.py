@@ -68,11 +68,14 @@ class Run:
         """One thing that it says about every source."""
         return {one["name"]: one[what] for one in self.status()["sources"]}
 
-    def lags(self) -> dict[str, float]:
-        """How far behind every source is."""
-        status = self.status()
-        assert status["unknown"] == []
-        return {one["name"]: one["lagSeconds"] for one in status["sources"]}
+    def are_behind(self, more_than: dict[str, Any] | None = None) -> bool:
+        """Whether every source is behind, further than it was; on a busy machine a lag may be unknown for a moment."""
+        lags = self.each("lagSeconds")
+        return all(lag is not None and lag > (more_than or {}).get(name, 0) for name, lag in lags.items())
+
+    def are_up_to_date(self) -> bool:
+        """Whether no source is behind."""
+        return set(self.each("lagSeconds").values()) == {0}
 
     def send_order(self, number: int, status: str) -> None:
         """An event of the source `orders`."""
@@ -129,22 +132,23 @@ def standing_still(run: Run) -> Iterator[None]:
         os.kill(host, signal.SIGCONT)
 
 
+@pytest.mark.timeout(300)
 def test_lag_grows_while_the_pipeline_stands_still_and_falls_afterwards(run: Run) -> None:
     """Of every kind of source, in seconds and for each of its indexes; who asks is another instance."""
     run.container("people").upsert_item({"id": "p0", "team": "a", "town": "Oslo", "name": "Ann"})
     run.container("films").upsert_item({"id": "f0", "genre": "g", "cast": ["Zoe"], "title": "T"})
     run.send_order(1, "new")
     wait_until(lambda: min(run.each("applied").values()) >= 1, "a change of every source is applied", 60)
-    wait_until(lambda: max(run.lags().values()) == 0, "no source is behind")
+    wait_until(run.are_up_to_date, "no source is behind", 60)
     with standing_still(run):
         run.container("people").upsert_item({"id": "p1", "team": "a", "town": "Oslo", "name": "Bea"})
         run.container("films").delete_item("f0", partition_key="g")
         run.send_order(2, "paid")
-        wait_until(lambda: min(run.lags().values()) > 0, "every source is behind")
-        first = run.lags()
-        wait_until(lambda: all(lag > first[name] for name, lag in run.lags().items()), "all are more behind")
+        wait_until(run.are_behind, "every source is behind", 60)
+        first = {name: lag or 0 for name, lag in run.each("lagSeconds").items()}
+        wait_until(lambda: run.are_behind(first), "all are more behind", 60)
         assert run.index("people-by-town")["lagSeconds"] > 0
-    wait_until(lambda: max(run.lags().values()) == 0, "all have caught up", 60)
+    wait_until(run.are_up_to_date, "all have caught up", 60)
     wait_until(lambda: min(run.each("applied").values()) >= 2, "and have counted it", 60)
 
 
