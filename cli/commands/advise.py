@@ -37,7 +37,7 @@ def add(commands: Commands) -> None:
         description="""\
 Look at a sample of every index and at what was counted: too few values, a hot partition, more writes than lookups,
 nobody who looks it up, partitions that only grow, entries that are too large. Says what to do, and what that costs
-or saves per month. Costs at most 50 storage transactions per source.""",
+or saves per month. Costs at most 50 storage transactions per source and some 20 per index.""",
         examples=_EXAMPLES,
     )
     parser.add_argument("index", metavar="INDEX", nargs="?", help="only this index")

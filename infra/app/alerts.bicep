@@ -31,6 +31,13 @@ var rules = [
     windowSize: 'PT15M'
   }
   {
+    name: 'differences'
+    severity: 2
+    description: 'A verification found that an index is wrong. See "Is it right?" in docs/operations.md.'
+    query: '${lines} | where Message startswith "Verified" | extend total = toint(coalesce(line.total, Properties.total)) | where total > 0 | summarize total = max(total) by index = tostring(coalesce(line.index, Properties.index))'
+    windowSize: 'PT15M'
+  }
+  {
     name: 'failures'
     severity: 2
     description: 'Functions fail: changes wait, or lookups are not answered. See Alerts in docs/deploy.md.'

@@ -119,7 +119,7 @@ def _shown(subject: Subject, serving: Listed | None, found: Iterable[Advice]) ->
         "statistics": {
             "factsSampled": statistics.facts,
             "entriesSampled": statistics.entries,
-            "ledgerShare": round(statistics.share, 4),
+            "ledgerShare": None if statistics.share is None else round(statistics.share, 4),
             "entries": statistics.entries_estimated,
             "partitions": statistics.partitions_estimated,
             "largestShare": round(statistics.largest_share, 4),

@@ -1,4 +1,5 @@
-"""Samples an index: ledger rows by the bucket, and a few rows of its table. The cost is bounded.
+"""Samples an index: ledger rows by the bucket, and a few rows of its table. The cost is bounded: 50 pages of the
+ledger per source, and for each index at most 21 pages of its own.
 
 Facts are put into ledger buckets by a hash, so the facts of one bucket are a fair sample of all. Buckets are read until
 the pages are used up, a thousand facts each; of a small source that is all of them.
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 
 PAGES_MAX: Final = 50
 _ROWS: Final = 100
+# A partition that is among the largest has rows in its first shards.
+_SHARDS_TRIED: Final = 4
 
 
 class Sampler:
@@ -49,12 +52,13 @@ class Sampler:
             for identity, (generation, keys, tally) in tallies.items()
         }
 
-    async def _read_ledger(self, plan: SourcePlan, tallies: Tallies) -> float:
-        """Tally buckets as far as the pages reach; which share of all facts that is."""
+    async def _read_ledger(self, plan: SourcePlan, tallies: Tallies) -> float | None:
+        """Tally buckets as far as the pages reach; which share of all facts that is, None when nobody can tell."""
         pages_left = self._pages_max
+        whole: list[int] = []
         for bucket in range(plan.buckets):
             rows = RowRange(bucket_partition(plan.source, bucket))
-            continuation = None
+            facts, continuation = 0, None
             while pages_left:
                 pages_left -= 1
                 try:
@@ -63,14 +67,18 @@ class Sampler:
                     return 1.0
                 for row in page.rows:
                     _tally(decode(row.entity), tallies)
+                facts += len(page.rows)
                 continuation = page.continuation
                 if continuation is None:
+                    whole.append(facts)
                     break
-            if not pages_left:
-                return (bucket + 1) / plan.buckets
+            if len(whole) == bucket:
+                return _share(whole, facts, plan.buckets)
         return 1.0
 
-    async def _statistics(self, generation: Generation, keys: IndexKeys, tally: Tally, share: float) -> Statistics:
+    async def _statistics(
+        self, generation: Generation, keys: IndexKeys, tally: Tally, share: float | None
+    ) -> Statistics:
         top = []
         for partition, count in tally.partitions.most_common(TOP):
             values = await self._values(generation, keys, partition)
@@ -89,7 +97,7 @@ class Sampler:
     async def _values(self, generation: Generation, keys: IndexKeys, partition: str) -> dict[str, Any]:
         """The values of a partition's parts, from a row of its own: keys are never decoded."""
         names = [codec.part.name for codec in keys.partition_codecs]
-        for partition_key in keys.shards.partition_keys(partition):
+        for partition_key in keys.shards.partition_keys(partition)[:_SHARDS_TRIED]:
             page = await self._page(generation, partition_key)
             for row in page.rows:
                 text = take_text(cast("Columns", row.entity), KEY)
@@ -114,6 +122,13 @@ class Sampler:
             return await self._accounts.tables(name).query(generation.table, rows, limit=_ROWS)
         except TableMissingError:
             return Page((), None)
+
+
+def _share(whole: list[int], more: int, buckets: int) -> float | None:
+    """The share of all facts that some whole buckets and a part of one are: buckets are about equally large."""
+    if not sum(whole):
+        return None if more or not whole else len(whole) / buckets
+    return min(1.0, (len(whole) + min(1.0, more * len(whole) / sum(whole))) / buckets)
 
 
 def _tally(row: LedgerRow, tallies: Tallies) -> None:

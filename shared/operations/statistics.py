@@ -31,11 +31,12 @@ class TopPartition:
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """An index in numbers. `share` is how much of the ledger was read; 1 when it was all of it."""
+    """An index in numbers. `share` is how much of the ledger was read: 1 for all of it, None when nobody can tell, as
+    not even one bucket was read to its end. Then there are at least as many entries as were looked at."""
 
     facts: int = 0
     entries: int = 0
-    share: float = 1.0
+    share: float | None = 1.0
     # Different partitions in the sample, and probably in all.
     partitions: int = 0
     partitions_estimated: int = 0
@@ -47,8 +48,8 @@ class Statistics:
 
     @property
     def entries_estimated(self) -> int:
-        """The entries of the whole index, probably."""
-        return round(self.entries / self.share)
+        """The entries of the whole index, probably; or at least."""
+        return self.entries if self.share is None else round(self.entries / self.share)
 
     @property
     def largest_share(self) -> float:
@@ -74,15 +75,15 @@ class Tally:
             if len(self._moments) < _MOMENTS_MAX:
                 self._moments.append((at, partition))
 
-    def partitions_estimated(self, share: float) -> int:
+    def partitions_estimated(self, share: float | None) -> int:
         """How many partitions there probably are (Chao's estimator): what is seen once hints at what is not."""
         seen = len(self.partitions)
-        if share >= 1:
+        if share is not None and share >= 1:
             return seen
         counts = Counter(self.partitions.values())
         once, twice = counts[1], counts[2]
         unseen = once * once / (2 * twice) if twice else once * (once - 1) / 2
-        return round(min(seen + unseen, seen / share))
+        return round(seen + unseen if share is None else min(seen + unseen, seen / share))
 
     def growing_share(self) -> float:
         """1 for partitions that only grow, about a half for those in no order; 0 when there are too few to tell."""

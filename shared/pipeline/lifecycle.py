@@ -216,7 +216,7 @@ class Lifecycle:
         since = now_seconds + self._clocks.refresh_seconds + _CLOCKS_APART_SECONDS
         if old is None or not old.is_written or old.id == target.id:
             # Nothing serves, or a switch is taken back before its moment.
-            after = replace(served, serving=target.id, before=served.serving, since=0.0)
+            after = replace(served, serving=target.id, before=served.serving, since=now_seconds)
             rows = [replace(target, unwanted_at=None)]
         else:
             after = replace(served, serving=target.id, before=old.id, since=since)

@@ -42,7 +42,7 @@ def advice_schema() -> Schema:
     statistics = _object(
         factsSampled=_COUNT,
         entriesSampled=_COUNT,
-        ledgerShare=_RATIO,
+        ledgerShare=_known(_RATIO),
         entries=_COUNT,
         partitions=_COUNT,
         largestShare=_RATIO,

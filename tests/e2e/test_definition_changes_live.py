@@ -64,10 +64,11 @@ class Facts:
 
 
 class Load(threading.Thread):
-    """Something that goes on until it is stopped; what it raised is raised by `stop`."""
+    """Something that happens so many times a second until it is stopped; what it raised is raised by `stop`."""
 
-    def __init__(self, turn: Callable[[random.Random], None]) -> None:
+    def __init__(self, turn: Callable[[random.Random], None], per_second: float) -> None:
         super().__init__(daemon=True)
+        self._pace_seconds = 1 / per_second
         self._turn = turn
         self._stopped = threading.Event()
         self._error: BaseException | None = None
@@ -76,7 +77,7 @@ class Load(threading.Thread):
     def run(self) -> None:
         generator = random.Random(7)
         try:
-            while not self._stopped.is_set():
+            while not self._stopped.wait(self._pace_seconds):
                 self._turn(generator)
                 self.turns += 1
         except BaseException as error:
@@ -184,8 +185,8 @@ class World:
 
     def build(self) -> None:
         """Build it, and kill the host in the middle."""
-        assert "build" in self.call("POST", "builds", json={"budget": 60})
-        wait_until(lambda: self.counts().get("facts", 0) > 0, "the build has begun", 120)
+        assert "build" in self.call("POST", "builds", json={"budget": 500})
+        wait_until(lambda: self.counts().get("facts", 0) > 0, "the build has begun", TAKEOVER_SECONDS)
         self.kill()
         wait_until(lambda: self.state() == "standby", "the build is done", TAKEOVER_SECONDS)
 
@@ -221,7 +222,7 @@ def test_a_definition_changes_twice_under_load_and_kills(tmp_path: Path) -> None
         world = World(data, file, found)
         asyncio.run(world.fill())
         wait_until(lambda: len(world.everything() or ()) == FACTS, "all facts are indexed", 240)
-        writer, reader = Load(world.change), Load(world.look)
+        writer, reader = Load(world.change, 10), Load(world.look, 5)
         writer.start()
         reader.start()
         for version in (1, 2):

@@ -2,20 +2,36 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from random import Random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 from uuid import uuid4
 
 import pytest
 
 from shared.operations.sampling import Sampler
 from shared.operations.statistics import Tally
-from shared.tables.memory import MemoryTables
+from shared.tables.calls import Query
+from shared.tables.memory import DirectCarrier, MemoryTables
 from tests.pipeline.world import TOWNS, World
 
 if TYPE_CHECKING:
     from shared.operations.statistics import Statistics
+    from shared.tables.calls import Call
     from shared.tables.port import Tables
+    from shared.tables.store import Store
+
+T = TypeVar("T")
+
+
+class ShortPages(DirectCarrier):
+    """Gives at most a hundred rows per page."""
+
+    async def carry(self, call: Call[T], store: Store) -> T:
+        """The answer to a shorter query."""
+        asked: Any = call
+        shortened: Any = replace(asked, limit=100) if isinstance(asked, Query) else asked
+        return cast(T, await super().carry(shortened, store))
 
 
 async def filled(tables: Tables, towns: list[str], shards: int = 1) -> World:
@@ -60,10 +76,23 @@ async def test_a_large_source_is_sampled_by_whole_buckets() -> None:
     found = await statistics_of(world, pages_max=2)
     assert tables.counts.total() - before <= 2 + 5 + 1
     assert found.share == 2 / 16
+    assert found.entries_estimated == found.entries * 8
     assert 900 < found.facts < 1100
     assert 7000 < found.entries_estimated < 9000
     assert 0.45 < found.largest_share < 0.55
     assert 180 < found.partitions_estimated < 240
+
+
+async def test_a_sample_that_ends_inside_a_bucket_says_what_it_knows() -> None:
+    """Of the second bucket a part, by comparison with the first; of the first alone nothing but a lower bound."""
+    tables = MemoryTables(carrier=ShortPages())
+    world = await filled(tables, [f"town {n % 40}" for n in range(8000)])
+    found = await statistics_of(world, pages_max=8)
+    assert found.share is not None
+    assert 1 / 16 < found.share < 2 / 16
+    assert 6500 < found.entries_estimated < 9500
+    some = await statistics_of(world, pages_max=2)
+    assert (some.share, some.entries_estimated) == (None, 200)
 
 
 async def test_an_index_without_facts_has_empty_statistics(service: Tables) -> None:

@@ -12,6 +12,7 @@ from shared.keys.index import row_key
 from shared.keys.versions import ticks_clock, version
 from shared.projection.rows import live_row, tombstone_row
 from shared.tables.memory import MemoryTables
+from shared.tables.port import Upsert
 from tests.pipeline.verifying import VerifiedWorld
 
 if TYPE_CHECKING:
@@ -353,3 +354,40 @@ async def test_expired_entries_are_neither_missing_nor_ghosts(world: VerifiedWor
     (live,) = await world.live("f", "expiring")
     await world.delete_row(live, "expiring")
     assert found(await world.verify("expiring")) == {"missing": 1}
+
+
+async def test_a_fact_that_changes_all_the_time_is_on_its_way_and_no_difference(
+    quick_world: VerifiedWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody can look at it between two claims; the verification goes on without it."""
+    (live,) = await quick_world.live("g")
+    await quick_world.delete_row(live)
+    reads = quick_world.facts.read
+
+    async def busy(*arguments: Any) -> dict[str, Any] | None:
+        row = await quick_world.ledger_row("g")
+        await quick_world.put_ledger_row("g", row)
+        return await reads(*arguments)
+
+    # Somebody writes whenever somebody looks.
+    monkeypatch.setattr(quick_world.facts, "read", busy)
+    report = await quick_world.verify(repairs=True)
+    assert found(report) == {}
+    assert report.counts["behind"] == 1
+
+
+@pytest.mark.parametrize("index", ["sharded", "placed", "by-town"])
+async def test_rows_where_no_worker_writes_are_found_and_removed(quick_world: VerifiedWorld, index: str) -> None:
+    """Under a key that is none of ours, without a shard, or in another account than their partition belongs to."""
+    (live,) = await quick_world.live("g", index)
+    entity = await quick_world.entity_of(live, index)
+    generation = quick_world.generation(index)
+    for account, table in sorted(generation.tables()):
+        tables = quick_world.accounts.tables(account)
+        await tables.transact(table, [Upsert({**entity, "RowKey": "nonsense"})])
+        if account != generation.account_of(live.partition):
+            await tables.transact(table, [Upsert(entity)])
+    strays = 3 if index == "placed" else 1
+    assert found(await quick_world.verify(index)) == {"ghost": strays}
+    assert await repaired(quick_world, index) == {"ghost": strays}
+    assert await quick_world.entity_of(live, index) == entity

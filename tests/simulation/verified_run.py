@@ -129,14 +129,16 @@ class VerifiedSimulation(Simulation):
             self._put(generation, partition, row_key(pair, at), {**row, "phone": "damaged"})
         elif name.startswith("ghost"):
             other = version_of(99 if "future" in name else 0)
-            self._put(generation, "Ghosts !", row_key(pair, other), row)
+            self._put(generation, _nowhere(generation), row_key(pair, other), row)
         elif name == "hidden row":
             hiding = tombstone_row(partition, pair, version_of(99))
             self._put(generation, partition, row_key(pair, version_of(99)), hiding)
         elif name == "masked garbage":
             self._put(generation, partition, row_key(pair, version_of(0)), row)
         elif name == "forgotten tombstone":
-            self._put(generation, "Ghosts !", row_key(pair, version_of(0)), tombstone_row("", pair, version_of(0)))
+            self._put(
+                generation, _nowhere(generation), row_key(pair, version_of(0)), tombstone_row("", pair, version_of(0))
+            )
         else:
             self._lose_ledger_row(row)
 
@@ -147,14 +149,10 @@ class VerifiedSimulation(Simulation):
 
     def _put(self, generation: Generation, partition: str, row: str, entity: dict[str, Any] | None) -> None:
         whole = None if entity is None else {**entity, "PartitionKey": partition, "RowKey": row}
-        self.store.put((self._table(generation), partition, row), whole)
-
-    def _table(self, generation: Generation) -> str:
-        ((account, table),) = generation.tables()
-        return stored_name(account, table)
+        self.store.put((_table(generation, partition), partition, row), whole)
 
     def _newest_at(self, generation: Generation, partition: str, pair: str) -> str:
-        rows = self.store.partition(self._table(generation), partition)
+        rows = self.store.partition(_table(generation, partition), partition)
         versions = [pair_and_version(key) for key, stored in rows.items() if stored.body is not None]
         return max(at for owner, at in versions if owner == pair)
 
@@ -165,13 +163,24 @@ class VerifiedSimulation(Simulation):
         )
 
     def _rows(self, generation: Generation) -> list[str]:
-        table = self._table(generation)
         return [
             key
+            for account, name in generation.tables()
+            for table in [stored_name(account, name)]
             for partition in self.store.partition_keys(table)
             for key, stored in self.store.partition(table, partition).items()
             if stored.body is not None
         ]
+
+
+def _table(generation: Generation, partition: str) -> str:
+    """The table that holds a partition, as it is called in the one store of all accounts."""
+    return stored_name(generation.account_of(partition), generation.table)
+
+
+def _nowhere(generation: Generation) -> str:
+    """A partition that no fact is in."""
+    return "000 Ghosts !" if generation.index.shards > 1 else "Ghosts !"
 
 
 def version_of(number: int) -> str:

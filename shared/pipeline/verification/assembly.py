@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from shared.errors import OperationFailedError
 from shared.pipeline.apply import Applier
 from shared.pipeline.cache import LedgerCache
 from shared.pipeline.storage import place_of
@@ -16,6 +18,7 @@ from shared.pipeline.verification.sample import Sampling
 from shared.pipeline.verification.scans import FactScan, LedgerScan, TableScan
 from shared.pipeline.verification.verify import Sweeping, Verification
 from shared.pipeline.waves import Waves
+from shared.tables.port import Delete
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,7 +31,7 @@ if TYPE_CHECKING:
     from shared.pipeline.sweep_messages import SweepQueue
     from shared.pipeline.verification.judge import Patience
     from shared.pipeline.verification.ports import CurrentFacts
-    from shared.pipeline.verification.scans import Scan
+    from shared.pipeline.verification.scans import Scan, Stray
     from shared.pipeline.verification.verify import State
 
 _TICKS: Final = slice(0, 16)
@@ -70,7 +73,12 @@ class Subject:
 def verification_of(subject: Subject, means: Means, asked: Asked, state: State) -> Verification:
     """A full verification, from the state on."""
     generation = subject.generation
-    sweeping = Sweeping(means.sweep_queue, partial(place_of, generation), partial(_is_forgotten, subject, means))
+    sweeping = Sweeping(
+        means.sweep_queue,
+        partial(place_of, generation),
+        partial(_is_forgotten, subject, means),
+        partial(_remove, means),
+    )
     return Verification(
         _scans(subject, means), judge_of(subject, means, asked), state, sweeping if asked.repairs else None
     )
@@ -122,6 +130,14 @@ def _tools(subject: Subject, means: Means) -> Tools:
     )
     waves = Waves(means.accounts, means.run_all)
     return Tools(subject.plan, means.accounts, applier, waves, means.sweep_queue, means.run_all, means.facts)
+
+
+async def _remove(means: Means, stray: Stray) -> None:
+    """Nobody else writes where it is; if it was changed all the same, the next verification finds it."""
+    with suppress(OperationFailedError):
+        await means.accounts.tables(stray.account).transact(
+            stray.table, [Delete(stray.partition, stray.row_key, stray.etag)]
+        )
 
 
 def _is_forgotten(subject: Subject, means: Means, at: str) -> bool:

@@ -10,7 +10,7 @@ from functools import partial
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, cast
 
-from shared.errors import StorageUnavailableError, UnprojectableError, UnreadableChangeError
+from shared.errors import UnprojectableError, UnreadableChangeError
 from shared.keys.fact import decode_fact_key, encode_fact_key, fact_hash, fact_key_in
 from shared.keys.index import pair_and_version
 from shared.pipeline.concurrency import all_of
@@ -162,8 +162,8 @@ class Examiner:
         self._reader = FactReader(source)
         self._now_seconds = now_seconds
 
-    async def examine(self, who: Who, pairs: Iterable[Key] = ()) -> Examined:
-        """Look at a fact and at these pairs besides those of its ledger row."""
+    async def examine(self, who: Who, pairs: Iterable[Key] = ()) -> Examined | None:
+        """Look at a fact and at these pairs besides those of its ledger row; None when it changes all the time."""
         for _ in range(_ATTEMPTS):
             row, etag = await self._ledger_row(who)
             part = row.parts.get(self.generation.id)
@@ -173,9 +173,7 @@ class Examiner:
             document = await self._document(who)
             if (await self._ledger_row(who))[1] == etag:
                 return self._examined(Examined(who, row, etag, part, self._can_read(who), document, pairs=found))
-        raise StorageUnavailableError(
-            f"A fact changed {_ATTEMPTS} times while it was looked at: try again later.", outcome_unknown=False
-        )
+        return None
 
     def _examined(self, examined: Examined) -> Examined:
         document = examined.document

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
 from shared.pipeline.concurrency import all_of
 from shared.pipeline.verification.findings import findings_of
@@ -42,6 +42,11 @@ class Patience:
     sleep: Callable[[float], Awaitable[None]]
 
 
+class _Look(NamedTuple):
+    examined: Examined
+    findings: Findings
+
+
 class Judge:
     """Judges facts of one generation. `run_all` is not the examiner's own: judging runs examinations."""
 
@@ -63,21 +68,27 @@ class Judge:
         """Note what is wrong with these facts, and mend it if that is asked for."""
         looked = await self._look(suspects)
         report.counts["examined"] += len(suspects)
-        doubtful = [suspect for suspect, (_, findings) in zip(suspects, looked, strict=True) if findings.differences]
+        doubtful = [suspect for suspect, look in zip(suspects, looked, strict=True) if look and look[1].differences]
         if doubtful and report.total < _DOUBTED_MAX:
             await self._patience.sleep(self._patience.pause_seconds)
             again = iter(await self._look(doubtful))
-            looked = [next(again) if findings.differences else (one, findings) for one, findings in looked]
-        for suspect, (examined, findings) in zip(suspects, looked, strict=True):
-            await self._note(suspect, examined, findings, report)
+            looked = [next(again) if look and look[1].differences else look for look in looked]
+        for suspect, look in zip(suspects, looked, strict=True):
+            if look is None:
+                report.counts["behind"] += 1
+            else:
+                await self._note(suspect, *look, report)
 
-    async def _look(self, suspects: Sequence[Suspect]) -> list[tuple[Examined, Findings]]:
+    async def _look(self, suspects: Sequence[Suspect]) -> list[_Look | None]:
         return await all_of(self._run_all, [partial(self._examine, suspect) for suspect in suspects])
 
-    async def _examine(self, suspect: Suspect) -> tuple[Examined, Findings]:
+    async def _examine(self, suspect: Suspect) -> _Look | None:
+        """None for a fact that changes all the time: whoever changes it sees to its entries."""
         examined = await self._examiner.examine(suspect.who, sorted(suspect.keys))
+        if examined is None:
+            return None
         recent_after_seconds = self._patience.now_seconds() - self._patience.grace_seconds
-        return examined, findings_of(examined, recent_after_seconds)
+        return _Look(examined, findings_of(examined, recent_after_seconds))
 
     async def _note(self, suspect: Suspect, examined: Examined, findings: Findings, report: Report) -> None:
         counted = [finding for finding in findings.differences if suspect.answers_for(finding)]

@@ -86,6 +86,8 @@ class Repairer:
         pairs = list(pairs)
         for _ in range(_ATTEMPTS):
             examined = await self._examiner.examine(who, pairs)
+            if examined is None:
+                continue
             # Nothing is recent: what is wrong may be mended now as well as later.
             findings = findings_of(examined, recent_after_seconds=math.inf)
             if not findings.differences and not findings.masked:

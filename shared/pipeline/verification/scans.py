@@ -7,17 +7,19 @@ only makes its fact look different, and whoever looks again finds it.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias, cast
 
 from shared.errors import UnprojectableError, UnreadableChangeError
 from shared.keys.fact import fact_hash
 from shared.keys.index import pair_and_version
+from shared.keys.limits import VERSION_UNITS
 from shared.pipeline.ledger_rows import LEDGER_TABLE, bucket_partition, decode
 from shared.pipeline.verification.examine import Who, columns_digest, owner_of
 from shared.pipeline.verification.sketch import entry_hash
 from shared.projection.cosmos import CosmosReader
 from shared.projection.rows import is_expired, is_tombstone
-from shared.tables.port import ROW_KEY, Continuation, RowRange
+from shared.tables.port import PARTITION_KEY, ROW_KEY, Continuation, RowRange
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -28,13 +30,26 @@ if TYPE_CHECKING:
     from shared.pipeline.verification.examine import Key
     from shared.pipeline.verification.ports import CurrentFacts
     from shared.projection.change import Change
-    from shared.tables.port import Entity
+    from shared.tables.port import Entity, Row
 
 Cursor: TypeAlias = "list[Any] | None"
 ScanName: TypeAlias = str
 FACTS: Final = "facts"
 LEDGER: Final = "ledger"
 TABLE: Final = "table"
+# A pair, and a version: hex digits.
+_OURS: Final = re.compile(f".+[0-9a-f]{{{VERSION_UNITS}}}", re.DOTALL)
+
+
+class Stray(NamedTuple):
+    """A row that no worker can have written: in an account that its partition does not belong to, or under no key of
+    ours. No claim can mention it, and nobody writes there."""
+
+    account: str
+    table: str
+    partition: str
+    row_key: str
+    etag: str
 
 
 class Item(NamedTuple):
@@ -48,6 +63,7 @@ class Item(NamedTuple):
     # How many rows, entries shown, tombstones, hidden rows this is.
     counts: tuple[str, ...] = ()
     at: str = ""
+    stray: Stray | None = None
 
 
 class Scanned(NamedTuple):
@@ -157,6 +173,7 @@ class TableScan:
 
     def __init__(self, source: Source, generation: Generation, accounts: Accounts) -> None:
         self._levels = len(source.partition_key)
+        self._generation = generation
         self._tables = sorted(generation.tables())
         self._accounts = accounts
 
@@ -168,14 +185,26 @@ class TableScan:
         items = []
         key: Key | None = None if last is None else (last[0], last[1])
         for row in page.rows:
-            item, key = self._item(row.entity, key)
-            items.append(item)
+            if self._is_ours(account, row.entity):
+                item, key = self._item(row.entity, key)
+                items.append(item)
+            else:
+                items.append(_stray(account, table, row))
         if page.continuation is not None:
             return Scanned(items, [number, list(_plain(page.continuation)), None if key is None else list(key)])
         return Scanned(items, [number + 1, None, None] if number + 1 < len(self._tables) else None)
 
+    def _is_ours(self, account: str, entity: Entity) -> bool:
+        """Whether a worker may have written a row of this key here."""
+        if _OURS.fullmatch(cast(str, entity[ROW_KEY])) is None:
+            return False
+        try:
+            return self._generation.account_of(cast(str, entity[PARTITION_KEY])) == account
+        except ValueError:
+            return False  # it has no shard, though every partition of this index has
+
     def _item(self, entity: Entity, last: Key | None) -> tuple[Item, Key]:
-        partition = cast(str, entity["PartitionKey"])
+        partition = cast(str, entity[PARTITION_KEY])
         pair, at = pair_and_version(cast(str, entity[ROW_KEY]))
         key = (partition, pair)
         if key == last:
@@ -185,6 +214,14 @@ class TableScan:
         who = owner_of(entity, pair, self._levels)
         takes = (_row_entry(partition, pair, at, columns_digest(entity)),)
         return Item(who, fact_hash(who.fact_key), (), takes, key, ("rows", "entries"), at), key
+
+
+def _stray(account: str, table: str, row: Row) -> Item:
+    partition, row_key = cast(str, row.entity[PARTITION_KEY]), cast(str, row.entity[ROW_KEY])
+    pair, at = pair_and_version(row_key)
+    counts = ("rows", "tombstones") if is_tombstone(row.entity) else ("rows", "entries")
+    stray = Stray(account, table, partition, row_key, row.etag)
+    return Item(Who(pair), 0, key=(partition, pair), counts=counts, at=at, stray=stray)
 
 
 def _continuation(plain: Sequence[str | None] | None) -> Continuation | None:

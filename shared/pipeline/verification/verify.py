@@ -14,18 +14,19 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from shared.pipeline.sweep_messages import Tombstone, pack
+from shared.pipeline.verification.findings import Finding
 from shared.pipeline.verification.report import Report
 from shared.pipeline.verification.scans import FACTS, TABLE
 from shared.pipeline.verification.sketch import Sketch
 from shared.pipeline.verification.suspects import Suspects
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Awaitable, Callable, Sequence
 
     from shared.pipeline.storage import Place
     from shared.pipeline.sweep_messages import SweepQueue
     from shared.pipeline.verification.judge import Judge
-    from shared.pipeline.verification.scans import Cursor, Item, Scan
+    from shared.pipeline.verification.scans import Cursor, Item, Scan, Stray
 
 Phase = Literal["sum", "look", "done"]
 # So many suspects are kept until they are judged together.
@@ -67,6 +68,7 @@ class Sweeping:
     queue: SweepQueue
     place_of: Callable[[str], Place]
     is_forgotten: Callable[[str], bool]
+    remove: Callable[[Stray], Awaitable[None]]
 
 
 class Verification:
@@ -117,6 +119,8 @@ class Verification:
             for entry in item.takes:
                 state.sketch.take(item.fact_hash, entry)
             state.report.counts.update(item.counts)
+            if item.stray is not None:
+                await self._note_stray(item, item.stray)
         if self._sweeping is not None and scan.name == TABLE:
             await self._clean(self._sweeping, items)
 
@@ -127,9 +131,18 @@ class Verification:
             if is_asked and self.state.sketch.differs(item.fact_hash):
                 self.state.suspects.add(item.who, scan.name, item.key)
 
+    async def _note_stray(self, item: Item, stray: Stray) -> None:
+        """A row that is nobody's for certain: there is nothing to look at again."""
+        if "entries" in item.counts:
+            self.state.report.note(item.who, Finding("ghost", item.key, item.at))
+        if self._sweeping is not None:
+            await self._sweeping.remove(stray)
+            self.state.report.counts["repaired"] += 1
+
     async def _clean(self, sweeping: Sweeping, items: Sequence[Item]) -> None:
         """Rows without use: hidden ones are looked at with their fact, tombstones go to the sweep as always."""
-        old = [item for item in items if item.key is not None and sweeping.is_forgotten(item.at)]
+        own = [item for item in items if item.stray is None]
+        old = [item for item in own if item.key is not None and sweeping.is_forgotten(item.at)]
         for item in old:
             if "masked" in item.counts:
                 self.state.suspects.add(item.who, TABLE, item.key)
