@@ -1,6 +1,7 @@
 """The function app: creates it and registers the blueprints.
 
-Broken definitions register no triggers, but health and lookups still answer, with every fault.
+Broken definitions, or clocks that the write protocol cannot rest on, register no triggers, but health and lookups
+still answer, with every fault.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ app.register_functions(operations)
 app.register_functions(lookups)
 app.register_functions(lifecycle)
 app.register_functions(verifications)
-if not runtime.definitions().faults:
+if runtime.may_write():
     served = runtime.definitions().definitions
     for blueprint in (changes(served), events(served), maintenance, lookup_tools()):
         app.register_functions(blueprint)

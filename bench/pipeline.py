@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from shared.definitions.load import load
+from shared.garbage import collect_rarely
 from shared.keys.placement import DEFAULT_ACCOUNT
 from shared.pipeline.concurrency import Bounded
 from shared.pipeline.storage import Accounts
@@ -56,6 +57,7 @@ class Pipeline:
         self.definitions = load(yaml, "bench").require()
         (self.source,) = self.definitions.sources
         self.queue = Queue()
+        collect_rarely()  # as the app does
         accounts = Accounts({DEFAULT_ACCOUNT: tables})
         services = Services(
             accounts,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
@@ -10,7 +11,8 @@ from typing import TYPE_CHECKING, Final
 
 from shared import observing, settings
 from shared.definition_files import read_for_start
-from shared.errors import IndexTablesError, StorageUnreachableError
+from shared.errors import IndexTablesError, SettingError, StorageUnreachableError
+from shared.garbage import collect_rarely
 from shared.keys.placement import AccountMap
 
 if TYPE_CHECKING:
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
     from shared.web.dead_letter_api import DeadLetterApi
     from shared.web.lookup_api import LookupApi
 
+_log = logging.getLogger(__name__)
+
 # A probe answers before the platform that asks gives up on it.
 STORAGE_PROBE_SECONDS: Final = 3.0
 # How long a function waits for storage before it raises: well within functionTimeout, with room for the batch itself.
@@ -41,6 +45,23 @@ SECONDS_PER_DAY: Final = 86_400
 def definitions() -> Loaded:
     """The definitions that this app serves, with the faults that keep it from doing so."""
     return read_for_start(_ROOT / settings.value(settings.INDEX_DEFINITIONS))
+
+
+def check_clocks() -> None:
+    """Raise `SettingError` when this app may not write: its functions may outlive the sweep."""
+    from shared import clocks
+
+    clocks.check(_ROOT)
+
+
+def may_write() -> bool:
+    """Whether triggers may run. If not, health says why, and for the clocks the log does, too."""
+    try:
+        check_clocks()
+    except SettingError as error:
+        _log.error("No triggers are registered: %s", error)
+        return False
+    return not definitions().faults
 
 
 async def check_storage() -> None:
@@ -201,6 +222,8 @@ def new_worker(served: Definitions) -> Worker:
     """A worker with clients of its own."""
     from shared.pipeline.worker import Worker
 
+    check_clocks()
+    collect_rarely()
     return Worker(served, _services())
 
 

@@ -15,6 +15,8 @@ from shared.errors import SettingError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+ENVIRONMENT: Mapping[str, str] = os.environ
+
 
 @dataclass(frozen=True, slots=True)
 class Setting:
@@ -102,8 +104,11 @@ ALL = (
     VERIFY_GRACE_SECONDS,
 )
 
-# Of the platform: the host's own storage, where our queues are, too.
+# Of the platform: the host's own storage, where our queues are, too; what wins over `functionTimeout` in host.json; and
+# where the app runs: Core Tools and the local run say Development.
 HOST_STORAGE = "AzureWebJobsStorage"
+FUNCTION_TIMEOUT = Setting("AzureFunctionsJobHost__functionTimeout", "", "How long a function may run, hh:mm:ss")
+HOST_ENVIRONMENT = Setting("AZURE_FUNCTIONS_ENVIRONMENT", "", "Development on a developer's machine")
 STORAGE_SERVICES = ("table", "queue", "blob")
 SWEEP_QUEUE = "index-sweep"
 TASK_QUEUE = "index-tasks"

@@ -108,6 +108,7 @@ def _enter(app_folder: Path) -> None:
     os.chdir(app_folder)
     sys.path.insert(0, str(app_folder))
     os.environ["AzureWebJobsScriptRoot"] = str(app_folder)
+    os.environ.setdefault("AZURE_FUNCTIONS_ENVIRONMENT", "Development")  # as Core Tools do
 
 
 def _request(**fields: Any) -> SimpleNamespace:

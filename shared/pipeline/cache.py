@@ -6,11 +6,9 @@ A cached row saves a read. It may be outdated: a claim made on it carries its ET
 from __future__ import annotations
 
 from collections import OrderedDict
-from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-if TYPE_CHECKING:
-    from shared.pipeline.decide import Known
+from shared.pipeline.decide import Known
 
 # A row with one entry takes about a kilobyte: this is some 50 MB at most.
 WEIGHT_MAX: Final = 50_000
@@ -34,7 +32,7 @@ class LedgerCache:
     def put(self, key: tuple[str, str], known: Known) -> None:
         """Know this of a row from now on."""
         self.forget(key)
-        self._rows[key] = replace(known, is_cached=True)
+        self._rows[key] = Known(known.row, known.etag, known.finished, is_cached=True)
         self._weight += _weight(known)
         while self._weight > self._weight_max:
             _, oldest = self._rows.popitem(last=False)
@@ -50,7 +48,7 @@ class LedgerCache:
         """These parts' writes are finished for the row with this ETag. Of any other it says nothing."""
         known = self._rows.get(key)
         if known is not None and known.etag == etag:
-            self._rows[key] = replace(known, finished=known.finished | finished)
+            self._rows[key] = Known(known.row, known.etag, known.finished | finished, is_cached=True)
 
 
 def _weight(known: Known) -> int:

@@ -111,6 +111,11 @@ def decode(entity: Mapping[str, Any]) -> LedgerRow:
     )
 
 
+def versions_in(entity: Mapping[str, Any]) -> dict[str, str]:
+    """The version of every part that an entity holds, by generation: a tenth of the work of `decode`."""
+    return {generation: version for generation, version, *_ in orjson.loads(decompress(take_bytes(entity, _PARTS)))}
+
+
 def parts_bytes(entity: Mapping[str, Any]) -> int:
     """How many bytes the parts of an encoded row take."""
     return len(take_bytes(entity, _PARTS))

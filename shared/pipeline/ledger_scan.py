@@ -4,22 +4,36 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from shared.pipeline.ledger_rows import LEDGER_TABLE, decode
+from shared.pipeline.ledger_rows import DELETED_AT, LEDGER_TABLE, MARK, versions_in
 from shared.tables.port import ROW_KEY, RowRange
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterable
+    from collections.abc import AsyncIterator, Iterable, Mapping
 
-    from shared.pipeline.ledger_rows import LedgerRow
-    from shared.tables.port import Tables
+    from shared.tables.port import Entity, Row, Tables
 
 
 class Kept(NamedTuple):
-    """A fact as the ledger keeps it."""
+    """A fact as the ledger keeps it, with the version of each of its parts. Of most facts nobody asks for more."""
 
     fact_key: str
-    row: LedgerRow
-    etag: str
+    versions: Mapping[str, str]
+    entity: Entity
+
+    @classmethod
+    def of(cls, row: Row) -> Kept:
+        """A row that was read."""
+        return cls(cast(str, row.entity[ROW_KEY]), versions_in(row.entity), row.entity)
+
+    @property
+    def mark(self) -> str | None:
+        """The fact's own ETag at the newest version."""
+        return cast("str | None", self.entity.get(MARK))
+
+    @property
+    def is_deleted(self) -> bool:
+        """Whether the fact was deleted."""
+        return DELETED_AT in self.entity
 
 
 async def ledger_pages(ledger: Tables, partition: str, after: str | None = None) -> AsyncIterator[list[Kept]]:
@@ -32,7 +46,7 @@ async def ledger_pages(ledger: Tables, partition: str, after: str | None = None)
     while True:
         page = await ledger.query(LEDGER_TABLE, rows, continuation=continuation)
         if page.rows:
-            yield [Kept(cast(str, row.entity[ROW_KEY]), decode(row.entity), row.etag) for row in page.rows]
+            yield [Kept.of(row) for row in page.rows]
         continuation = page.continuation
         if continuation is None:
             return
@@ -40,5 +54,5 @@ async def ledger_pages(ledger: Tables, partition: str, after: str | None = None)
 
 async def read_kept(ledger: Tables, partition: str, fact_keys: Iterable[str]) -> list[Kept]:
     """The rows of these facts of a bucket, as far as they are there, one by one."""
-    found = [(key, await ledger.get(LEDGER_TABLE, partition, key)) for key in fact_keys]
-    return [Kept(key, decode(row.entity), row.etag) for key, row in found if row is not None]
+    found = [await ledger.get(LEDGER_TABLE, partition, key) for key in fact_keys]
+    return [Kept.of(row) for row in found if row is not None]

@@ -30,13 +30,13 @@ _CLOCK_ALONE: Final = slice(0, 35)
 
 def is_behind(kept: Kept, generation: str) -> bool:
     """Whether a fact's part in a generation is missing, or older than another one."""
-    part = kept.row.parts.get(generation)
-    return bool(kept.row.parts) and (part is None or part.version[_CLOCK] < _newest(kept)[_CLOCK])
+    version = kept.versions.get(generation)
+    return bool(kept.versions) and (version is None or version[_CLOCK] < _newest(kept)[_CLOCK])
 
 
 def _newest(kept: Kept) -> str:
     """The version that the ledger holds."""
-    return max(part.version for part in kept.row.parts.values())
+    return max(kept.versions.values())
 
 
 class Rest(NamedTuple):
@@ -57,9 +57,9 @@ class RestReader:
 
     async def read(self, behind: Sequence[Kept]) -> Rest:
         """The changes of these facts, as far as their documents can be found."""
-        deleted = [one for one in behind if one.row.deleted_at_seconds is not None]
+        deleted = [one for one in behind if one.is_deleted]
         changes = [self._delete(one) for one in deleted]
-        others = [one for one in behind if one.row.deleted_at_seconds is None]
+        others = [one for one in behind if not one.is_deleted]
         if self._source.cosmos is None:
             return Rest(changes, len(others))
         unbuilt = 0
@@ -74,7 +74,7 @@ class RestReader:
 
     def _delete(self, one: Kept) -> Change:
         key = one.fact_key
-        return Change(self._source.name, "", (), key, fact_hash(key), _newest(one), None, {}, one.row.mark)
+        return Change(self._source.name, "", (), key, fact_hash(key), _newest(one), None, {}, one.mark)
 
     async def _find(self, one: Kept) -> Change | None:
         """The change that the ledger has; None when it is gone, or when the feed is about to bring a newer one."""
@@ -83,7 +83,7 @@ class RestReader:
             raise self._reader.unreadable("its key was cut, so that nobody can tell its id")
         partition_key, fact_id = decoded
         document = await self._facts.read(self._source, fact_id, partition_key)
-        if document is None or document.get("_etag") != one.row.mark:
+        if document is None or document.get("_etag") != one.mark:
             return None
-        change = self._reader.change(fact_id, partition_key, _newest(one)[_CLOCK_ALONE], document, mark=one.row.mark)
+        change = self._reader.change(fact_id, partition_key, _newest(one)[_CLOCK_ALONE], document, mark=one.mark)
         return replace(change, version=_newest(one))

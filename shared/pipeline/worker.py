@@ -7,12 +7,12 @@ cache of ledger rows serves every batch.
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from shared import telemetry
-from shared.errors import IncompleteBatchError, TableMissingError
+from shared.errors import IncompleteBatchError, SettingError, TableMissingError
 from shared.pipeline.apply import Applier
 from shared.pipeline.cache import LedgerCache
 from shared.pipeline.catalog import Catalog
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from shared.pipeline.catalog import Snapshot
     from shared.pipeline.concurrency import RunAll
     from shared.pipeline.dead_letters import Blobs
-    from shared.pipeline.generations import SourcePlan
+    from shared.pipeline.generations import Generation, SourcePlan
     from shared.pipeline.intake import Intake
     from shared.pipeline.ledger_view import Seen
     from shared.pipeline.outcome import Outcome
@@ -139,12 +139,26 @@ class Worker:
 
     async def _learn(self, snapshot: Snapshot, read_at_seconds: float) -> None:
         """Write to what this snapshot says, which is as old as its query: not as its answer."""
-        plans = plans_of(snapshot, self._definitions)
+        plans = {name: self._within_reach(plan) for name, plan in plans_of(snapshot, self._definitions).items()}
         generations = [generation for plan in plans.values() for generation in plan.generations]
-        self._services.accounts.require(generation.index for generation in generations)
         await self._create({place for generation in generations for place in generation.tables()})
         self._plans = plans
         self._read_at_seconds = read_at_seconds
+
+    def _within_reach(self, plan: SourcePlan) -> SourcePlan:
+        """Without generations whose index has left the file, together with the connection of its account: they wait
+        for their end. What the file has must be reachable."""
+        return replace(plan, generations=tuple(one for one in plan.generations if self._is_within_reach(one)))
+
+    def _is_within_reach(self, generation: Generation) -> bool:
+        try:
+            self._services.accounts.require([generation.index])
+        except SettingError:
+            if generation.index.name in self._definitions.indexes:
+                raise
+            _log.warning("A generation is out of reach", extra={"generation": generation.id})
+            return False
+        return True
 
     async def _create(self, places: AbstractSet[tuple[str, str]]) -> None:
         """Create tables, by account and name, unless this worker has seen to them before."""

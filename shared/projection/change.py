@@ -55,7 +55,10 @@ class Change:
 
 def own_properties(document: dict[str, Any]) -> dict[str, Any]:
     """A document without what Cosmos DB added to it."""
-    return {name: value for name, value in document.items() if name not in SYSTEM_PROPERTIES}
+    own = document.copy()
+    for name in SYSTEM_PROPERTIES:
+        own.pop(name, None)
+    return own
 
 
 class FactReader:

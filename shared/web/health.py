@@ -17,8 +17,11 @@ async def live() -> Answer:
     return json_answer({"status": "live"})
 
 
-async def ready(definitions: Callable[[], Loaded], check_storage: Callable[[], Awaitable[None]]) -> Answer:
-    """Ready when the definitions have no fault and `check_storage` raises nothing."""
+async def ready(
+    definitions: Callable[[], Loaded], check_clocks: Callable[[], None], check_storage: Callable[[], Awaitable[None]]
+) -> Answer:
+    """Ready when the definitions have no fault and neither check raises anything."""
     definitions().require()
+    check_clocks()
     await check_storage()
     return json_answer({"status": "ready"})

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+ON_ONE_ACCOUNT = "\n".join(line for line in TEXT.splitlines() if "placement:" not in line)
+
 
 class Fused:
     """Performs so many calls; the next one is performed or not, and every one after it fails."""
@@ -40,7 +42,7 @@ class Fused:
 
 def world_on(store: Store, fuse: Fused | None = None) -> World:
     """A worker process on this service."""
-    return World(MemoryTables(store, fuse), TEXT)
+    return World(MemoryTables(store, fuse), ON_ONE_ACCOUNT)
 
 
 def batches(world: World) -> tuple[list[Change], list[Change]]:

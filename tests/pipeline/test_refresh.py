@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
+from shared.errors import SettingError
 from shared.keys.placement import DEFAULT_ACCOUNT
 from shared.pipeline.concurrency import Bounded
 from shared.pipeline.storage import Accounts
@@ -22,10 +25,11 @@ class World:
         self.tables = MemoryTables()
         self.seconds = 1_800_000_000.0
         self.facts = 0
+        self.others: dict[str, MemoryTables] = {}
 
     async def worker(self, text: str) -> Worker:
         services = Services(
-            Accounts({DEFAULT_ACCOUNT: self.tables}),
+            Accounts({DEFAULT_ACCOUNT: self.tables, **self.others}),
             KeptBlobs(),
             KeptMessages(),
             Bounded(),
@@ -92,3 +96,15 @@ async def test_a_clock_that_goes_back_keeps_no_old_view() -> None:
     await world.worker(CHANGED)
     world.seconds -= 1000
     assert await world.apply(old) == 2
+
+
+async def test_an_index_that_left_the_file_with_its_account_holds_nothing_up() -> None:
+    """Nobody can write to it any more; it waits for its end. What the file has must be reachable."""
+    world = World()
+    placed = TOWNS.replace("project: [phone]", "project: [phone], placement: {by: hash, accounts: [SOUTH]}")
+    world.others["SOUTH"] = MemoryTables()
+    assert await world.apply(await world.worker(placed.replace("by-town", "by-place"))) == 0
+    del world.others["SOUTH"]
+    assert await world.apply(await world.worker(TOWNS)) == 1
+    with pytest.raises(SettingError, match="SOUTH"):
+        await world.worker(placed)

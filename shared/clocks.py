@@ -1,0 +1,62 @@
+"""The clocks that the write protocol rests on, checked before anything is written.
+
+A tombstone may go only when no request of an earlier claim can land any more. So functions must end
+(`functionTimeout`), and the sweep must wait longer than a function runs, its lease lives on and its last request is
+tried again.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+from shared import settings
+from shared.errors import SettingError
+from shared.tables.retry import RetryPolicy
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+# A lease of the Cosmos DB trigger expires after this, and another worker takes over.
+LEASE_EXPIRY_SECONDS: Final = 60
+_TIME_SPAN: Final = re.compile(r"(?:(\d+)\.)?(\d{1,2}):(\d{1,2}):(\d{1,2}(?:\.\d+)?)")
+
+
+def check(app_folder: Path, environment: Mapping[str, str] = settings.ENVIRONMENT) -> None:
+    """Raise `SettingError` when functions may run without end, or when the sweep may come too early."""
+    timeout_seconds = _function_timeout_seconds(app_folder, environment)
+    latest_seconds = timeout_seconds + LEASE_EXPIRY_SECONDS + RetryPolicy().budget_seconds
+    delay_seconds = settings.number(settings.SWEEP_DELAY_SECONDS, environment)
+    if delay_seconds <= latest_seconds and not _is_development(environment):
+        raise SettingError(
+            f"{settings.SWEEP_DELAY_SECONDS.name} is {delay_seconds}, but a request may be {latest_seconds:g} s late "
+            f"(functionTimeout {timeout_seconds:g} s, a lease {LEASE_EXPIRY_SECONDS} s, retries "
+            f"{RetryPolicy().budget_seconds:g} s): make it longer, or functionTimeout shorter."
+        )
+
+
+def _is_development(environment: Mapping[str, str]) -> bool:
+    """On a developer's machine nobody waits an hour to see a sweep."""
+    return settings.value(settings.HOST_ENVIRONMENT, environment) == "Development"
+
+
+def _function_timeout_seconds(app_folder: Path, environment: Mapping[str, str]) -> float:
+    text = settings.value(settings.FUNCTION_TIMEOUT, environment) or _host_json(app_folder).get("functionTimeout")
+    match = _TIME_SPAN.fullmatch(text) if isinstance(text, str) else None
+    if match is None:
+        raise SettingError(
+            f"functionTimeout in host.json is {'missing' if text is None else text}: functions must end, so set a time "
+            "span such as 00:30:00."
+        )
+    days, hours, minutes, seconds = match.groups()
+    return ((int(days or 0) * 24 + int(hours)) * 60 + int(minutes)) * 60 + float(seconds)
+
+
+def _host_json(app_folder: Path) -> dict[str, Any]:
+    try:
+        content = json.loads((app_folder / "host.json").read_text(encoding="utf-8-sig"))
+    except (OSError, ValueError) as error:
+        raise SettingError(f"host.json cannot be read ({error}): deploy it with the app.") from error
+    return content if isinstance(content, dict) else {}
