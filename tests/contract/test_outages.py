@@ -54,11 +54,17 @@ class JumpingClock:
         return time.time() + (3600 if self._looks % 2 else -3600)
 
 
-def client_at(port: int, policy: RetryPolicy, breaker: Breaker, wall: JumpingClock | None = None) -> TableClient:
-    """A client in real time, with a silence that is short enough for a test."""
+def client_at(
+    port: int,
+    policy: RetryPolicy,
+    breaker: Breaker,
+    wall: JumpingClock | None = None,
+    answer_seconds: float = 20,
+) -> TableClient:
+    """A client in real time."""
     timing = Timing(wall or time.time, time.monotonic, asyncio.sleep, lambda: 0.5)
     account = Account(ACCOUNT, f"http://127.0.0.1:{port}/{ACCOUNT}", key=ACCOUNT_KEY)
-    return TableClient(account, timing, policy=policy, breaker=breaker, wire=Wire(answer_seconds=0.2))
+    return TableClient(account, timing, policy=policy, breaker=breaker, wire=Wire(answer_seconds=answer_seconds))
 
 
 async def opened(port: int) -> Breaker:
@@ -77,16 +83,18 @@ async def test_calls_that_wait_go_on_when_storage_answers(outage: Reply) -> None
     """Forty calls at once meet an outage of every kind; none of them fails, and few requests go out meanwhile."""
     breaker = Breaker()
     failures = AT_ONCE + 3
+    # Only silence is waited for; everything else gets all the time that a slow machine may need.
+    silence_seconds = 0.5 if outage is SILENT else 20
     async with (
         misbehaving_service(*[outage] * failures, WRITTEN) as script,
-        client_at(script.port, PATIENT, breaker, JumpingClock()) as client,
+        client_at(script.port, PATIENT, breaker, JumpingClock(), silence_seconds) as client,
     ):
         results = await asyncio.gather(*[client.transact("things", INSERT) for _ in range(AT_ONCE)])
     assert results == [(ETAG,)] * AT_ONCE
     assert breaker.state == "closed"
     assert breaker.last_outage_seconds is not None
-    # Those that were on their way, the probes, and each call once more.
-    assert script.requests <= failures + AT_ONCE
+    # Those that were on their way, the probes, and each call once more. A slow machine may seem silent, too.
+    assert script.requests <= failures + AT_ONCE * (3 if outage is SILENT else 1)
 
 
 async def test_a_dead_account_costs_few_requests() -> None:
@@ -97,7 +105,7 @@ async def test_a_dead_account_costs_few_requests() -> None:
         results = await asyncio.gather(
             *[client.transact("things", INSERT) for _ in range(AT_ONCE)], return_exceptions=True
         )
-        assert time.monotonic() - began < 5
+        assert time.monotonic() - began < RetryPolicy().budget_seconds / 2
     assert all(isinstance(result, StorageUnavailableError) for result in results)
     assert client.counts.total() <= 4
     not_sent = [result for result in results if "not sent" in str(result)]
