@@ -26,7 +26,7 @@ NAME = "verify"
 FACTS = 4_000
 # Memory is to be the same for both.
 FEW, MANY = 5_000, 20_000
-ROUNDS_MAX = 5
+ROUNDS_MAX = 3
 TOLERANCE = 0.25
 READING = "only reading ledger and table"
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+from collections import Counter
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from azure.core.exceptions import ResourceExistsError
@@ -45,6 +46,7 @@ class EventHubOptions:
 
     max_batch_size: int
     prefetch_count: int
+    checkpoint_frequency: int
     starting_position: str | datetime
 
     @classmethod
@@ -53,6 +55,7 @@ class EventHubOptions:
         return cls(
             max_batch_size=int(section.get("maxEventBatchSize", 100)),
             prefetch_count=int(section.get("prefetchCount", 300)),
+            checkpoint_frequency=max(1, int(section.get("batchCheckpointFrequency", 1))),
             starting_position=_starting_position(section.get("initialOffsetOptions", {})),
         )
 
@@ -77,6 +80,7 @@ class EventHubTrigger:
         self._group = resolve(str(binding.get("consumerGroup") or "$Default"), services.settings)
         self._connection_string = services.connection_string(str(binding["connection"]))
         self._storage = services.connection_string("AzureWebJobsStorage")
+        self._batches_done: Counter[str] = Counter()
         self._batches_running = 0
         self._idle = asyncio.Event()
         self._idle.set()
@@ -136,7 +140,9 @@ class EventHubTrigger:
             return
         if outcome.failure is not None:
             log.error("%s gave up a batch of %d; the hub goes on without it", self._function.name, len(events))
-        await partition.update_checkpoint(events[-1])
+        self._batches_done[partition.partition_id] += 1
+        if self._batches_done[partition.partition_id] % self._options.checkpoint_frequency == 0:
+            await partition.update_checkpoint(events[-1])
 
     async def _note_error(self, partition: PartitionContext | None, error: Exception) -> None:
         where = f"partition {partition.partition_id}" if partition else "the hub"
@@ -146,7 +152,7 @@ class EventHubTrigger:
 def _starting_position(section: Mapping[str, Any]) -> str | datetime:
     kind = str(section.get("type", "fromStart")).lower()
     if kind == "fromenqueuedtime":
-        return datetime.fromisoformat(str(section["enqueuedTimeUtc"]))
+        return _instant(section.get("enqueuedTimeUtc"))
     positions = {"fromstart": "-1", "fromend": "@latest"}
     if kind not in positions:
         raise LocalRunError(
@@ -154,3 +160,13 @@ def _starting_position(section: Mapping[str, Any]) -> str | datetime:
             "fromEnd or fromEnqueuedTime."
         )
     return positions[kind]
+
+
+def _instant(text: object) -> datetime:
+    try:
+        moment = datetime.fromisoformat(str(text))
+    except ValueError:
+        raise LocalRunError(
+            f"host.json: extensions.eventHubs.initialOffsetOptions.enqueuedTimeUtc is {text!r}; write an ISO 8601 time."
+        ) from None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

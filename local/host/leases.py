@@ -34,7 +34,7 @@ async def create_if_absent(container: ContainerClient, blob: BlobClient) -> None
 async def held(blob: BlobClient) -> AsyncIterator[BlobLeaseClient | None]:
     """A lease on `blob` that is renewed until the block ends; none when another host holds it.
 
-    A block whose lease cannot be renewed is broken off with `LeaseLostError`.
+    A block whose lease cannot be renewed is broken off with `LeaseLostError`; its own `AzureError` comes as it is.
     """
     try:
         lease = await blob.acquire_lease(lease_duration=LEASE_SECONDS)

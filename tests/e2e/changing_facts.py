@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
     Fact: TypeAlias = dict[str, Any]
 
-TOWNS, TAGS, HOMES = 25, 40, 9
+# Few places, as batches to a few partitions are cheap, and the emulator is slow.
+TOWNS, TAGS, HOMES = 5, 8, 9
 HIGH = 50
 NO_RANK = "not a number"
 
@@ -106,7 +107,7 @@ class World:
         draw = self.random
         fields: Fact = {
             "rank": draw.randrange(100) if draw.random() > 0.01 else NO_RANK,
-            "tags": [f"tag{draw.randrange(TAGS)}" for _ in range(draw.randrange(4))],
+            "tags": [f"tag{draw.randrange(TAGS)}" for _ in range(draw.randrange(3))],
             "note": f"n{draw.randrange(10**6)}",
         }
         return fields if draw.random() < 0.04 else {**fields, "town": f"town{draw.randrange(TOWNS)}"}

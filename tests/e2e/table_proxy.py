@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import threading
+import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -91,19 +92,18 @@ async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
 
 @dataclass
 class ThrottlingProxy(TableProxy):
-    """Says that the service is busy, as often as it is told to."""
+    """Says for a while that the service is busy, when it is told to."""
 
-    busy_answers_left: int = 0
+    busy_until: float = 0.0
     busy_answers: int = 0
 
-    def throttle(self, times: int) -> None:
-        """Refuse the next requests."""
-        self.busy_answers_left = times
+    def throttle(self, seconds: float) -> None:
+        """Refuse every request for so long."""
+        self.busy_until = time.monotonic() + seconds
 
     def admits(self) -> bool:
-        """Counts down."""
-        if self.busy_answers_left <= 0:
+        """Counts what it refuses."""
+        if time.monotonic() >= self.busy_until:
             return True
-        self.busy_answers_left -= 1
         self.busy_answers += 1
         return False

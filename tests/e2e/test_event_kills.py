@@ -70,20 +70,19 @@ def test_every_events_change_is_in_the_index_and_duplicates_change_nothing(
     facts = ChangingFacts(writer, KINDS)
     with two_hosts(tmp_path, settings(server, azurite, tmp_path)) as hosts:
         facts.insert(COUNTS)
-        facts.start()
-        for number in range(ROUNDS):
-            facts.allowed += CHANGES_PER_ROUND
-            wait_until_both_apply(hosts)
-            for kind in KINDS:
-                server.admin("POST", "/links/steal", {"hub": kind.source})
-            victim = hosts[number % 2]
-            victim.kill()
-            victim.start()
-            wait_until(lambda: facts.changes >= facts.allowed, "this round's changes are sent", 60)
-            server.kill()
-            server.start()
-            facts.check()
-        facts.finish()
+        with facts.changing():
+            for number in range(ROUNDS):
+                facts.allowed += CHANGES_PER_ROUND
+                wait_until_both_apply(hosts)
+                for kind in KINDS:
+                    server.admin("POST", "/links/steal", {"hub": kind.source})
+                victim = hosts[number % 2]
+                victim.kill()
+                victim.start()
+                wait_until(lambda: facts.changes >= facts.allowed, "this round's changes are sent", 300)
+                server.kill()
+                server.start()
+                facts.check()
         wait_until_exact(azurite, world, KINDS)
         before = rows(azurite)
         send_all_again(writer, azurite)
@@ -107,7 +106,7 @@ def send_all_again(writer: FactWriter, storage: str) -> None:
             hubs.send(hub, partition, bodies[start : start + 200])
         hubs.send(hub, partition, [marker(partition)])
     hubs.close()
-    wait_until(lambda: markers(storage) == PARTITIONS, "the markers have arrived", 120)
+    wait_until(lambda: markers(storage) == PARTITIONS, "the markers have arrived", 300)
 
 
 def markers(storage: str) -> int:

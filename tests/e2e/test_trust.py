@@ -41,8 +41,10 @@ CHANGES = 6000
 KILLS = 16
 LEASE_EXPIRY_SECONDS = 5
 POISON_SHARE = 0.005
-# How long a host may take to start, get its share of leases and apply a batch, on a machine that does all at once.
-APPLIES_WITHIN_SECONDS = 120.0
+THROTTLE_SECONDS = 2.0
+# How long a host may take to start, get its share of leases and apply a batch: only a fault takes that long, or a
+# machine that does ten other things.
+APPLIES_WITHIN_SECONDS = 300.0
 
 
 @dataclass
@@ -91,7 +93,7 @@ class Services:
 
     def _throttle(self) -> None:
         """Storage, the feeds and the leases ask to be called less."""
-        self.tables.throttle(60)
+        self.tables.throttle(THROTTLE_SECONDS)
         self.cosmos.order(kind="throttle", times=20, method="GET", path="/docs", retryAfterMs=50)
         self.cosmos.order(kind="throttle", times=5, path="/colls/leases", retryAfterMs=50)
 
@@ -134,14 +136,13 @@ def test_a_bad_hour_loses_nothing(services: Services, tmp_path: Path) -> None:
         # A feed of all versions begins when its leases are made.
         wait_until(lambda: all(listens(host.port) for host in hosts), "both hosts listen", 60)
         facts.insert(COUNTS)
-        facts.start()
-        for number in range(KILLS):
-            facts.allowed = (number + 1) * CHANGES // KILLS
-            services.make_it_hard(number)
-            kill_and_restart(hosts[number % 2], services.random.randint(1, 2))
-            facts.check()
-        wait_until(lambda: facts.changes >= CHANGES, "all changes are written", 120)
-        facts.finish()
+        with facts.changing():
+            for number in range(KILLS):
+                facts.allowed = (number + 1) * CHANGES // KILLS
+                services.make_it_hard(number)
+                kill_and_restart(hosts[number % 2], services.random.randint(1, 2))
+                facts.check()
+            wait_until(lambda: facts.changes >= CHANGES, "all changes are written", APPLIES_WITHIN_SECONDS)
         entry_count = wait_until_exact(services.storage, world, KINDS)
     assert unprojectable(services.storage) == world.unprojectable()
     assert unreadable(services.storage) == writer.unreadable

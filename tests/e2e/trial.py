@@ -66,22 +66,24 @@ class ChangingFacts:
                 self.writer.write(kind, number, self.writer.world.insert(kind, number))
         self.writer.flush()
 
-    def start(self) -> None:
-        """Begin to change."""
+    @contextlib.contextmanager
+    def changing(self) -> Iterator[None]:
+        """Change for the length of the block; then whatever was held back is sent."""
         self._thread.start()
+        try:
+            yield
+        finally:
+            self._stop.set()
+            self._thread.join()
+            self.writer.hubs.close()
+        self.check()
+        self.writer.flush(all_of_them=True)
+        self.writer.hubs.close()
 
     def check(self) -> None:
         """Raise what went wrong in the thread."""
         if self._failure is not None:
             raise self._failure
-
-    def finish(self) -> None:
-        """Stop changing; whatever was held back is sent."""
-        self._stop.set()
-        self._thread.join()
-        self.check()
-        self.writer.flush(all_of_them=True)
-        self.writer.hubs.close()
 
     def _run(self) -> None:
         try:
@@ -149,4 +151,4 @@ def _dead_letters(storage: str) -> list[dict[str, Any]]:
 
 def wait_until_both_apply(hosts: list[Host]) -> None:
     """Both hosts have leases and do their share."""
-    wait_until(lambda: all(host.applied_batches for host in hosts), "both hosts have applied a batch", 60)
+    wait_until(lambda: all(host.applied_batches for host in hosts), "both hosts have applied a batch", 300)

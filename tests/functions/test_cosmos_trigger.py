@@ -204,14 +204,46 @@ def test_a_batch_whose_retries_are_used_up_is_lost(shop: Shop, tmp_path: Path) -
 
 
 def test_a_range_split_loses_and_repeats_nothing(shop: Shop, tmp_path: Path) -> None:
-    """The children go on where the parent was."""
+    """The children go on where the parent was, each with a lease of its own."""
     with serving(write_app(tmp_path / "app", functions()), shop.settings(tmp_path)):
         shop.write(range(100))
+        wait_until(lambda: seen_ids(tmp_path) == ids(range(100)), "the first 100")
         for number in range(3):
             shop.server.order(kind="split", container=f"dbs/shop/colls/{shop.container.id}", range=str(number))
         shop.write(range(100, 200))
         wait_until(lambda: seen_ids(tmp_path) == ids(range(200)), "all 200")
+        wait_until(lambda: len(leases(shop)) == 6, "a lease for each child")
     assert len(seen(tmp_path)) == 200
+    ends = sorted((lease["FeedRange"]["Range"]["min"], lease["FeedRange"]["Range"]["max"]) for lease in leases(shop))
+    assert [high for _, high in ends[:-1]] == [low for low, _ in ends[1:]]
+
+
+def test_ranges_that_split_before_they_were_read_lose_nothing(shop: Shop, folders: tuple[Path, Path]) -> None:
+    """Their leases have no token yet, and neither have their children's; two hosts share them."""
+    with two_hosts(shop, folders):
+        wait_until(lambda: len(leases(shop)) == 3, "the leases")
+        for number in (0, 1, 2, 3, 5):
+            shop.server.order(kind="split", container=f"dbs/shop/colls/{shop.container.id}", range=str(number))
+        shop.write(range(200))
+        wait_until(lambda: seen_ids(*folders) == ids(range(200)), "all 200")
+
+
+def test_leases_that_a_dead_host_did_not_make_are_made(shop: Shop, tmp_path: Path) -> None:
+    """Whatever range has none gets one at the next start."""
+    folder = write_app(tmp_path / "app", functions())
+    with serving(folder, shop.settings(tmp_path)):
+        wait_until(lambda: len(leases(shop)) == 3, "the leases")
+    lost = leases(shop)[1]
+    shop.database.get_container_client("leases").delete_item(lost["id"], lost["id"])
+    shop.write(range(50))
+    with serving(folder, shop.settings(tmp_path)):
+        wait_until(lambda: seen_ids(tmp_path) == ids(range(50)), "all 50")
+
+
+def leases(shop: Shop) -> list[dict[str, Any]]:
+    """The leases of the shop's trigger."""
+    container = shop.database.get_container_client("leases")
+    return [lease for lease in container.read_all_items() if lease["id"].startswith(f"{shop.container.id}-")]
 
 
 def test_throttling_and_broken_connections_only_delay(shop: Shop, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import contextlib
 import json
 import uuid
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -75,7 +76,7 @@ class Hub:
         }
 
 
-HUB_NAMES = [f"hub{number}" for number in range(8)]
+HUB_NAMES = [f"hub{number}" for number in range(13)]
 
 
 @pytest.fixture(scope="module")
@@ -108,9 +109,9 @@ def seen(*folders: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in lines]
 
 
-def app(folder: Path, retry: str = UNLIMITED) -> Path:
-    """The app under test."""
-    host_json = {"version": "2.0", "extensions": {"eventHubs": {"maxEventBatchSize": 50}}}
+def app(folder: Path, retry: str = UNLIMITED, **options: Any) -> Path:
+    """The app under test; `options` are of its host.json."""
+    host_json = {"version": "2.0", "extensions": {"eventHubs": {"maxEventBatchSize": 50, **options}}}
     return write_app(folder / "app", TRIGGER.replace("RETRY", retry), host_json)
 
 
@@ -184,6 +185,60 @@ def test_a_killed_host_hands_its_partitions_over(hub: Hub, tmp_path: Path, victi
         (one, two)[victim].program.process.kill()
         send_to_all()
         wait_until(lambda: {event["body"] for event in seen(*folders)} == sent, "every event was seen")
+
+
+def send_until_seen(hub: Hub, folder: Path) -> None:
+    """Events to all partitions, until one of each partition was seen: then all are owned and read."""
+
+    def has_seen_all() -> bool:
+        for partition in range(PARTITIONS):
+            hub.send(["later"], partition_id=str(partition))
+        return {event["partition"] for event in seen(folder)} == {str(number) for number in range(PARTITIONS)}
+
+    wait_until(has_seen_all, "an event of every partition")
+
+
+def test_a_new_consumer_starts_at_the_end_if_host_json_says_so(hub: Hub, tmp_path: Path) -> None:
+    """What was there before is passed over."""
+    hub.send(["before"], partition_id="0")
+    with serving(app(tmp_path, initialOffsetOptions={"type": "fromEnd"}), hub.settings(tmp_path)):
+        send_until_seen(hub, tmp_path)
+    assert {event["body"] for event in seen(tmp_path)} == {"later"}
+
+
+@pytest.mark.parametrize(("moment", "expected"), [("2000-01-01T00:00:00Z", {"before", "later"}), ("NOW", {"later"})])
+def test_a_new_consumer_starts_at_a_time(hub: Hub, tmp_path: Path, moment: str, expected: set[str]) -> None:
+    """Enqueued at it or after it."""
+    hub.send(["before"], partition_id="0")
+    moment = moment.replace("NOW", datetime.now(UTC).isoformat())
+    start = {"type": "fromEnqueuedTime", "enqueuedTimeUtc": moment}
+    with serving(app(tmp_path, initialOffsetOptions=start), hub.settings(tmp_path)):
+        send_until_seen(hub, tmp_path)
+    assert {event["body"] for event in seen(tmp_path)} == expected
+
+
+@pytest.mark.parametrize(
+    ("start", "reason"),
+    [({"type": "fromMiddle"}, "write fromStart"), ({"type": "fromEnqueuedTime"}, "write an ISO 8601 time")],
+)
+def test_a_start_that_is_none_is_refused(
+    server: LocalEventHubs, azurite: str, tmp_path: Path, start: dict[str, str], reason: str
+) -> None:
+    """When the host starts, with the place in host.json."""
+    hub = Hub(server, HUB_NAMES[0], azurite)
+    folder = app(tmp_path, initialOffsetOptions=start)
+    with started(folder, tmp_path / "host.log", hub.settings(tmp_path)) as program:
+        assert program.wait() == 1
+        assert reason in program.output
+
+
+def test_checkpoints_are_as_rare_as_host_json_says(hub: Hub, tmp_path: Path) -> None:
+    """With one checkpoint per thousand batches, a restarted host gets everything again."""
+    folder = app(tmp_path, batchCheckpointFrequency=1000)
+    hub.send(["once"], partition_id="1")
+    for times in (1, 2):
+        with serving(folder, hub.settings(tmp_path)):
+            wait_until(lambda: len(seen(tmp_path)) == times, "the event")  # noqa: B023 - called within its round
 
 
 def test_a_binding_that_azure_would_break_on_is_refused(server: LocalEventHubs, azurite: str, tmp_path: Path) -> None:

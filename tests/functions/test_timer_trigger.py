@@ -6,6 +6,9 @@ import time
 import uuid
 from typing import TYPE_CHECKING
 
+from azure.storage.blob import BlobClient, BlobLeaseClient
+
+from local.host.timers import STATUS_CONTAINER
 from tests.functions.apps import serving, write_app
 from tests.support import wait_until
 
@@ -74,3 +77,17 @@ def test_of_two_hosts_only_one_runs_a_timer(tmp_path: Path, azurite: str) -> Non
             ticks = holder.program.output.count("tick")
             wait_until(lambda: holder.program.output.count("tick") > ticks + 2, "the first host goes on")
             assert "tick" not in other.program.output
+
+
+def test_a_timer_whose_lease_is_lost_goes_on(tmp_path: Path, azurite: str) -> None:
+    """The host lives, and takes the lease again: another host, or a busy machine, may have made it lapse."""
+    functions = unique(EVERY_SECOND)
+    name = functions.partition('function_name("')[2].partition('"')[0]
+    status = BlobClient.from_connection_string(azurite, STATUS_CONTAINER, f"timers/{name}/status")
+    with serving(write_app(tmp_path / "app", functions), {"AzureWebJobsStorage": azurite}) as app:
+        wait_until(lambda: "tick" in app.program.output, "the first tick")
+        with status:
+            BlobLeaseClient(status).break_lease(0)
+        wait_until(lambda: "starts again" in app.program.output, "the loss is noticed")
+        ticks = app.program.output.count("tick past_due")
+        wait_until(lambda: app.program.output.count("tick past_due") > ticks, "the next tick")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from base64 import b64decode, b64encode
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
@@ -62,3 +64,21 @@ async def _pages(container: ContainerProxy, arguments: dict[str, Any]) -> AsyncI
     pages = cast(Any, container.query_items_change_feed(**arguments).by_page())
     async for page in pages:
         yield FeedPage([document async for document in page], pages.continuation_token)
+
+
+def by_range(continuation: str) -> list[tuple[dict[str, Any], str | None]]:
+    """The ranges that a token goes on in, each with a token of its own; None where nothing was read yet.
+
+    A token names one range until the SDK finds that the service has split it.
+    """
+    token = json.loads(b64decode(continuation))
+    state = token["continuation"]
+    return [
+        ({"Range": each["range"]}, _token_of(token, each) if each["token"] is not None else None)
+        for each in state["continuation"]
+    ]
+
+
+def _token_of(token: dict[str, Any], each: dict[str, Any]) -> str:
+    state = {**token["continuation"], "continuation": [each], "Range": each["range"]}
+    return b64encode(json.dumps({**token, "continuation": state}).encode()).decode()

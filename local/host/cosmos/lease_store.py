@@ -41,12 +41,13 @@ class LeaseStore:
         )
         return [lease async for lease in found]
 
-    async def create(self, number: int, feed_range: dict[str, Any], mode: str, continuation: str | None) -> None:
+    async def create(self, feed_range: dict[str, Any], mode: str, continuation: str | None) -> None:
         """A lease that nobody holds yet; another host may have made it first."""
+        token = f"{feed_range['Range']['min']}-{feed_range['Range']['max']}"
         lease = {
-            "id": f"{self.prefix}..{number}",
+            "id": f"{self.prefix}..{token}",
             "version": 1,
-            "LeaseToken": str(number),
+            "LeaseToken": token,
             "FeedRange": feed_range,
             "Owner": None,
             "ContinuationToken": continuation,
@@ -77,6 +78,20 @@ class LeaseStore:
         """Note that everything before `continuation` is done."""
         return await self._replace(lease, ContinuationToken=continuation)
 
+    async def split(self, lease: dict[str, Any], children: list[tuple[dict[str, Any], str | None]]) -> None:
+        """Put a lease for each child, a range and its token, in the place of their parent's.
+
+        The parent goes last: a host that dies before leaves too many leases, and their changes come twice, not never.
+        """
+        for feed_range, continuation in children:
+            await self.create(feed_range, lease["Mode"], continuation)
+        try:
+            await self.container.delete_item(
+                lease["id"], lease["id"], etag=lease["_etag"], match_condition=MatchConditions.IfNotModified
+            )
+        except (CosmosAccessConditionFailedError, CosmosResourceNotFoundError):
+            raise _lost(lease) from None
+
     async def release(self, lease: dict[str, Any]) -> None:
         """Let another host take the lease at once."""
         await self._replace(lease, Owner=None)
@@ -88,7 +103,17 @@ class LeaseStore:
                 lease["id"], changed, etag=lease["_etag"], match_condition=MatchConditions.IfNotModified
             )
         except (CosmosAccessConditionFailedError, CosmosResourceNotFoundError):
-            raise LeaseLostError(f"Another host has taken the lease {lease['id']}.") from None
+            raise _lost(lease) from None
+
+
+def covers(outer: dict[str, Any], inner: dict[str, Any]) -> bool:
+    """Whether one feed range lies within another; their ends are hexadecimal texts that sort as they are."""
+    wide, narrow = outer["Range"], inner["Range"]
+    return bool(wide["min"] <= narrow["min"] and narrow["max"] <= wide["max"])
+
+
+def _lost(lease: dict[str, Any]) -> LeaseLostError:
+    return LeaseLostError(f"Another host has taken the lease {lease['id']}.")
 
 
 def _now() -> datetime:

@@ -113,6 +113,16 @@ class LeasePump:
         if outcome.failure is not None:
             log.error("%s gave up a batch of %d; the feed goes on without it", self._function.name, len(page.documents))
         await self._change(lambda lease: self._store.checkpoint(lease, page.continuation))
+        await self._split_if_needed(page.continuation)
+
+    async def _split_if_needed(self, continuation: str) -> None:
+        """A range that was split has a lease for each child from now on, so that hosts can share them."""
+        children = feed.by_range(continuation)
+        if len(children) > 1:
+            async with self._changing:
+                await self._store.split(self._lease, children)
+            log.info("The range of the lease %s was split into %d", self._lease["id"], len(children))
+            self._lost.set()
 
     async def _change(self, change: Callable[[dict[str, Any]], Any]) -> None:
         async with self._changing:

@@ -17,7 +17,7 @@ from azure.cosmos.exceptions import CosmosResourceNotFoundError
 from local.errors import LeaseLostError, LocalRunError
 from local.host.cosmos import feed
 from local.host.cosmos.balance import leases_to_take
-from local.host.cosmos.lease_store import LeaseStore
+from local.host.cosmos.lease_store import LeaseStore, covers
 from local.host.cosmos.options import ALL_VERSIONS, from_binding
 from local.host.cosmos.pump import LeasePump
 
@@ -102,12 +102,11 @@ class CosmosTrigger:
     async def _make_leases(self) -> None:
         mode = LEASE_MODES.get(self._options.mode, LATEST_LEASE_MODE)
         existing = await self._store.all()
-        if existing:
-            self._check_mode(existing, mode)
-            return
-        feed_ranges = [feed_range async for feed_range in self._container.read_feed_ranges()]
-        for number, feed_range in enumerate(feed_ranges):
-            await self._store.create(number, feed_range, mode, await self._starting_point(feed_range))
+        self._check_mode(existing, mode)
+        for feed_range in [feed_range async for feed_range in self._container.read_feed_ranges()]:
+            # A host may have died after some of them; ranges that were split meanwhile are their parent's.
+            if not any(covers(lease["FeedRange"], feed_range) for lease in existing):
+                await self._store.create(feed_range, mode, await self._starting_point(feed_range))
 
     def _check_mode(self, leases: list[dict[str, Any]], mode: str) -> None:
         if any(lease["Mode"] != mode for lease in leases):
