@@ -46,6 +46,7 @@ def _settings(args: argparse.Namespace) -> dict[str, str]:
         "EVENTHUB": found["eventHubs"]["connectionString"],
         "CATALOG_REFRESH_SECONDS": "1",
         "BUILD_DELAY_SECONDS": "10",
+        settings.HOST_ENVIRONMENT.name: "Development",
     }
 
 
@@ -72,6 +73,7 @@ def _check_source(index: Index | None, definitions: Definitions, file: Path) -> 
 
 async def _drive(operations: Lifecycle, index: str, task: str) -> None:
     """Work on every slice that nobody else works on, until the task has ended."""
+    from shared.errors import TaskFailedError
     from shared.pipeline.tasks import failed, idle
 
     started = time.monotonic()
@@ -80,6 +82,8 @@ async def _drive(operations: Lifecycle, index: str, task: str) -> None:
         progress = state.build
         assert progress is not None
         _show(state, time.monotonic() - started)
+        if progress.task.id != task:
+            raise TaskFailedError(f"Another build of {index} has taken the place of this one: see `build --status`.")
         if progress.task.state == "failed":
             raise failed(progress.task)
         if progress.task.state == "done":

@@ -21,11 +21,13 @@ if TYPE_CHECKING:
 
 # A lease of the Cosmos DB trigger expires after this, and another worker takes over.
 LEASE_EXPIRY_SECONDS: Final = 60
+# Of the service: the longest visibility delay of a message.
+QUEUE_DELAY_SECONDS_MAX: Final = 7 * 86_400
 _TIME_SPAN: Final = re.compile(r"(?:(\d+)\.)?(\d{1,2}):(\d{1,2}):(\d{1,2}(?:\.\d+)?)")
 
 
 def check(app_folder: Path, environment: Mapping[str, str] = settings.ENVIRONMENT) -> None:
-    """Raise `SettingError` when functions may run without end, or when the sweep may come too early."""
+    """Raise `SettingError` when functions may run without end, or when a sweep or a build may come too early."""
     timeout_seconds = _function_timeout_seconds(app_folder, environment)
     latest_seconds = timeout_seconds + LEASE_EXPIRY_SECONDS + RetryPolicy().budget_seconds
     delay_seconds = settings.number(settings.SWEEP_DELAY_SECONDS, environment)
@@ -34,6 +36,26 @@ def check(app_folder: Path, environment: Mapping[str, str] = settings.ENVIRONMEN
             f"{settings.SWEEP_DELAY_SECONDS.name} is {delay_seconds}, but a request may be {latest_seconds:g} s late "
             f"(functionTimeout {timeout_seconds:g} s, a lease {LEASE_EXPIRY_SECONDS} s, retries "
             f"{RetryPolicy().budget_seconds:g} s): make it longer, or functionTimeout shorter."
+        )
+    if delay_seconds > QUEUE_DELAY_SECONDS_MAX:
+        raise SettingError(
+            f"{settings.SWEEP_DELAY_SECONDS.name} is {delay_seconds}, but a queue keeps a message back for "
+            f"{QUEUE_DELAY_SECONDS_MAX} s at most: make it shorter."
+        )
+    if not _is_development(environment):
+        _check_build_delay(timeout_seconds, environment)
+
+
+def _check_build_delay(timeout_seconds: float, environment: Mapping[str, str]) -> None:
+    """A build may start, and a table go, when no batch runs that began with a catalog from before."""
+    refresh_seconds = settings.seconds(settings.CATALOG_REFRESH_SECONDS, environment)
+    behind_seconds = timeout_seconds + refresh_seconds + RetryPolicy().budget_seconds
+    delay_seconds = settings.number(settings.BUILD_DELAY_SECONDS, environment)
+    if delay_seconds <= behind_seconds:
+        raise SettingError(
+            f"{settings.BUILD_DELAY_SECONDS.name} is {delay_seconds}, but a batch may be {behind_seconds:g} s behind "
+            f"with the catalog (functionTimeout {timeout_seconds:g} s, {settings.CATALOG_REFRESH_SECONDS.name} "
+            f"{refresh_seconds:g} s, retries {RetryPolicy().budget_seconds:g} s): make it longer."
         )
 
 

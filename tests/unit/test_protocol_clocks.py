@@ -84,6 +84,23 @@ def test_a_sweep_that_may_come_too_early_is_refused(tmp_path: Path) -> None:
     clocks.check(app, {"SWEEP_DELAY_SECONDS": "2", **DEVELOPMENT})
 
 
+def test_a_sweep_later_than_a_queue_can_wait_is_refused(tmp_path: Path) -> None:
+    """Every batch with a tombstone would fail for ever."""
+    app = app_with(tmp_path, '{"functionTimeout": "00:30:00"}')
+    with pytest.raises(SettingError, match="is 604801, but a queue keeps a message back for 604800 s at most"):
+        clocks.check(app, {"SWEEP_DELAY_SECONDS": "604801", **DEVELOPMENT})
+    clocks.check(app, {"SWEEP_DELAY_SECONDS": "604800"})
+
+
+def test_a_build_that_may_start_too_early_is_refused(tmp_path: Path) -> None:
+    """A batch that does not know the generation yet would leave its facts out of it. At home nobody waits that long."""
+    app = app_with(tmp_path, '{"functionTimeout": "00:40:00"}')
+    with pytest.raises(SettingError, match="BUILD_DELAY_SECONDS is 1920, but a batch may be 2490 s behind"):
+        clocks.check(app, {})
+    clocks.check(app, {"BUILD_DELAY_SECONDS": "2491"})
+    clocks.check(app, DEVELOPMENT)
+
+
 def test_the_app_setting_wins_over_the_file(tmp_path: Path) -> None:
     """As it does on the platform."""
     app = app_with(tmp_path, '{"functionTimeout": "00:10:00"}')
