@@ -12,18 +12,21 @@ from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 from shared.definitions.compiled import index_from_plain, source_from_plain
 from shared.pipeline.generations import BUCKETS
+from shared.projection.columns import put_text, take_text
 from shared.tables.port import PARTITION_KEY, ROW_KEY, Insert, Replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from shared.definitions.model import Index, Source
+    from shared.projection.columns import Columns
     from shared.tables.port import Entity, Row
 
 CATALOG_TABLE: Final = "Catalog"
 PARTITION: Final = "catalog"
 # In this order of keys a query that takes several pages reads a generation before the index row that names it.
 _GENERATION, _INDEX, _SOURCE = "generation:", "index:", "source:"
+_DEFINITION, _SOURCE_DEFINITION = "definition", "sourceDefinition"
 
 State = Literal["building", "standby", "serving", "retired"]
 
@@ -158,12 +161,15 @@ def write_generation(one: Listed) -> Insert | Replace:
         "table": one.table,
         # Serving is what the index's row says.
         "state": "standby" if one.state == "serving" else one.state,
-        "definition": json.dumps(asdict(one.definition), ensure_ascii=False),
-        "sourceDefinition": json.dumps(asdict(one.source_definition), ensure_ascii=False),
         "enteredAt": one.entered_at,
         "startsAt": one.starts_at,
         "unbuilt": one.unbuilt,
     }
+    # In as many properties as they take: a placement by list names every value.
+    texts: Columns = {}
+    put_text(texts, _DEFINITION, json.dumps(asdict(one.definition), ensure_ascii=False))
+    put_text(texts, _SOURCE_DEFINITION, json.dumps(asdict(one.source_definition), ensure_ascii=False))
+    entity.update(texts)
     optional = {
         "build": one.build,
         "builtAt": one.built_at,
@@ -198,8 +204,8 @@ def _listed(row: Row) -> Listed:
         index=fields["index"],
         table=fields["table"],
         state=fields["state"],
-        definition=index_from_plain(json.loads(fields["definition"])),
-        source_definition=source_from_plain(json.loads(fields["sourceDefinition"])),
+        definition=index_from_plain(json.loads(take_text(fields, _DEFINITION) or "")),
+        source_definition=source_from_plain(json.loads(take_text(fields, _SOURCE_DEFINITION) or "")),
         entered_at=fields["enteredAt"],
         starts_at=fields["startsAt"],
         build=fields.get("build"),

@@ -1,7 +1,7 @@
 """Enters what definitions say into the catalog: new sources, and a generation for every definition that has none.
 
-A definition that is seen for the first time serves at once if its index has nothing that serves and its source has no
-ledger rows: the feed fills it. Otherwise the facts that were applied before are missing from it: it is building, and
+A definition that is seen for the first time serves at once if its index has nothing that serves and no change of its
+source has come yet: the feed fills it. Otherwise the facts that came before are missing from it: it is building, and
 its build may start when every worker is known to write to it.
 """
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from shared.pipeline.catalog import Catalog
     from shared.pipeline.catalog_rows import Snapshot
     from shared.pipeline.concurrency import RunAll
-    from shared.tables.port import Tables
+    from shared.tables.port import Insert, Tables
 
 _ATTEMPTS: Final = 10
 
@@ -46,22 +46,39 @@ class Entrance:
             new = _missing(snapshot, definitions)
             if not new_sources and not new:
                 return snapshot
-            for name in sorted(new_sources):
-                await self._catalog.write(write_source(name, BUCKETS))
             await self._enter(snapshot, definitions, new, int(now_seconds))
+            for name in sorted(new_sources):
+                await self._catalog.write(write_source(name, BUCKETS))  # unless an index of its own brought it
         raise StorageUnavailableError("The catalog changes all the time: try again later.", outcome_unknown=False)
 
     async def _enter(self, snapshot: Snapshot, definitions: Definitions, new: list[Index], now: int) -> None:
-        sources = {one.source for one in new}
-        with_facts = {name for name in sources if await self._has_facts(name, snapshot.buckets_of(name))}
+        untouched = await self._untouched(snapshot, {one.source for one in new})
+        entered, lost = set(snapshot.buckets), set[str]()
         for index in new:
+            if index.source in lost:
+                continue  # another was first with this source: the next round sees how
             listed = self._listed(snapshot, index, definitions.sources[index.source], now)
-            if index.source not in with_facts and not _is_served(snapshot, index.name):
+            rows: list[Listed | Served | Insert] = [listed]
+            if index.source in untouched and not _is_served(snapshot, index.name):
                 served = snapshot.served.get(index.name, Served(index.name, ""))
-                await self._catalog.write(replace(listed, state="standby"), replace(served, serving=listed.id))
-            else:
-                # If another was first with this index, or with this row, the next round sees it.
-                await self._catalog.write(listed)
+                rows = [replace(listed, state="standby"), replace(served, serving=listed.id)]
+                if index.source not in entered:
+                    rows.append(write_source(index.source, BUCKETS))
+            # If another was first with this index, or with this row, the next round sees it.
+            if await self._catalog.write(*rows):
+                entered.add(index.source)
+            elif index.source not in entered:
+                lost.add(index.source)
+
+    async def _untouched(self, snapshot: Snapshot, sources: set[str]) -> set[str]:
+        """The sources none of whose changes has been applied or passed over yet.
+
+        One that is in the catalog has workers, and while it has no index they write its changes nowhere. So it must
+        have a whole generation: that would have left ledger rows.
+        """
+        whole = {one.source for one in snapshot.generations if one.is_kept and one.state != "building"}
+        candidates = {name for name in sources if name not in snapshot.buckets or name in whole}
+        return {name for name in candidates if not await self._has_facts(name, snapshot.buckets_of(name))}
 
     def _listed(self, snapshot: Snapshot, index: Index, source: Source, now: int) -> Listed:
         """A generation that is new, or that comes back after it was retired: then its table has another name."""

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from shared.pipeline.generations import SourcePlan
     from shared.tables.port import Tables
 
+OTHER = """
+  {index}: {{source: {source}, partition: name, project: [phone]}}
+"""
+
 
 class Catalogued(World):
     """A world whose plan comes from the catalog."""
@@ -105,6 +109,33 @@ async def test_the_number_of_buckets_is_fixed_when_a_source_is_first_seen(world:
     await world.catalog.create()
     await world.catalog.write(write_source(world.plan.source, 4))
     assert (await world.learn(world.text)).buckets == 4
+
+
+async def test_the_first_index_of_a_source_that_had_none_is_building(world: Catalogued) -> None:
+    """Its trigger has been there: changes came, were written nowhere, and do not come again."""
+    head, _, _ = world.text.partition("indexes:")
+    assert (await world.learn(head + "indexes: {}")).generations == ()
+    await world.learn(world.text)
+    assert await world.states() == ["building"]
+    await world.learn(world.text + OTHER.format(index=f"{world.index}-2", source=world.plan.source))
+    assert await world.states() == ["building", "building"]
+
+
+async def test_a_second_index_of_a_source_without_facts_serves_at_once(world: Catalogued) -> None:
+    """The first one would have left ledger rows of whatever came."""
+    await world.learn(world.text)
+    await world.learn(world.text + OTHER.format(index=f"{world.index}-2", source=world.plan.source))
+    assert await world.states() == ["serving", "serving"]
+
+
+async def test_a_definition_may_be_long(world: Catalogued) -> None:
+    """Of a placement by list every value is named: more than one property of a row takes."""
+    listed = ", ".join(f"town number {number}: INDEX_STORAGE" for number in range(2000))
+    text = world.text.replace(
+        "sort: name", f"sort: name, placement: {{by: list, default: INDEX_STORAGE, map: {{{listed}}}}}"
+    )
+    (one,) = (await world.learn(text)).generations
+    assert one.index == definitions_of(text).indexes[world.index]
 
 
 async def test_of_two_that_start_together_one_definition_serves(world: Catalogued) -> None:
