@@ -95,6 +95,14 @@ class Runner:
         if await self.rows.save_task(task) is not None:
             await self._enter(task, await self.kinds[task.kind].begin(task))
 
+    async def _begin(self, task: Task) -> None:
+        try:
+            await self._enter(task, await self.kinds[task.kind].begin(task))
+        except TransientError:
+            raise
+        except IndexTablesError as error:
+            await self._fail(task, error)
+
     async def run(self, message: str | bytes) -> None:
         """Do what a message asks for."""
         asked = orjson.loads(message)
@@ -205,20 +213,29 @@ class Runner:
             await self.queue.send(orjson.dumps(message).decode(), delay_seconds)
 
     async def resume(self) -> None:
-        """Send messages for what nobody works on; forget what ended long ago. Called by a timer."""
+        """Send messages for what nobody works on; forget what ended long ago. Called by a timer.
+
+        What fails for one task is raised when all others have been seen to.
+        """
+        failures: list[TransientError] = []
         for task in await self.rows.all():
             if task.state == "running":
                 if task.kind in self.kinds:  # others are another program's, such as the command line's
-                    await self._resume(task)
+                    try:
+                        await self._resume(task)
+                    except TransientError as error:
+                        failures.append(error)
             elif self.now_seconds() - (task.ended_at or 0) > _FORGET_SECONDS:
                 await self.rows.forget(task)
+        if failures:
+            raise failures[0]
 
     async def _resume(self, task: Task) -> None:
         progress = await self.rows.read(task.id)
         if progress is None or self.now_seconds() < task.not_before:
             return
         if not progress.slices:  # it crashed between its first two rows
-            await self._enter(task, await self.kinds[task.kind].begin(task))
+            await self._begin(task)
         await self._follow(progress)
         await self._send(task, idle(progress, self.now_seconds()))
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from shared.errors import FactsUnavailableError, SettingError
+from shared.errors import FactsUnavailableError, IndexTablesError, SettingError
 from shared.pipeline.task_rows import Progress, Slice, Task, TaskRows
 from shared.pipeline.tasks import CLAIM_SECONDS, Phase, Runner, Step
 from shared.tables.memory import MemoryTables
@@ -180,6 +180,31 @@ async def test_a_task_that_crashed_between_two_phases_is_resumed() -> None:
     await world.runner().resume()
     await world.deliver(world.runner())
     assert (await world.progress()).task.state == "done"
+
+
+async def test_a_task_that_cannot_begin_keeps_no_other_from_going_on() -> None:
+    """It ends with its reason, or comes again when that may pass."""
+    world = World()
+    await world.start()
+    world.queue.messages.clear()
+
+    class Never(Counting):
+        async def begin(self, task: Task) -> Phase:
+            raise error
+
+    runner = Runner(world.rows, world.queue, {"count": world.kind, "never": Never()}, world.now)
+    await world.rows.save_task(Task("a", "never", {}, world.seconds))
+    error: IndexTablesError = FactsUnavailableError("Not now: try again.")
+    with pytest.raises(FactsUnavailableError):
+        await runner.resume()
+    assert len(world.queue.messages) == 2
+    world.queue.messages.clear()
+    error = SettingError("X is not set: set it.")
+    await runner.resume()
+    assert len(world.queue.messages) == 2
+    ended = await world.rows.task("a")
+    assert ended is not None
+    assert (ended.state, ended.problem) == ("failed", "X is not set: set it.")
 
 
 async def test_what_may_pass_is_raised_and_the_slice_given_back() -> None:
