@@ -12,11 +12,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from shared.errors import LifecycleRefusedError, StorageUnavailableError, UnknownIndexError
+from shared.errors import LifecycleRefusedError, SettingError, StorageUnavailableError, UnknownIndexError
 from shared.pipeline.catalog_rows import Served
 from shared.pipeline.entering import defined
 from shared.pipeline.plans import generation_of
 from shared.pipeline.task_rows import Task
+from shared.pipeline.tasks import CLAIM_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -106,6 +107,9 @@ class Lifecycle:
         )
         if not await self._catalog.write(replace(target, build=task.id)):
             raise _already_building(index)
+        if state.build is not None and state.build.task.state == "running":
+            gone = replace(state.build.task, state="failed", ended_at=task.started_at, problem="Its process is gone.")
+            await self.runner.rows.save_task(gone)
         await self.runner.start(task)
         found = await self.runner.rows.read(task.id)
         assert found is not None
@@ -123,10 +127,19 @@ class Lifecycle:
             )
         if target.state == "standby":
             raise LifecycleRefusedError("NothingToBuild", f'Index "{index}" is built already: switch to it.')
-        if state.build is not None and state.build.task.state == "running":
+        if state.build is not None and self._is_going_on(state.build):
             raise _already_building(index)
         self._check_source(snapshot, target)
         return target
+
+    def _is_going_on(self, build: Progress) -> bool:
+        """The app goes on with its own builds, whatever ends. One that another process works on ends with that: its
+        time has come, and nobody holds a slice of it."""
+        task, now_seconds = build.task, self._clocks.now_seconds()
+        if task.state != "running" or task.kind == BUILD:
+            return task.state == "running"
+        is_held = any(not one.is_done and one.claimed_until > now_seconds for one in build.slices)
+        return is_held or now_seconds < task.not_before + CLAIM_SECONDS
 
     def _check_source(self, snapshot: Snapshot, target: Listed) -> None:
         """The ledger finds facts by what identified them before."""
@@ -269,6 +282,12 @@ class Lifecycle:
             _log.info("A generation was retired", extra={"generation": one.id, "index": one.index})
 
     async def _drop(self, one: Listed, accounts: Accounts) -> None:
+        try:
+            accounts.require([one.definition])
+        except SettingError as error:
+            # Its connection has gone with its index. The others must not wait for it.
+            _log.warning("A table cannot be dropped: %s", error, extra={"generation": one.id, "table": one.table})
+            return
         for account, table in sorted(generation_of(one).tables()):
             await accounts.tables(account).delete_table(table)
         await self._catalog.change(one.id, partial(_dropped, now=int(self._clocks.now_seconds())))

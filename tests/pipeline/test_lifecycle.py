@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from shared.definitions.model import Placement
 from shared.errors import LifecycleRefusedError, UnknownIndexError
 from shared.pipeline.task_rows import Task
+from shared.pipeline.tasks import CLAIM_SECONDS
 from shared.tables.memory import MemoryTables
 from tests.pipeline.building import (
     BUILD_DELAY_SECONDS,
@@ -174,6 +176,39 @@ async def test_a_build_that_failed_can_be_started_again(world: BuildingWorld) ->
     await world.rows.save_task(replace(stored, state="failed", problem="planted"))
     second = await world.lifecycle(CHANGED, runner).build("by-town")
     assert [first.task.id[-2:], second.task.id[-2:]] == ["-1", "-2"]
+
+
+async def test_a_build_of_a_process_that_is_gone_can_be_started_again(world: BuildingWorld) -> None:
+    """Nobody else goes on with it. While somebody may be working on it, it is not taken away."""
+    (build,) = world.runner().kinds.values()
+    here = replace(world.runner(), kinds={"build-here": build})
+    first = await world.lifecycle(CHANGED, here).build("by-town", kind="build-here")
+    world.seconds = first.task.not_before
+    await refused(world, "AlreadyBuilding", "build")
+    world.seconds += CLAIM_SECONDS
+    (one,) = first.slices
+    held = await world.rows.save(replace(one, claimed_until=world.seconds + 1))
+    await refused(world, "AlreadyBuilding", "build")
+    world.seconds += 1
+    assert held is not None
+    second = await world.lifecycle(CHANGED).build("by-town")
+    assert (second.task.id[-2:], second.task.kind) == ("-2", "build")
+    ended = await world.rows.task(first.task.id)
+    assert ended is not None
+    assert ended.state == "failed"
+
+
+async def test_a_table_out_of_reach_keeps_no_other_from_being_dropped(world: BuildingWorld) -> None:
+    """The connection of its account has gone with its index."""
+    one = (await world.catalog.read()).generations[0]
+    retired = replace(one, state="retired", retired_at=int(world.seconds))
+    far = replace(one.definition, placement=Placement("hash", ("SOUTH",)))
+    # Its row comes first.
+    await world.catalog.write(retired, replace(retired, id="0", definition=far, etag=None))
+    world.seconds += BUILD_DELAY_SECONDS + 1
+    await world.lifecycle(CHANGED).tidy(world.accounts)
+    dropped = {each.id for each in (await world.catalog.read()).generations if each.dropped_at is not None}
+    assert dropped == {one.id}
 
 
 @pytest.mark.parametrize("budget", [0, -1, 0.5, float("nan")])
