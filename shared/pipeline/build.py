@@ -55,6 +55,9 @@ REST_SLICES: Final = 4
 _BEGUN_MAX: Final = 100
 # Changes that are applied together: the more, the more of them share a page of the ledger. 1 KB each are 25 MB.
 WINDOW: Final = 5000
+# With a budget they are fewer. A change takes about a transaction, and a step must not outlast its claim by much:
+# others would begin the same one beside it.
+_STEP_SECONDS: Final = 20.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,18 +114,13 @@ class Builds:
         snapshot = await self._catalog.read()
         plan = replace(source_plan(snapshot, target.source_definition), generations=(generation_of(target),))
         running = [each for each in progress.slices if not each.is_done]
-        budget = self._budget(progress.task, len(running))
-        hand = Hand(plan, self._services, budget)
+        share = _share(progress.task, len(running))
+        budget = Budget(share, self._steady_seconds, self._sleep)
+        hand = Hand(plan, self._services, budget, window_of(share, self._window))
         steps = self._facts(target, one, hand) if one.phase == FACTS else self._rest(target, one, hand)
         async for step in steps:
             self._check_age(progress.task)
             yield step
-
-    def _budget(self, task: Task, running: int) -> Budget:
-        """Every slice has its share of the task's budget."""
-        limit = task.about.get("budget")
-        share = None if limit is None else limit / max(1, running)
-        return Budget(share, self._steady_seconds, self._sleep)
 
     async def _target(self, task: Task) -> Listed:
         self._check_age(task)
@@ -141,7 +139,7 @@ class Builds:
         async for intake, size, after in self._pages(target.source_definition, part, continuation):
             hand.gather(intake, size)
             continuation = after
-            if hand.gathered >= self._window:
+            if hand.is_full:
                 yield Step(json.dumps([part, continuation]), await hand.apply())
         yield Step(json.dumps([part, continuation]), await hand.apply(), is_done=True)
 
@@ -166,7 +164,7 @@ class Builds:
         def read(event: ReceivedEvent) -> Change:
             return reader.read(event.body, event.enqueued, event.sequence_number)
 
-        return read_all(source.name, fresh, read, ReceivedEvent.plain)
+        return read_all(source.name, fresh, read, ReceivedEvent.plain, "event")
 
     async def _rest(self, target: Listed, one: Slice, hand: Hand) -> AsyncIterator[Step]:
         """Every so many buckets, beginning with the slice's number.
@@ -199,8 +197,20 @@ class Builds:
         return {**await hand.apply(), "unbuilt": found.unbuilt}
 
 
+def _share(task: Task, running: int) -> float | None:
+    """Every slice has its share of the task's budget."""
+    limit = task.about.get("budget")
+    return None if limit is None else limit / max(1, running)
+
+
+def window_of(share: float | None, largest: int) -> int:
+    """How many changes are applied together by so many transactions per second."""
+    return largest if share is None else max(1, min(largest, int(share * _STEP_SECONDS)))
+
+
 def _position(bucket: int, after: str | None, begun: Sequence[str] = ()) -> str:
-    return json.dumps([bucket, after, list(begun)])
+    # As it is: escaped, keys in most scripts would take six times their room.
+    return json.dumps([bucket, after, list(begun)], ensure_ascii=False)
 
 
 def _stand_by(one: Listed, *, unbuilt: int, now_seconds: int) -> Listed | None:
@@ -212,8 +222,9 @@ def _stand_by(one: Listed, *, unbuilt: int, now_seconds: int) -> Listed | None:
 class Hand:
     """Applies what was gathered, by a budget, with a process' worth of cache."""
 
-    def __init__(self, plan: SourcePlan, services: Services, budget: Budget) -> None:
+    def __init__(self, plan: SourcePlan, services: Services, budget: Budget, window: int) -> None:
         self.plan = plan
+        self._window = window
         self._services = services
         self._budget = budget
         self.accounts = metered(services.accounts, budget)
@@ -231,6 +242,11 @@ class Hand:
         self._changes: list[Change] = []
         self._intakes: list[Intake] = []
         self.gathered = 0
+
+    @property
+    def is_full(self) -> bool:
+        """Whether it is time to apply what was gathered."""
+        return self.gathered >= self._window
 
     def gather(self, intake: Intake, size: int) -> None:
         """Keep the changes of a page for later."""

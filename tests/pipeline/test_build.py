@@ -12,7 +12,9 @@ import pytest
 from shared.errors import StorageUnavailableError, TransientError
 from shared.facts.hub import HubEvent
 from shared.lifecycle import beside
+from shared.pipeline.build import window_of
 from shared.pipeline.concurrency import CALLS_AT_ONCE
+from shared.pipeline.dead_letter_list import LetterFilter
 from shared.pipeline.intake import ReceivedEvent
 from shared.pipeline.ledger_rows import LEDGER_TABLE
 from shared.pipeline.worker import Worker
@@ -257,6 +259,46 @@ async def test_events_from_before_the_retention_are_refused(world: BuildingWorld
     await world.worker(changed)
     await world.build(changed)
     assert set(await world.entries((await world.generations())["standby"])) == {"young"}
+
+
+async def test_an_event_that_a_build_cannot_read_can_be_replayed_as_an_event(world: BuildingWorld) -> None:
+    """Its dead letter is the one that the trigger made, and stays one of an event."""
+    changed = HUB.replace("phone", "email")
+    worker = await world.worker(HUB)
+    broken = HubEvent(b"{", datetime.fromtimestamp(world.seconds, UTC), 2)
+    good = event(1, "a", world.seconds, town="t", email="1")
+    await worker.apply_events("people", [ReceivedEvent(*one) for one in (good, broken)])
+    world.events.events = [good, broken]
+    await world.worker(changed)
+    await world.build(changed)
+    (letter,) = (await worker.dead_letters.page(LetterFilter(), 10, None)).letters
+    assert letter.via == "event"
+    (replayed,) = await worker.dead_letters.replay([letter])
+    assert replayed.result == "stillFails"
+
+
+async def test_facts_with_long_keys_in_any_script_are_caught_up_with(world: BuildingWorld) -> None:
+    """What a slice is about to apply fits in its row, however JSON would spell it."""
+    old = await world.worker(TOWNS)
+    await world.write(old, "a", town="t", email="1")
+    await world.worker(CHANGED)
+    runner = world.runner()
+    progress = await world.lifecycle(CHANGED, runner).build("by-town")
+    world.seconds = progress.task.not_before
+    await runner.work(progress.task.id, progress.slices[0].name)
+    old._read_at_seconds = world.seconds  # it believes that its view is new
+    documents = [await world.put(f"{number}" + "漢" * 50, town="t", email="2") for number in range(1800)]
+    await old.apply_latest("people", documents)
+    progress = await world.run(runner, progress.task.id)
+    assert (progress.task.state, progress.task.problem, progress.counts["behind"]) == ("done", None, 1800)
+
+
+def test_the_smaller_the_budget_the_fewer_changes_are_applied_together() -> None:
+    """A step must end before its claim does, or others begin with the same one."""
+    assert window_of(None, 5000) == 5000
+    assert window_of(1000.0, 5000) == 5000
+    assert window_of(10.0, 5000) == 200
+    assert window_of(0.01, 5000) == 1
 
 
 async def test_a_worker_that_learns_late_still_has_its_batch_in_the_new_generation(world: BuildingWorld) -> None:
