@@ -27,7 +27,7 @@ async def start_verification(req: func.HttpRequest) -> func.HttpResponse:
 @verifications.route(route="indexes/{name}/verifications", methods=["GET"], auth_level=func.AuthLevel.ADMIN)
 async def list_verifications(req: func.HttpRequest) -> func.HttpResponse:
     """The verifications of an index."""
-    return await _respond(lambda api: api.all(req.route_params["name"]))
+    return await _respond(lambda api: api.latest(req.route_params["name"]))
 
 
 @verifications.route(route="indexes/{name}/verifications/{id}", methods=["GET"], auth_level=func.AuthLevel.ADMIN)

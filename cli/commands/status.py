@@ -171,7 +171,7 @@ def _index(one: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _task(one: Mapping[str, Any]) -> dict[str, Any]:
-    about = " ".join(str(value) for value in one["about"].values())
+    about = " ".join(str(value) for value in one["about"].values() if value is not None)
     done = ", ".join(f"{name} {count}" for name, count in one["counts"].items())
     values = (one["kind"], about, one["state"], f"{one['slicesDone']}/{one['slices']}", one["problem"] or done)
     return dict(zip(_TASKS, values, strict=True))

@@ -99,7 +99,7 @@ function drawLag(card, name) {
   const color = (variable) => getComputedStyle(document.documentElement).getPropertyValue(variable).trim();
   const axis = { stroke: color("--soft"), font: "11px system-ui", grid: { stroke: color("--grid"), width: 1 }, ticks: { show: false } };
   charts.set(name, new uPlot({
-    width: holder.clientWidth, height: 116, legend: { show: false }, cursor: { show: false }, padding: [8, 4, 0, 0],
+    width: holder.clientWidth, height: 116, legend: { show: false }, cursor: { show: false }, padding: [8, 18, 0, 0],
     scales: { x: { range: (_, low, high) => [Math.min(low, high - SHORTEST_SECONDS), high] }, y: { range: (_, low, high) => [0, Math.max(10, (high || 0) * 1.15)] } },
     axes: [
       { ...axis, size: 26, gap: 6, space: 70, grid: { show: false },
@@ -191,8 +191,8 @@ function taskTable(tasks) {
   return table("Builds and other long tasks", columns, tasks.map((task) => ({ attributes: { "data-task": task.id }, cells: [
     [`${task.kind} ${task.about.index || ""}`, make("small", { text: task.problem || "" })],
     state(task.state, kinds[task.state] || "calm"),
-    [make("progress", { max: String(Math.max(1, task.slices)), value: String(task.slicesDone), "aria-label": `Progress of ${task.kind} ${task.about.index || task.id}` }),
-      ` ${task.slicesDone} of ${task.slices}`],
+    make("span", { class: "progress" }, make("progress", { max: String(Math.max(1, task.slices)), value: String(task.slicesDone), "aria-label": `Progress of ${task.kind} ${task.about.index || task.id}` }),
+      ` ${task.slicesDone} of ${task.slices}`),
     Object.entries(task.counts).map(([name, done]) => `${name} ${count(done)}`).join(", ") || "–",
     moment(task.startedAtSeconds)] })));
 }

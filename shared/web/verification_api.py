@@ -47,9 +47,9 @@ class VerificationApi:
         """How a verification stands, and what it found."""
         return json_answer(described(await self._desk.found(index, identity)))
 
-    async def all(self, index: str) -> Answer:
-        """All that are remembered, the latest first."""
-        return json_answer({"value": [described(one) for one in await self._desk.all(index)]})
+    async def latest(self, index: str) -> Answer:
+        """The latest, the last one first."""
+        return json_answer({"value": [described(one) for one in await self._desk.latest(index)]})
 
 
 def described(found: Found) -> dict[str, Any]:

@@ -243,3 +243,16 @@ async def test_the_routine_samples_and_after_days_verifies_everything(world: Ver
     assert await world.desk().do_routine(routine) == 1
     task = max(await world.rows.all(), key=lambda one: one.started_at)
     assert task.about["sample"] == 5
+
+
+async def test_what_was_found_is_forgotten_with_its_task(world: VerifyingWorld) -> None:
+    """Tasks are forgotten a month after their end; the routine removes the rows that they leave."""
+    await world.verify()
+    rows = VerificationRows(world.tables)
+    assert len(await rows.reports("by-town")) == 1
+    await world.desk().do_routine(Routine(0, 7, 0))
+    assert len(await rows.reports("by-town")) == 1
+    (task,) = await world.rows.all()
+    await world.rows.forget(task)
+    await world.desk().do_routine(Routine(0, 7, 0))
+    assert await rows.reports("by-town") == {}

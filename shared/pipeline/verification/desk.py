@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from shared.pipeline.verification.rows import VerificationRows
 
 _SECONDS_PER_DAY: Final = 86_400
+# So many are listed.
+LATEST: Final = 50
 
 
 class Found(NamedTuple):
@@ -116,31 +118,36 @@ class VerificationDesk:
 
     async def found(self, index: str, identity: str) -> Found:
         """One verification."""
-        for one in await self.all(index):
-            if one.task.id == identity:
-                return one
-        raise LifecycleRefusedError(
-            "NoSuchVerification", f'There is no verification {identity} of index "{index}", or it is forgotten.'
-        )
+        task = await self._runner.rows.task(identity)
+        if task is None or task.kind != VERIFY or Wanted.of(task).index != index:
+            raise LifecycleRefusedError(
+                "NoSuchVerification", f'There is no verification {identity} of index "{index}", or it is forgotten.'
+            )
+        kept = await self._rows.read(index, identity)
+        return Found(task, (Report() if kept is None else kept.state.report).plain())
 
-    async def all(self, index: str) -> list[Found]:
-        """Every verification of an index that is remembered, the latest first."""
+    async def latest(self, index: str) -> list[Found]:
+        """The latest verifications of an index, the last one first."""
         if index not in self._definitions.indexes:
             raise UnknownIndexError(f'There is no index "{index}" in the definitions.')
         reports = await self._rows.reports(index)
+        tasks = sorted(await self._tasks(index), key=lambda task: task.started_at, reverse=True)
+        return [Found(task, reports.get(task.id) or Report().plain()) for task in tasks[:LATEST]]
+
+    async def _tasks(self, index: str) -> list[Task]:
         tasks = [task for task in await self._runner.rows.all() if task.kind == VERIFY]
-        own = [task for task in tasks if Wanted.of(task).index == index]
-        own.sort(key=lambda task: task.started_at, reverse=True)
-        return [Found(task, reports.get(task.id) or Report().plain()) for task in own]
+        return [task for task in tasks if Wanted.of(task).index == index]
 
     async def do_routine(self, routine: Routine) -> int:
-        """Start what is due for every index; how many were started."""
+        """Start what is due for every index, and forget what ended long ago; how many were started."""
         snapshot = await self._catalog.read()
         started = 0
         for index in self._definitions.indexes:
             wanted = self._due(snapshot, index, routine)
             if wanted is not None:
                 started += await self._try_start(wanted)
+            known = {task.id for task in await self._tasks(index)}
+            await self._rows.forget(index, [task for task in await self._rows.reports(index) if task not in known])
         return started
 
     def _due(self, snapshot: Snapshot, index: str, routine: Routine) -> Wanted | None:

@@ -6,6 +6,7 @@ megabyte, written with everything else at once, so that a page that was summed u
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import orjson
@@ -14,9 +15,11 @@ from shared.errors import OperationFailedError, TableMissingError
 from shared.pipeline.ledger_rows import compress, decompress, put_bytes, take_bytes
 from shared.pipeline.verification.sketch import Sketch
 from shared.pipeline.verification.verify import State
-from shared.tables.port import PARTITION_KEY, ROW_KEY, Insert, Replace, RowRange
+from shared.tables.port import PARTITION_KEY, ROW_KEY, Delete, Insert, Replace, RowRange
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from shared.tables.port import Entity, Row, Tables
 
 VERIFICATION_TABLE: Final = "Verifications"
@@ -61,6 +64,12 @@ class VerificationRows:
         except OperationFailedError:
             return None
         return Kept(kept.state, etag)
+
+    async def forget(self, index: str, tasks: Iterable[str]) -> None:
+        """Remove the rows of these tasks."""
+        for task in tasks:
+            with suppress(OperationFailedError):  # somebody else was faster
+                await self._tables.transact(VERIFICATION_TABLE, [Delete(index, task)])
 
     async def reports(self, index: str) -> dict[str, dict[str, Any]]:
         """What every verification of an index has found so far, by task."""

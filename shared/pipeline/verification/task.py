@@ -56,7 +56,7 @@ class Wanted:
     @classmethod
     def of(cls, task: Task) -> Wanted:
         """What a task is about."""
-        return cls(**task.about)
+        return cls(**{name: task.about[name] for name in cls.__slots__ if name in task.about})
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 Phase = Literal["sum", "look", "done"]
 # So many suspects are kept until they are judged together.
-SUSPECTS_MAX: Final = 500
+SUSPECTS_MAX: Final = 200
 
 
 @dataclass(slots=True)
