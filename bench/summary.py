@@ -90,8 +90,9 @@ def _bar(verdict: Verdict) -> str:
 
 
 def _legend(result: Result) -> str:
+    rounds = "one round" if result.rounds == 1 else f"up to {result.rounds} rounds"
     return (
-        f"Medians of up to {result.rounds} rounds in which both sides took turns, {result.date}, Python "
+        f"Medians of {rounds} in which both sides took turns, {result.date}, Python "
         f"{result.python}, {result.cpu_count} processors, Azurite as storage. Seconds belong to that machine; ratios "
         "and storage transactions travel. CPU is that of the measuring process."
     )

@@ -250,5 +250,6 @@ class Hand:
         if changes:
             await prefetch(self.accounts.main, self._cache, self.plan, changes, self._services.run_buckets)
             outcome = await self._applier.apply(self.plan, changes)
+            self._cache.clear()  # a build sees every fact once
             counts |= {"entries": outcome.entries_written, "letters": len(letters) + outcome.dead_letters}
         return {**counts, "transactions": self._budget.spent - before}

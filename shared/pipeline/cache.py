@@ -44,6 +44,11 @@ class LedgerCache:
         if known is not None:
             self._weight -= _weight(known)
 
+    def clear(self) -> None:
+        """Know nothing of any row."""
+        self._rows.clear()
+        self._weight = 0
+
     def finish(self, key: tuple[str, str], etag: str, finished: frozenset[str]) -> None:
         """These parts' writes are finished for the row with this ETag. Of any other it says nothing."""
         known = self._rows.get(key)
