@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 # A time says "modified since" with whole seconds, and clocks of replicas differ a little.
 _EARLIER: Final = timedelta(seconds=5)
+# A container is asked for at the first fact that is gone, and after so many more.
+_MISSES_BELIEVED: Final = 50
 
 
 class FactPage(NamedTuple):
@@ -36,12 +38,22 @@ class CosmosCurrentFacts:
     def __init__(self, connect: Callable[[], CosmosClient], page_items: int = 1000) -> None:
         self._facts = CosmosFacts(connect)
         self._feed = CosmosFeed(connect, page_items)
+        self._misses = 0
 
     async def read(
         self, source: Source, fact_id: str, partition_key: tuple[FactKeyValue, ...]
     ) -> dict[str, Any] | None:
-        """The fact, or None when it is gone; raises `FactsUnavailableError`."""
-        return await self._facts.read(source, fact_id, partition_key)
+        """The fact, or None when it is gone; raises `FactsUnavailableError`.
+
+        In a container that is not there every fact looks gone, so that is asked now and then before it is believed.
+        """
+        found = await self._facts.read(source, fact_id, partition_key)
+        if found is None:
+            if self._misses % _MISSES_BELIEVED == 0:
+                with told_as_unavailable(source):
+                    await self._feed.container(source).read()
+            self._misses += 1
+        return found
 
     async def from_feed(
         self, source: Source, fact_id: str, partition_key: tuple[FactKeyValue, ...], since_seconds: int

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from shared.definitions.model import Definitions
     from shared.pipeline.concurrency import RunAll
     from shared.pipeline.dead_letter_rows import KeptLetter
-    from shared.pipeline.dead_letters import Blobs, DeadLetters
+    from shared.pipeline.dead_letters import Blobs
     from shared.pipeline.generations import SourcePlan
     from shared.pipeline.replay import Replayed
     from shared.pipeline.storage import Accounts
@@ -58,11 +58,10 @@ def new_replayer(
     queue: SweepQueue,
     run_all: RunAll,
     now_seconds: Callable[[], float],
-    kind: type[DeadLetters] = LettersLeftOpen,
     blobs: Blobs | None = None,
 ) -> tuple[Replayer, DeadLetterList]:
     """Replays as a worker makes them, on any storage."""
-    letters = kind(accounts.main, blobs or KeptBlobs(), now_seconds)
+    letters = LettersLeftOpen(accounts.main, blobs or KeptBlobs(), now_seconds)
     listed = DeadLetterList(accounts.main, letters)
 
     def new_applier() -> Applier:

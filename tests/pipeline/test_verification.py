@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -13,6 +14,7 @@ from shared.keys.versions import ticks_clock, version
 from shared.projection.rows import live_row, tombstone_row
 from shared.tables.memory import MemoryTables
 from shared.tables.port import Upsert
+from tests.pipeline.kept_facts import FACT_TABLE, kept_key
 from tests.pipeline.verifying import VerifiedWorld
 
 if TYPE_CHECKING:
@@ -391,3 +393,15 @@ async def test_rows_where_no_worker_writes_are_found_and_removed(quick_world: Ve
     assert found(await quick_world.verify(index)) == {"ghost": strays}
     assert await repaired(quick_world, index) == {"ghost": strays}
     assert await quick_world.entity_of(live, index) == entity
+
+
+async def test_a_document_that_cannot_be_read_fails_nothing_else(quick_world: VerifiedWorld) -> None:
+    """To the feed it is a dead letter; here it is a difference that only its writer can mend."""
+    key = {"PartitionKey": quick_world.plan.source, "RowKey": kept_key("g")}
+    unreadable = {"id": "g", "town": "C", "_ts": 1_700_000_009, "_lsn": "none", "_etag": "other"}
+    await quick_world.tables.transact(FACT_TABLE, [Upsert({**key, "document": json.dumps(unreadable)})])
+    (live,) = await quick_world.live("h")
+    await quick_world.delete_row(live)
+    report = await quick_world.verify(repairs=True)
+    assert (report.counts["repaired"], report.counts["unrepaired"]) == (1, 1)
+    assert "missing" not in found(await quick_world.verify())

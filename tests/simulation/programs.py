@@ -18,7 +18,6 @@ from shared.pipeline.dead_letter_rows import DEAD_LETTER_TABLE
 from shared.pipeline.dead_letters import DeadLetters
 from shared.pipeline.expiry import Expirer, ExpiryWalk, sweep_message
 from shared.pipeline.ledger_rows import LEDGER_TABLE
-from shared.pipeline.replay import LettersLeftOpen
 from shared.pipeline.storage import Accounts
 from shared.pipeline.sweep import Sweeper
 from shared.tables.memory import MemoryTables
@@ -195,12 +194,11 @@ class Replay:
     is_redelivered: ClassVar[bool] = False
     plan: SourcePlan
     definitions: Definitions
-    letters: type[DeadLetters] = LettersLeftOpen
 
     async def __call__(self) -> None:
         """List them, then replay one after the other."""
         replayer, listed = new_replayer(
-            self.definitions, self.plan, accounts(), StoppingQueue(), interleaved, lambda: NOW_SECONDS, self.letters
+            self.definitions, self.plan, accounts(), StoppingQueue(), interleaved, lambda: NOW_SECONDS
         )
         page = await listed.page((self.plan.source,), LetterFilter(), 100, None)
         for letter in page.letters:

@@ -23,7 +23,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from shared.errors import OperationFailedError
+from shared.errors import OperationFailedError, UnreadableChangeError
 from shared.keys.fact import fact_hash
 from shared.keys.versions import NO_DOCUMENT, version
 from shared.pipeline.concurrency import all_of
@@ -113,6 +113,12 @@ class Repairer:
 
     async def _change(self, examined: Examined) -> Change | None:
         """The change that brings the ledger to the fact; None when it is there, or when nobody can tell."""
+        try:
+            return await self._find_change(examined)
+        except UnreadableChangeError:
+            return None  # to the feed it is a dead letter
+
+    async def _find_change(self, examined: Examined) -> Change | None:
         if examined.document is None:
             return self._removal(examined) if examined.is_read else None
         if examined.part is not None and (matching(examined) is not None or examined.is_current):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from azure.cosmos.aio import CosmosClient
 
 from shared.definitions.model import CosmosContainer, Source
+from shared.errors import FactsUnavailableError
 from shared.facts.current import CosmosCurrentFacts
 from shared.keys.fact import MISSING
 
@@ -101,3 +103,16 @@ async def test_a_scan_ends_beside_writes(
     for number in range(5):
         container.create_item({"id": str(number), "pk": "p"})
     assert await all_ids(facts, source_of(database, container), until_seconds=0) == []
+
+
+async def test_in_a_container_that_is_not_there_no_fact_is_gone(
+    facts: CosmosCurrentFacts, database: DatabaseProxy, new_container: Callable[..., ContainerProxy]
+) -> None:
+    """Otherwise a wrong setting would look like a container whose facts were all deleted."""
+    source = source_of(database, new_container())
+    nowhere = replace(source, cosmos=CosmosContainer(database.id, "nowhere"))
+    with pytest.raises(FactsUnavailableError):
+        await facts.read(nowhere, "1", ("p",))
+    with pytest.raises(FactsUnavailableError):
+        await facts.page(nowhere, None, FOREVER)
+    assert await facts.read(source, "1", ("p",)) is None
