@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -94,5 +95,5 @@ class Building:
                 return progress
             if progress.task.state == "failed":
                 raise failed(progress.task)
-            for name in idle(progress, time.time()):
-                await self._runner.work(self._task, name)
+            # As the app does, which has a message for each.
+            await asyncio.gather(*[self._runner.work(self._task, name) for name in idle(progress, time.time())])

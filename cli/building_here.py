@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 FROM_HERE: Final = "build-here"
 # Short slices, so that the progress shows.
 _SLICE_SECONDS: Final = 5.0
+_SLICES_AT_ONCE: Final = 4
 _WAIT_SECONDS: Final = 1.0
 
 
@@ -89,8 +90,7 @@ async def _drive(operations: Lifecycle, index: str, task: str) -> None:
         if progress.task.state == "done":
             return
         names = idle(progress, time.time()) if time.time() >= progress.task.not_before else []
-        for name in names:
-            await operations.runner.work(task, name)
+        await asyncio.gather(*[operations.runner.work(task, name) for name in names[:_SLICES_AT_ONCE]])
         if not names:
             await asyncio.sleep(_WAIT_SECONDS)
 

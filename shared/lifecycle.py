@@ -31,11 +31,11 @@ async def tasks() -> Runner:
     """Long work, in slices that messages of the task queue ask for."""
     from shared.connections import TIMING
     from shared.pipeline.task_rows import TaskRows
-    from shared.pipeline.tasks import Runner
+    from shared.pipeline.tasks import Runner, kept
 
     worker = await runtime.worker()
     kinds: dict[str, Kind] = {"build": builds(worker), "verification": verifications(worker)}
-    return Runner(TaskRows(worker.accounts.main), task_queue(), kinds, TIMING.wall_seconds)
+    return Runner(TaskRows(worker.accounts.main), task_queue(), kinds, TIMING.wall_seconds, keeping=kept)
 
 
 @lru_cache(maxsize=1)
@@ -136,14 +136,14 @@ async def here(
     from shared.pipeline.catalog import Catalog
     from shared.pipeline.lifecycle import Lifecycle
     from shared.pipeline.task_rows import TaskRows
-    from shared.pipeline.tasks import Runner
+    from shared.pipeline.tasks import Runner, kept
 
     services = runtime.new_worker(definitions).services
     catalog, rows = Catalog(services.accounts.main), TaskRows(services.accounts.main)
     feed, facts = CosmosFeed(_cosmos), CosmosFacts(_cosmos)
     sources = Sources(feed, facts, replay or HubReplay(_hub_client))
     builds = Builds(catalog, services, sources, TIMING.steady_seconds, TIMING.sleep)
-    runner = Runner(rows, None, {kind: builds}, TIMING.wall_seconds, slice_seconds)
+    runner = Runner(rows, None, {kind: builds}, TIMING.wall_seconds, slice_seconds, keeping=kept)
     try:
         yield Lifecycle(definitions, catalog, runner, _clocks())
     finally:

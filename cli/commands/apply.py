@@ -45,7 +45,7 @@ def add(commands: Commands) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Bring the indexes up to their definitions one after the other; print how they stand in the end."""
-    service = service_of(args)
+    service = service_of(args, "admin")
     names = args.indexes or [one["name"] for one in service.get("/api/indexes", {})["value"]]
     rows = []
     differs = False

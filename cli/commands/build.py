@@ -60,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
     if (args.here or args.events_file is not None) and not args.status:
         write_rows([row(build_here(args))], COLUMNS, args.format)
         return 0
-    service = service_of(args)
+    service = service_of(args, "admin")
     if args.status:
         state = standing(service, args.index)
     else:

@@ -141,7 +141,7 @@ def _checked(before: Definitions, text: str, index: str, file: str) -> Definitio
 
 def _move(args: argparse.Namespace, step: Step) -> int:
     """Wait until the app knows the generation; then build, verify and switch."""
-    service = service_of(args)
+    service = service_of(args, "admin")
     print(f"{args.index}: waiting for the app to have the file: deploy it, or restart a local run", file=sys.stderr)
     deadline = time.monotonic() + args.wait
     while not _has(service, args.index, step.generation):

@@ -56,5 +56,5 @@ def run_rollback(args: argparse.Namespace) -> int:
 
 
 def _post(args: argparse.Namespace, call: str, body: dict[str, Any]) -> int:
-    write_rows([service_of(args).post(lookup_path(args.index, call), body)], _COLUMNS, args.format)
+    write_rows([service_of(args, "admin").post(lookup_path(args.index, call), body)], _COLUMNS, args.format)
     return 0

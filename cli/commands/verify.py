@@ -106,7 +106,7 @@ def _run(args: argparse.Namespace, asked: dict[str, Any]) -> dict[str, Any]:
     """Start it, follow it, print what it found."""
     options = {"generation": args.generation, "budget": args.budget}
     body = {**asked, **{name: value for name, value in options.items() if value is not None}}
-    service = service_of(args)
+    service = service_of(args, "admin")
     started = service.post(lookup_path(args.index, "verifications"), body)
     found = wait(service, args.index, started["id"])
     row = {**found, **found["differences"]}

@@ -9,9 +9,11 @@ from __future__ import annotations
 import json
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
 from shared.errors import FactsUnavailableError
+from shared.facts import feed_tokens
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
@@ -58,14 +60,23 @@ class CosmosFeed:
 
     async def pages(self, source: Source, feed_range: str, continuation: str | None = None) -> AsyncIterator[FeedPage]:
         """The pages of one range. What changes while they are read may come once more, in its newer version."""
-        arguments: dict[str, Any] = {"max_item_count": self._page_items}
         if continuation is None:
-            arguments |= {"feed_range": json.loads(feed_range), "start_time": "Beginning"}
-        else:
-            arguments["continuation"] = continuation
+            start = {"feed_range": json.loads(feed_range), "start_time": "Beginning"}
+            async for page in self._pages_from(source, start):
+                yield page
+            return
+        # Where each range stands. A range that splits has positions of its children in the place of its own.
+        places = [[place] for place in feed_tokens.positions(continuation)]
+        for number, (place,) in enumerate(list(places)):
+            async for page in self._pages_from(source, _start(continuation, place)):
+                places[number] = feed_tokens.positions(page.continuation)
+                yield FeedPage(page.documents, feed_tokens.token_at(page.continuation, [*chain(*places)]))
+
+    async def _pages_from(self, source: Source, start: dict[str, Any]) -> AsyncIterator[FeedPage]:
         with told_as_unavailable(source):
             # The pager has the token as an attribute, which its declared type does not mention.
-            pages = cast(Any, self.container(source).query_items_change_feed(**arguments).by_page())
+            feed = self.container(source).query_items_change_feed(max_item_count=self._page_items, **start)
+            pages = cast(Any, feed.by_page())
             async for page in pages:
                 yield FeedPage([document async for document in page], pages.continuation_token)
 
@@ -82,6 +93,14 @@ class CosmosFeed:
         client, self._client = self._client, None
         if client is not None:
             await client.close()
+
+
+def _start(continuation: str, place: feed_tokens.Position) -> dict[str, Any]:
+    """How to ask for the pages after one position of a continuation."""
+    token = feed_tokens.alone(continuation, place)
+    if token is None:
+        return {"feed_range": {"Range": place["range"]}, "start_time": "Beginning"}
+    return {"continuation": token}
 
 
 @contextmanager

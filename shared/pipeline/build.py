@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from shared.facts.feed import FactFeed
     from shared.facts.hub import EventReplay, HubEvent
     from shared.facts.port import Facts
-    from shared.pipeline.catalog import Catalog, Listed
+    from shared.pipeline.catalog import Catalog, Listed, Snapshot
     from shared.pipeline.generations import SourcePlan
     from shared.pipeline.ledger_scan import Kept
     from shared.pipeline.task_rows import Progress, Slice, Task
@@ -53,6 +53,7 @@ REST: Final = "2-rest"
 REST_SLICES: Final = 4
 # So many fact keys fit into one property of a slice's row, with room to spare.
 _BEGUN_MAX: Final = 100
+_CHECKED_MAX: Final = 20_000
 # Changes that are applied together: the more, the more of them share a page of the ledger. 1 KB each are 25 MB.
 WINDOW: Final = 5000
 # With a budget they are fewer. A change takes about a transaction, and a step must not outlast its claim by much:
@@ -110,8 +111,8 @@ class Builds:
 
     async def steps(self, progress: Progress, one: Slice) -> AsyncIterator[Step]:
         """Work on one slice."""
-        target = await self._target(progress.task)
         snapshot = await self._catalog.read()
+        target = self._target_in(snapshot, progress.task)
         plan = replace(source_plan(snapshot, target.source_definition), generations=(generation_of(target),))
         running = [each for each in progress.slices if not each.is_done]
         share = _share(progress.task, len(running))
@@ -123,8 +124,11 @@ class Builds:
             yield step
 
     async def _target(self, task: Task) -> Listed:
+        return self._target_in(await self._catalog.read(), task)
+
+    def _target_in(self, snapshot: Snapshot, task: Task) -> Listed:
         self._check_age(task)
-        target = (await self._catalog.read()).generation(str(task.about["generation"]))
+        target = snapshot.generation(str(task.about["generation"]))
         if target is None or not target.is_written:
             raise TaskFailedError(f"Generation {task.about['generation']} is retired: there is nothing to build.")
         return target
@@ -174,6 +178,7 @@ class Builds:
         """
         reader = RestReader(target.source_definition, self._sources.facts, self._services.run_all)
         bucket, after, begun = json.loads(one.position or "null") or (int(one.name.rpartition(":")[2]), None, [])
+        checked = 0
         if begun:
             again = await read_kept(hand.accounts.main, bucket_partition(target.source, bucket), begun)
             yield Step(_position(bucket, begun[-1]), await self._catch_up(again, reader, hand))
@@ -187,9 +192,13 @@ class Builds:
                     after = some[-1].fact_key
                     yield Step(_position(number, after), await self._catch_up(some, reader, hand))
                 after = page[-1].fact_key
-                yield Step(_position(number, after), {"checked": len(page)})
+                checked += len(page)
+                # Looking again is cheap: not every page is worth a write.
+                if checked >= _CHECKED_MAX:
+                    yield Step(_position(number, after), {"checked": checked})
+                    checked = 0
             after = None
-        yield Step(one.position, {}, is_done=True)
+        yield Step(one.position, {"checked": checked}, is_done=True)
 
     async def _catch_up(self, behind: list[Kept], reader: RestReader, hand: Hand) -> dict[str, int]:
         found = await reader.read(behind)

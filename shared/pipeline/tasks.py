@@ -13,9 +13,12 @@ messages for such slices. The same slices can be driven in one process, without 
 
 from __future__ import annotations
 
+import asyncio
 import logging
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from functools import partial
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeAlias
 
 import orjson
 
@@ -23,7 +26,8 @@ from shared.errors import IndexTablesError, TaskFailedError, TransientError
 from shared.pipeline.task_rows import Progress, Slice, Task
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+    from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+    from contextlib import AbstractAsyncContextManager
 
     from shared.pipeline.task_rows import TaskRows
 
@@ -78,6 +82,32 @@ class TaskQueue(Protocol):
         """Keep a message; it becomes visible after the delay."""
 
 
+Keeping: TypeAlias = "Callable[[Callable[[], Awaitable[None]]], AbstractAsyncContextManager[None]]"
+
+
+@asynccontextmanager
+async def nobody_keeps(renew: Callable[[], Awaitable[None]]) -> AsyncIterator[None]:
+    """Claims run out, as in a simulation without time."""
+    yield
+
+
+@asynccontextmanager
+async def kept(renew: Callable[[], Awaitable[None]]) -> AsyncIterator[None]:
+    """A claim is renewed, on the event loop, three times before it runs out."""
+
+    async def beat() -> None:
+        while True:
+            await asyncio.sleep(CLAIM_SECONDS / 3)
+            await renew()
+
+    beating = asyncio.create_task(beat())
+    try:
+        yield
+    finally:
+        beating.cancel()
+        await asyncio.wait([beating])
+
+
 @dataclass(frozen=True, slots=True)
 class Runner:
     """Starts tasks and works on their slices."""
@@ -88,6 +118,8 @@ class Runner:
     now_seconds: Callable[[], float]
     slice_seconds: float = SLICE_SECONDS
     claim_seconds: float = CLAIM_SECONDS
+    # Renews a claim during steps that take long: otherwise more and more would work on one slice.
+    keeping: Keeping = nobody_keeps
 
     async def start(self, task: Task) -> None:
         """Write down a task and send it on its way; one that is there already is left as it is."""
@@ -136,13 +168,14 @@ class Runner:
     async def _work(self, progress: Progress, one: Slice) -> None:
         stops_at = self.now_seconds() + self.slice_seconds
         try:
-            async for step in self.kinds[progress.task.kind].steps(progress, one):
-                after = await self._note(one, step)
-                if after is None:
-                    return  # overtaken: somebody else goes on from there
-                one = after
-                if one.is_done or self.now_seconds() >= stops_at:
-                    break
+            async with self.keeping(partial(self._renew, one.task, one.name)):
+                async for step in self.kinds[progress.task.kind].steps(progress, one):
+                    after = await self._note(one, step)
+                    if after is None:
+                        return  # overtaken: somebody else goes on from there
+                    one = after
+                    if one.is_done or self.now_seconds() >= stops_at:
+                        break
         except Exception:
             await self.rows.save(replace(one, claimed_until=0))
             raise
@@ -166,6 +199,11 @@ class Runner:
                 return saved
             found = await self.rows.slice(one.task, one.name)
         return None
+
+    async def _renew(self, task: str, name: str) -> None:
+        found = await self.rows.slice(task, name)
+        if found is not None and not found.is_done:
+            await self._save(found)
 
     async def _save(self, one: Slice) -> Slice | None:
         return await self.rows.save(replace(one, claimed_until=self.now_seconds() + self.claim_seconds))

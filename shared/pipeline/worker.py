@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from shared.definitions.model import Definitions
     from shared.pipeline.catalog import Snapshot
     from shared.pipeline.concurrency import RunAll
+    from shared.pipeline.dead_letter_rows import Letter
     from shared.pipeline.dead_letters import Blobs
     from shared.pipeline.generations import Generation, SourcePlan
     from shared.pipeline.intake import Intake
@@ -213,21 +214,23 @@ class Worker:
 
     async def _apply(self, source: str, intake: Intake) -> None:
         """Dead letters first: they are few, and nothing of the batch may be acknowledged without them."""
-        results = await self._services.run_all([partial(self._dead_letters.put, one) for one in intake.letters])
-        for result in results:
-            if isinstance(result, Exception):
-                raise result
         await self.refresh()
         try:
+            await self._put_letters(intake.letters)
             outcome = await self._applier.apply(self._plans[source], intake.changes)
-        except IncompleteBatchError as error:
+        except (IncompleteBatchError, TableMissingError) as error:
             await self._mend(error)
             raise
         self._report(source, intake, outcome)
 
-    async def _mend(self, error: IncompleteBatchError) -> None:
+    async def _put_letters(self, letters: Sequence[Letter]) -> None:
+        for result in await self._services.run_all([partial(self._dead_letters.put, one) for one in letters]):
+            if isinstance(result, Exception):
+                raise result
+
+    async def _mend(self, error: IncompleteBatchError | TableMissingError) -> None:
         """A table that somebody removed is made again, so that the batch succeeds when it comes back."""
-        if isinstance(error.__cause__, TableMissingError):
+        if isinstance(error, TableMissingError) or isinstance(error.__cause__, TableMissingError):
             self._created.clear()
             await self.prepare()
 

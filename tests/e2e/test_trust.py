@@ -41,7 +41,7 @@ CHANGES = 6000
 KILLS = 16
 LEASE_EXPIRY_SECONDS = 5
 POISON_SHARE = 0.005
-THROTTLE_SECONDS = 2.0
+THROTTLE_SECONDS = 5.0
 # How long a host may take to start, get its share of leases and apply a batch: only a fault takes that long, or a
 # machine that does ten other things.
 APPLIES_WITHIN_SECONDS = 300.0
@@ -148,6 +148,7 @@ def test_a_bad_hour_loses_nothing(services: Services, tmp_path: Path) -> None:
     assert unreadable(services.storage) == writer.unreadable
     assert not [host.name for host in hosts if GIVEN_UP in host.all_output]
     assert sum(host.starts for host in hosts) == KILLS + 2
+    assert services.tables.busy_answers > 0
     print(
         f"{facts.changes} changes of {len(world.facts)} facts, {KILLS} kills, {services.splits} splits, "
         f"{services.steals} hubs' links stolen, {services.tables.busy_answers} busy answers; then {entry_count} "

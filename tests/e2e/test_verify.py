@@ -36,6 +36,7 @@ class Shop:
     def __init__(self, data_folder: Path, found: dict[str, Any]) -> None:
         self._data_folder = data_folder
         self.base = found["http"]
+        self.keys = found["keys"]
         self.connection_string = found["storage"]["connectionString"]
         cosmos = CosmosClient(found["cosmos"]["endpoint"], found["cosmos"]["key"])
         self.customers: ContainerProxy = cosmos.get_database_client("shop").get_container_client("customers")
@@ -45,6 +46,10 @@ class Shop:
         """A table by the beginning of its name."""
         (name,) = [table.name for table in self._service.list_tables() if table.name.startswith(prefix)]
         return self._service.get_table_client(name)
+
+    def call(self, method: str, address: str, body: str | None = None, key: str = "admin") -> requests.Response:
+        """A call with a key."""
+        return requests.request(method, address, data=body, headers={"x-functions-key": self.keys[key]}, timeout=30)
 
     def run(self, *arguments: str) -> tuple[int, dict[str, Any]]:
         """A command's exit code and its report."""
@@ -66,7 +71,7 @@ class Shop:
 def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shop]:
     """A run whose samples are all indexed."""
     data_folder = tmp_path_factory.mktemp("run") / "data"
-    with runs.ready(data_folder, environment=ENVIRONMENT) as (_, found):
+    with runs.ready(data_folder, "--auth", environment=ENVIRONMENT) as (_, found):
         shop = Shop(data_folder, found)
         wait_until(lambda: len(entries(shop.connection_string, INDEX)) == ENTRIES, "all samples")
         yield shop
@@ -136,20 +141,21 @@ def test_facts_that_were_deleted_are_reconciled(shop: Shop) -> None:
 def test_what_cannot_be_verified_is_refused(shop: Shop, body: str, status: int, code: str) -> None:
     """With a documented code; nothing is started."""
     address = f"{shop.base}/api/indexes/{INDEX}/verifications"
-    before = requests.get(address, timeout=30).json()
-    answer = requests.post(address, body, timeout=30)
+    before = shop.call("GET", address).json()
+    answer = shop.call("POST", address, body)
     assert (answer.status_code, answer.json()["code"]) == (status, code)
-    assert requests.get(address, timeout=30).json() == before
+    assert shop.call("GET", address).json() == before
 
 
 def test_a_verification_has_an_address(shop: Shop) -> None:
     """202 says where; there its report is, and one that is none is not found."""
-    answer = requests.post(f"{shop.base}/api/indexes/movies-by-actor/verifications", "{}", timeout=30)
+    answer = shop.call("POST", f"{shop.base}/api/indexes/movies-by-actor/verifications", "{}")
     assert answer.status_code == 202
     location = answer.headers["Location"]
-    wait_until(lambda: requests.get(location, timeout=30).json()["state"] == "done", "the verification is done")
-    assert requests.get(location, timeout=30).json()["total"] == 0
-    other = requests.get(f"{location}0", timeout=30)
+    wait_until(lambda: shop.call("GET", location).json()["state"] == "done", "the verification is done")
+    assert shop.call("GET", location).json()["total"] == 0
+    other = shop.call("GET", f"{location}0")
     assert (other.status_code, other.json()["code"]) == (404, "NoSuchVerification")
-    unknown = requests.post(f"{shop.base}/api/indexes/nothing/verifications", "{}", timeout=30)
+    unknown = shop.call("POST", f"{shop.base}/api/indexes/nothing/verifications", "{}")
     assert (unknown.status_code, unknown.json()["code"]) == (404, "IndexNotFound")
+    assert shop.call("POST", f"{shop.base}/api/indexes/{INDEX}/verifications", "{}", key="function").status_code == 401

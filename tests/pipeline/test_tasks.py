@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,7 +13,7 @@ from shared.pipeline.tasks import CLAIM_SECONDS, Phase, Runner, Step
 from shared.tables.memory import MemoryTables
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Awaitable, Callable
 
 STEPS = 5
 
@@ -55,6 +56,7 @@ class World:
     def __init__(self) -> None:
         self.rows, self.queue, self.kind = TaskRows(MemoryTables()), Kept(), Counting()
         self.seconds = 1000.0
+        self.renew: Callable[[], Awaitable[None]] = self.start
 
     def runner(self, slice_seconds: float = 1000.0) -> Runner:
         return Runner(self.rows, self.queue, {"count": self.kind}, self.now, slice_seconds)
@@ -148,6 +150,34 @@ async def test_a_step_that_outlasts_its_claim_is_not_repeated_for_ever() -> None
     found = await world.rows.slice("t", "1:a")
     assert found is not None
     assert (found.is_done, found.counts) == (True, {"steps": STEPS})
+
+
+async def test_a_claim_is_renewed_while_a_step_takes_long() -> None:
+    """Nobody else begins with the slice meanwhile, however often the timer looks."""
+    world = World()
+    await world.start()
+    others: list[bool] = []
+
+    @asynccontextmanager
+    async def keeping(renew: Callable[[], Awaitable[None]]) -> AsyncIterator[None]:
+        world.renew = renew
+        yield
+
+    class Long(Counting):
+        async def steps(self, progress: Progress, one: Slice) -> AsyncIterator[Step]:
+            for _ in range(5):
+                world.seconds += CLAIM_SECONDS / 2
+                await world.renew()
+                others.append(await Runner(world.rows, None, {"count": Counting()}, world.now).work("t", "1:a"))
+            async for step in super().steps(progress, one):
+                yield step
+
+    world.kind = Long()
+    await Runner(world.rows, world.queue, {"count": world.kind}, world.now, 1000.0, keeping=keeping).work("t", "1:a")
+    assert others == [False] * 5
+    found = await world.rows.slice("t", "1:a")
+    assert found is not None
+    assert found.is_done
 
 
 async def test_a_task_whose_worker_is_gone_is_resumed_where_its_row_says() -> None:

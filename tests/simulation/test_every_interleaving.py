@@ -205,7 +205,8 @@ def test_a_replay_beside_the_worker_that_failed(specs: tuple[str, ...]) -> None:
     versions = history(*specs)
     prefix = (Worker(PLAN, batches_of(versions[0])),)
     failing = Worker(refusing(PLAN), batches_of(versions[1]), reads_first=True)
-    holds(Scenario("replay", PLAN, versions, (failing, REPLAY), prefix, crashes=1, faults=1, finally_=(REPLAY,)))
+    for before in (prefix, (*prefix, failing)):
+        holds(Scenario("replay", PLAN, versions, (failing, REPLAY), before, crashes=1, faults=1, finally_=(REPLAY,)))
 
 
 @pytest.mark.parametrize("last", ["A:z", "B:x", None])

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
-from base64 import b64decode, b64encode
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from local.host.cosmos.options import ALL_VERSIONS
+from shared.facts import feed_tokens
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -67,18 +66,8 @@ async def _pages(container: ContainerProxy, arguments: dict[str, Any]) -> AsyncI
 
 
 def by_range(continuation: str) -> list[tuple[dict[str, Any], str | None]]:
-    """The ranges that a token goes on in, each with a token of its own; None where nothing was read yet.
-
-    A token names one range until the SDK finds that the service has split it.
-    """
-    token = json.loads(b64decode(continuation))
-    state = token["continuation"]
+    """The ranges that a token goes on in, each with a token of its own; None where nothing was read yet."""
     return [
-        ({"Range": each["range"]}, _token_of(token, each) if each["token"] is not None else None)
-        for each in state["continuation"]
+        ({"Range": place["range"]}, feed_tokens.alone(continuation, place))
+        for place in feed_tokens.positions(continuation)
     ]
-
-
-def _token_of(token: dict[str, Any], each: dict[str, Any]) -> str:
-    state = {**token["continuation"], "continuation": [each], "Range": each["range"]}
-    return b64encode(json.dumps({**token, "continuation": state}).encode()).decode()

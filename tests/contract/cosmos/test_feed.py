@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from azure.cosmos import ContainerProxy, DatabaseProxy
 
     from tests.contract.cosmos.conftest import Account
+    from tests.contract.cosmos.server import LocalCosmos
 
 
 @pytest.fixture
@@ -64,6 +65,35 @@ async def test_reading_goes_on_after_a_continuation(
         assert {one["id"] for one in documents if one.get("changed")} == {first.documents[0]["id"]}
         seen += [one["id"] for one in first.documents + documents if not one.get("changed")]
     assert sorted(map(int, seen)) == list(range(20))
+
+
+async def test_a_range_that_splits_before_it_is_read_is_read_whole(
+    feed: CosmosFeed, database: DatabaseProxy, new_container: Callable[..., ContainerProxy], local_cosmos: LocalCosmos
+) -> None:
+    """Page by page, each by another reader; also what changes in a child that was read to its end."""
+    container = new_container()
+    for number in range(60):
+        container.create_item({"id": str(number), "pk": f"p{number}"})
+    source = source_of(database, container)
+    ranges = await feed.ranges(source)
+    for name in ("0", "1", "2", "3"):
+        local_cosmos.order(kind="split", container=f"dbs/{database.id}/colls/{container.id}", range=name)
+    seen: list[str] = []
+    continuations: list[tuple[str, str]] = []
+    for feed_range in ranges:
+        page = await anext(feed.pages(source, feed_range), None)
+        while page is not None:
+            seen += [document["id"] for document in page.documents]
+            last = (feed_range, page.continuation)
+            page = await anext(feed.pages(source, *last), None)
+        continuations.append(last)
+    assert sorted(map(int, seen)) == list(range(60))
+    for number in range(60, 120):
+        container.create_item({"id": str(number), "pk": f"p{number}"})
+    later = [
+        one["id"] for place in continuations async for page in feed.pages(source, *place) for one in page.documents
+    ]
+    assert sorted(map(int, later)) == list(range(60, 120))
 
 
 async def test_a_container_that_is_not_there_is_told(feed: CosmosFeed, database: DatabaseProxy) -> None:
