@@ -42,7 +42,9 @@ class Documents:
         """One."""
         return ["all"]
 
-    async def pages(self, source: Source, feed_range: str, continuation: str | None = None) -> AsyncIterator[FeedPage]:
+    async def pages(
+        self, source: Source, feed_range: str, continuation: str | None = None, page_items: int = 1000
+    ) -> AsyncIterator[FeedPage]:
         """A thousand facts at a time."""
         for start in range(int(continuation or 0), len(self._facts), BATCH):
             yield FeedPage(list(self._facts[start : start + BATCH]), str(start + BATCH))

@@ -8,19 +8,17 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from cli.errors import UsageError
 from shared.definitions.instants import normalise
-from shared.facts.hub import EventPage, HubEvent
+from shared.facts.hub import PAGE_EVENTS, EventPage, HubEvent
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
     from shared.definitions.model import Source
-
-PAGE_EVENTS: Final = 1000
 
 
 class EventFile:
@@ -33,8 +31,10 @@ class EventFile:
         """The file is one."""
         return [self._path.name]
 
-    async def pages(self, source: Source, partition: str, continuation: str | None = None) -> AsyncIterator[EventPage]:
-        """A thousand lines at a time; the continuation is a line's number and where it begins."""
+    async def pages(
+        self, source: Source, partition: str, continuation: str | None = None, page_events: int = PAGE_EVENTS
+    ) -> AsyncIterator[EventPage]:
+        """A thousand lines at a time, or fewer; the continuation is a line's number and where it begins."""
         number, offset = json.loads(continuation or "[0, 0]")
         # A line without a time of its own is as old as the file.
         written = datetime.fromtimestamp(self._path.stat().st_mtime, UTC)
@@ -45,7 +45,7 @@ class EventFile:
                 number += 1
                 if line.strip():
                     events.append(self._event(source, line, number, written))
-                if len(events) == PAGE_EVENTS:
+                if len(events) == page_events:
                     yield EventPage(events, json.dumps([number, file.tell()]))
                     events = []
             if events:

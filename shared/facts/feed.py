@@ -39,7 +39,9 @@ class FactFeed(Protocol):
     async def ranges(self, source: Source) -> list[str]:
         """The feed ranges of a source's container: together they hold every fact once."""
 
-    def pages(self, source: Source, feed_range: str, continuation: str | None = None) -> AsyncIterator[FeedPage]:
+    def pages(
+        self, source: Source, feed_range: str, continuation: str | None = None, page_items: int = PAGE_ITEMS
+    ) -> AsyncIterator[FeedPage]:
         """The pages of one range, from its beginning or after a continuation, until there is nothing newer."""
 
 
@@ -58,24 +60,27 @@ class CosmosFeed:
         with told_as_unavailable(source):
             return [json.dumps(one, sort_keys=True) async for one in container.read_feed_ranges(force_refresh=True)]
 
-    async def pages(self, source: Source, feed_range: str, continuation: str | None = None) -> AsyncIterator[FeedPage]:
+    async def pages(
+        self, source: Source, feed_range: str, continuation: str | None = None, page_items: int = PAGE_ITEMS
+    ) -> AsyncIterator[FeedPage]:
         """The pages of one range. What changes while they are read may come once more, in its newer version."""
         if continuation is None:
             start = {"feed_range": json.loads(feed_range), "start_time": "Beginning"}
-            async for page in self._pages_from(source, start):
+            async for page in self._pages_from(source, start, page_items):
                 yield page
             return
         # Where each range stands. A range that splits has positions of its children in the place of its own.
         places = [[place] for place in feed_tokens.positions(continuation)]
         for number, (place,) in enumerate(list(places)):
-            async for page in self._pages_from(source, _start(continuation, place)):
+            async for page in self._pages_from(source, _start(continuation, place), page_items):
                 places[number] = feed_tokens.positions(page.continuation)
                 yield FeedPage(page.documents, feed_tokens.token_at(page.continuation, [*chain(*places)]))
 
-    async def _pages_from(self, source: Source, start: dict[str, Any]) -> AsyncIterator[FeedPage]:
+    async def _pages_from(self, source: Source, start: dict[str, Any], page_items: int) -> AsyncIterator[FeedPage]:
+        page_items = min(page_items, self._page_items)
         with told_as_unavailable(source):
             # The pager has the token as an attribute, which its declared type does not mention.
-            feed = self.container(source).query_items_change_feed(max_item_count=self._page_items, **start)
+            feed = self.container(source).query_items_change_feed(max_item_count=page_items, **start)
             pages = cast(Any, feed.by_page())
             async for page in pages:
                 yield FeedPage([document async for document in page], pages.continuation_token)

@@ -47,7 +47,9 @@ class EventReplay(Protocol):
     async def partitions(self, source: Source) -> list[str]:
         """The partitions of a source's hub."""
 
-    def pages(self, source: Source, partition: str, continuation: str | None = None) -> AsyncIterator[EventPage]:
+    def pages(
+        self, source: Source, partition: str, continuation: str | None = None, page_events: int = PAGE_EVENTS
+    ) -> AsyncIterator[EventPage]:
         """The pages of one partition, from the earliest event or after a continuation, up to the last one there is."""
 
 
@@ -67,7 +69,9 @@ class HubReplay:
         finally:
             await client.close()
 
-    async def pages(self, source: Source, partition: str, continuation: str | None = None) -> AsyncIterator[EventPage]:
+    async def pages(
+        self, source: Source, partition: str, continuation: str | None = None, page_events: int = PAGE_EVENTS
+    ) -> AsyncIterator[EventPage]:
         """The pages of one partition up to the event that was its last when this began."""
         client = self._client(source)
         pages: asyncio.Queue[list[HubEvent]] = asyncio.Queue(maxsize=1)
@@ -78,7 +82,7 @@ class HubReplay:
             done = about["beginning_sequence_number"] - 1 if continuation is None else int(continuation)
             if about["is_empty"] or done >= last:
                 return
-            receiving = asyncio.create_task(_receive(client, partition, continuation, pages))
+            receiving = asyncio.create_task(_receive(client, partition, continuation, page_events, pages))
             while done < last:
                 events = await _next(pages, receiving)
                 done = events[-1].sequence_number
@@ -109,7 +113,11 @@ async def _next(pages: asyncio.Queue[list[HubEvent]], receiving: asyncio.Task[No
 
 
 async def _receive(
-    client: EventHubConsumerClient, partition: str, continuation: str | None, pages: asyncio.Queue[list[HubEvent]]
+    client: EventHubConsumerClient,
+    partition: str,
+    continuation: str | None,
+    page_events: int,
+    pages: asyncio.Queue[list[HubEvent]],
 ) -> None:
     async def keep(_context: object, events: list[Any]) -> None:
         if events:
@@ -120,7 +128,7 @@ async def _receive(
         partition_id=partition,
         starting_position="-1" if continuation is None else int(continuation),
         starting_position_inclusive=False,
-        max_batch_size=PAGE_EVENTS,
+        max_batch_size=page_events,
         max_wait_time=1,
     )
 

@@ -19,6 +19,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from shared.errors import TaskFailedError
+from shared.facts.feed import PAGE_ITEMS
 from shared.pipeline.apply import Applier
 from shared.pipeline.budget import Budget, metered
 from shared.pipeline.cache import LedgerCache
@@ -140,7 +141,7 @@ class Builds:
 
     async def _facts(self, target: Listed, one: Slice, hand: Hand) -> AsyncIterator[Step]:
         part, continuation = json.loads(str(one.position))
-        async for intake, size, after in self._pages(target.source_definition, part, continuation):
+        async for intake, size, after in self._pages(target.source_definition, part, continuation, hand.window):
             hand.gather(intake, size)
             continuation = after
             if hand.is_full:
@@ -148,15 +149,17 @@ class Builds:
         yield Step(json.dumps([part, continuation]), await hand.apply(), is_done=True)
 
     async def _pages(
-        self, source: Source, part: str, continuation: str | None
+        self, source: Source, part: str, continuation: str | None, items: int
     ) -> AsyncIterator[tuple[Intake, int, str]]:
-        """What each page holds, how many items that were, and where to go on."""
+        """What each page holds, how many items that were, and where to go on. No page has more than are applied
+        together: one that the budget lets nobody finish in the time of a function would be begun for ever."""
+        items = min(items, PAGE_ITEMS)
         if source.cosmos is not None:
             documents = CosmosReader(source)
-            async for page in self._sources.feed.pages(source, part, continuation):
+            async for page in self._sources.feed.pages(source, part, continuation, items):
                 yield read_all(source.name, page.documents, documents.latest), len(page.documents), page.continuation
         else:
-            async for events in self._sources.replay.pages(source, part, continuation):
+            async for events in self._sources.replay.pages(source, part, continuation, items):
                 yield self._read_events(source, events.events), len(events.events), events.continuation
 
     def _read_events(self, source: Source, events: Iterable[HubEvent]) -> Intake:
@@ -233,7 +236,7 @@ class Hand:
 
     def __init__(self, plan: SourcePlan, services: Services, budget: Budget, window: int) -> None:
         self.plan = plan
-        self._window = window
+        self.window = window
         self._services = services
         self._budget = budget
         self.accounts = metered(services.accounts, budget)
@@ -255,7 +258,7 @@ class Hand:
     @property
     def is_full(self) -> bool:
         """Whether it is time to apply what was gathered."""
-        return self.gathered >= self._window
+        return self.gathered >= self.window
 
     def gather(self, intake: Intake, size: int) -> None:
         """Keep the changes of a page for later."""

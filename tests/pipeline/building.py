@@ -47,12 +47,14 @@ class KeptFeed:
         """All facts are in one."""
         return ["all"]
 
-    async def pages(self, source: Source, feed_range: str, continuation: str | None = None) -> AsyncIterator[FeedPage]:
+    async def pages(
+        self, source: Source, feed_range: str, continuation: str | None = None, page_items: int = 1000
+    ) -> AsyncIterator[FeedPage]:
         """Facts in key order."""
         while True:
             after = None if continuation is None else Continuation(source.name, continuation)
             page = await self._tables.query(
-                FACT_TABLE, RowRange(source.name), limit=self._page_facts, continuation=after
+                FACT_TABLE, RowRange(source.name), limit=min(page_items, self._page_facts), continuation=after
             )
             documents = [json.loads(str(row.entity["document"])) for row in page.rows]
             continuation = "" if page.continuation is None else str(page.continuation.row)
@@ -72,7 +74,9 @@ class KeptEvents:
         """One."""
         return ["0"]
 
-    async def pages(self, source: Source, partition: str, continuation: str | None = None) -> AsyncIterator[EventPage]:
+    async def pages(
+        self, source: Source, partition: str, continuation: str | None = None, page_events: int = 1000
+    ) -> AsyncIterator[EventPage]:
         """Two events at a time."""
         start = int(continuation or 0)
         for place in range(start, len(self.events), 2):

@@ -12,14 +12,15 @@ import pytest
 from shared.errors import StorageUnavailableError, TransientError
 from shared.facts.hub import HubEvent
 from shared.lifecycle import beside
-from shared.pipeline.build import window_of
+from shared.pipeline.build import Builds, Sources, window_of
 from shared.pipeline.concurrency import CALLS_AT_ONCE
 from shared.pipeline.dead_letter_list import LetterFilter
 from shared.pipeline.intake import ReceivedEvent
 from shared.pipeline.ledger_rows import LEDGER_TABLE
 from shared.pipeline.worker import Worker
 from shared.tables.memory import MemoryTables
-from tests.pipeline.building import CHANGED, REFRESH_SECONDS, BuildingWorld
+from tests.pipeline.building import CHANGED, REFRESH_SECONDS, BuildingWorld, KeptFeed
+from tests.pipeline.kept_facts import KeptFacts
 from tests.pipeline.world import TOWNS, definitions_of
 
 if TYPE_CHECKING:
@@ -299,6 +300,23 @@ def test_the_smaller_the_budget_the_fewer_changes_are_applied_together() -> None
     assert window_of(1000.0, 5000) == 5000
     assert window_of(10.0, 5000) == 200
     assert window_of(0.01, 5000) == 1
+
+
+async def test_with_a_small_budget_little_is_done_in_one_step(world: BuildingWorld) -> None:
+    """A page that takes longer than a function may run would be begun again and again, and never end."""
+    worker = await world.worker(TOWNS)
+    await worker.apply_latest("people", [await world.put(f"f{n}", town=f"t{n}", email="e") for n in range(50)])
+    await world.worker(CHANGED)
+
+    async def no_time(_seconds: float) -> None:
+        return
+
+    sources = Sources(KeptFeed(world.tables), KeptFacts(world.tables), world.events)
+    builds = Builds(world.catalog, world.services(), sources, lambda: world.seconds, no_time)
+    progress = await world.lifecycle(CHANGED, replace(world.runner(), kinds={"build": builds})).build("by-town", 1)
+    (one,) = progress.slices
+    steps = [step.counts["facts"] async for step in builds.steps(progress, one)]
+    assert steps == [20, 20, 10]
 
 
 async def test_a_worker_that_learns_late_still_has_its_batch_in_the_new_generation(world: BuildingWorld) -> None:

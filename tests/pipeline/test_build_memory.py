@@ -37,7 +37,9 @@ class Manifold:
         """One."""
         return ["all"]
 
-    async def pages(self, source: Source, feed_range: str, continuation: str | None = None) -> AsyncIterator[FeedPage]:
+    async def pages(
+        self, source: Source, feed_range: str, continuation: str | None = None, page_items: int = 1000
+    ) -> AsyncIterator[FeedPage]:
         """Pages of a thousand."""
         for start in range(int(continuation or 0), self._facts, PAGE):
             documents = [

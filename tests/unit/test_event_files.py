@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cli.errors import UsageError
-from cli.event_files import PAGE_EVENTS, EventFile
+from cli.event_files import EventFile
 from shared.definitions.model import Source
+from shared.facts.hub import PAGE_EVENTS
 
 if TYPE_CHECKING:
     from pathlib import Path
