@@ -98,7 +98,11 @@ async def kept(renew: Callable[[], Awaitable[None]]) -> AsyncIterator[None]:
     async def beat() -> None:
         while True:
             await asyncio.sleep(CLAIM_SECONDS / 3)
-            await renew()
+            try:
+                await renew()
+            except TransientError as error:
+                # There are two more times; and without a claim a slice is done twice, not wrongly.
+                _log.warning("A claim was not renewed", extra={"error": type(error).__name__})
 
     beating = asyncio.create_task(beat())
     try:

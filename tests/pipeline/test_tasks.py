@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 import pytest
 
-from shared.errors import FactsUnavailableError, IndexTablesError, SettingError
+from shared.errors import FactsUnavailableError, IndexTablesError, SettingError, StorageUnavailableError
+from shared.pipeline import tasks
 from shared.pipeline.task_rows import Progress, Slice, Task, TaskRows
 from shared.pipeline.tasks import CLAIM_SECONDS, Phase, Runner, Step
 from shared.tables.memory import MemoryTables
@@ -108,6 +110,21 @@ async def test_a_second_message_for_a_slice_that_somebody_works_on_is_worth_noth
     await world.rows.save(Slice("t", "1:a", "1", "3", claimed_until=world.seconds + 30, etag=held.etag))
     assert await world.runner().work("t", "1:a") is False
     assert world.kind.done == []
+
+
+async def test_a_claim_that_cannot_be_renewed_once_is_renewed_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Storage may be away for a moment while a step takes long."""
+    monkeypatch.setattr(tasks, "CLAIM_SECONDS", 0.003)
+    failures = [StorageUnavailableError("Not now: try again.", outcome_unknown=False)]
+    renewed = asyncio.Event()
+
+    async def renew() -> None:
+        if failures:
+            raise failures.pop()
+        renewed.set()
+
+    async with asyncio.timeout(10), tasks.kept(renew):
+        await renewed.wait()
 
 
 async def test_whoever_is_overtaken_stops() -> None:

@@ -130,6 +130,20 @@ async def test_a_worker_that_dies_between_its_writes_spoils_nothing(world: Verif
     assert (report["facts"], report["rows"], report["examined"]) == (FACTS, FACTS, 0)
 
 
+async def test_a_sample_that_was_done_and_not_noted_is_not_taken_twice(world: VerifyingWorld) -> None:
+    """Its report was written, then its worker died: whoever goes on adds nothing to it."""
+    await damage(world)
+    found = await world.desk().start("by-town", sample=FACTS)
+    progress = await world.rows.read(found.task.id)
+    assert progress is not None
+    (kind,), (one,) = world.verifier().kinds.values(), progress.slices
+    assert [step.is_done async for step in kind.steps(progress, one)] == [True]
+    first = (await world.desk().found("by-town", found.task.id)).report
+    await world.run(world.verifier(), found.task.id)
+    assert first["total"] == 1
+    assert (await world.desk().found("by-town", found.task.id)).report == first
+
+
 async def test_whoever_was_overtaken_stops(world: VerifyingWorld) -> None:
     """Two workers on one verification: one goes on, and nothing is counted twice."""
     found = await world.desk().start("by-town")

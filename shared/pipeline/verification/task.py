@@ -116,6 +116,8 @@ class Verifications:
                 return
 
     async def _stretch(self, subject: Subject, means: Means, wanted: Wanted, state: State) -> None:
+        if state.phase == "done":
+            return  # it was written, and nobody has noted it
         asked = Asked(wanted.repairs, wanted.reconciles)
         if wanted.sample is not None:
             judge = judge_of(subject, means, asked)
