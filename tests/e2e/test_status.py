@@ -15,7 +15,7 @@ from azure.cosmos import CosmosClient
 from azure.eventhub import EventData, EventHubProducerClient
 
 from local import ports
-from tests.e2e import runs
+from tests.e2e import outside_reader, runs
 from tests.support import ROOT, listens, local_command, running, wait_until
 
 if TYPE_CHECKING:
@@ -63,6 +63,11 @@ class Run:
     def index(self, name: str) -> dict[str, Any]:
         """What it says about an index."""
         return next(one for one in self.status()["indexes"] if one["name"] == name)
+
+    def towns(self) -> set[str]:
+        """The towns that people have entries in, as an outsider reads them."""
+        found = outside_reader.entries(self.found["storage"]["connectionString"], "people-by-town")
+        return {entry["key"]["town"] for entry in found}
 
     def each(self, what: str) -> dict[str, Any]:
         """One thing that it says about every source."""
@@ -156,6 +161,8 @@ def test_what_was_done_is_counted_for_all_instances(run: Run) -> None:
     """Changes by the host that applies them, lookups by whoever answers them, with transactions and money."""
     people = run.container("people")
     people.upsert_item({"id": "c1", "team": "a", "town": "Bergen", "name": "Cid"})
+    # The feed shows the newest version only: the move must not come before the first one is applied.
+    wait_until(lambda: "Bergen" in run.towns(), "the first town is indexed")
     before = run.index("people-by-town")
     for base in (run.found["http"], run.watcher):
         answer = requests.get(f"{base}/api/indexes/people-by-town/entries?town=Nowhere", timeout=10)

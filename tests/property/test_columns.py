@@ -144,5 +144,5 @@ def test_the_size_of_a_row_is_counted_in_utf_16() -> None:
 
 def test_a_row_that_is_no_entry_is_refused() -> None:
     """A tombstone or a stranger's row has no fact."""
-    with pytest.raises(NotJsonError, match="lacks _fact or _key"):
+    with pytest.raises(NotJsonError, match="lacks _key"):
         read_columns({"PartitionKey": "p", "RowKey": "r"})
