@@ -127,7 +127,12 @@ async def _run_host(options: argparse.Namespace) -> int:
     _log_to_stdout()
     stop = _stop_of_child(options)
     checked = keys.read_or_create(options.keys) if options.keys else None
-    ended_well = await host.run(options.app.resolve(), options.port, checked, stop, http_only=options.http_only)
+    try:
+        ended_well = await host.run(options.app.resolve(), options.port, checked, stop, http_only=options.http_only)
+    finally:
+        # The clients of the app and of its triggers end with the process. What asyncio says about that would come
+        # last, where the supervisor looks for the reason of an end.
+        logging.getLogger("asyncio").setLevel(logging.CRITICAL)
     return 0 if ended_well else 1
 
 

@@ -100,8 +100,9 @@ class Applier:
         mended = [(work, generation) for work in works for generation in work.decision.mended_again]
         if not mended:
             return {}
+        close = partial(self._dead_letters.close, is_claimed=True)
         results = await self._run_all(
-            [partial(self._dead_letters.close, work.change, generation.index.name) for work, generation in mended]
+            [partial(close, work.change, generation.index.name) for work, generation in mended]
         )
         outcomes = zip(mended, results, strict=True)
         return {work.fact: result for (work, _), result in outcomes if isinstance(result, Exception)}

@@ -247,8 +247,9 @@ class Claiming:
     async def _close_letters(self, works: Sequence[Work], claims: Claims) -> None:
         """Before the claim: dead letters of facts that fit now. There are hardly ever any."""
         mended = [(work, generation) for work in works for generation in work.decision.mended]
+        close = partial(self._dead_letters.close, is_claimed=False)
         results = await self._run_all(
-            [partial(self._dead_letters.close, work.change, generation.index.name) for work, generation in mended]
+            [partial(close, work.change, generation.index.name) for work, generation in mended]
         )
         for (work, _), result in zip(mended, results, strict=True):
             if isinstance(result, Exception):

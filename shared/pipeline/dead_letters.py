@@ -74,13 +74,19 @@ class DeadLetters:
             return
         raise _contended(letter.source)
 
-    async def close(self, change: Change, index: str) -> None:
-        """Forget the dead letter of a fact that fits an index as of this change, unless it is of a newer version."""
+    async def close(self, change: Change, index: str, *, is_claimed: bool) -> None:
+        """Forget the dead letter of a fact that fits an index as of this change, unless it is of a newer version.
+
+        Before the change is claimed also one of its own version stays: another worker has claimed that as failed, so
+        that this claim will not be the first and closes the letter last.
+        """
         source, version = change.source, change.version
         identity = letter_id(source, change.fact_key, index)
         for _ in range(_ATTEMPTS):
             old = await self._tables.get(DEAD_LETTER_TABLE, source, identity)
-            if old is None or version_of(old) > version or await self.remove(old):
+            if old is None or version_of(old) > version or (version_of(old) == version and not is_claimed):
+                return
+            if await self.remove(old):
                 return
         raise _contended(source)
 

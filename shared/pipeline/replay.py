@@ -54,7 +54,7 @@ class Replayed(NamedTuple):
 class LettersLeftOpen(DeadLetters):
     """Dead letters that a success does not close: a replay has no second delivery, should it crash before its claim."""
 
-    async def close(self, change: Change, index: str) -> None:
+    async def close(self, change: Change, index: str, *, is_claimed: bool) -> None:
         """Leave it to the replay."""
 
 

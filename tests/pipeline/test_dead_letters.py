@@ -13,6 +13,7 @@ import pytest
 from shared.errors import UnknownDeadLetterError
 from shared.pipeline.dead_letter_list import LetterFilter
 from shared.pipeline.dead_letter_rows import unreadable_letter
+from shared.pipeline.dead_letters import DeadLetters
 from shared.pipeline.generations import plan_of
 from shared.pipeline.intake import ReceivedEvent
 from shared.tables.port import Upsert
@@ -144,6 +145,21 @@ async def test_a_replayed_entry_is_changed_and_removed_like_any_other(world: Wor
     await world.sweep()
     assert await world.rows("by-town", "X !") == []
     assert len(visible(await world.rows("by-town", "Y !"))) == 1
+
+
+async def test_a_letter_of_the_same_version_is_closed_by_whoever_has_claimed_it(world: World) -> None:
+    """Before the claim only older ones go: the version may be acknowledged as failed, and a crash would leave neither
+    entries nor a letter."""
+    change = world.writer.change("1", PERSON)
+    world.plan = refusing(world.plan, world.definitions)
+    await world.apply(change)
+    letters = DeadLetters(world.tables, world.blobs, lambda: world.now_seconds)
+    await letters.close(change, "by-age", is_claimed=False)
+    assert "by-age" in {letter.index for letter in await letters_of(world)}
+    await letters.close(change, "by-age", is_claimed=True)
+    assert "by-age" not in {letter.index for letter in await letters_of(world)}
+    await letters.close(world.writer.change("1", PERSON), "by-town", is_claimed=False)
+    assert await letters_of(world) == []
 
 
 async def test_a_letter_that_still_fails_stays_as_old_as_it_is(world: World) -> None:
