@@ -23,7 +23,7 @@ test: setup-tests
 	$(BIN)/pytest --numprocesses 3 $(PYTEST)
 
 test-long: setup-tests
-	$(BIN)/pytest -m long --timeout 1800 --numprocesses 3 $(PYTEST)
+	$(BIN)/pytest -m long --timeout 1800 --numprocesses 2 $(PYTEST)
 
 bench: setup
 	@$(BIN)/python -m bench run
