@@ -27,10 +27,15 @@ resource queueService 'Microsoft.Storage/storageAccounts/queueServices@2025-01-0
   name: 'default'
 }
 
-// The host moves what fails five times to the one called poison.
-resource ownQueues 'Microsoft.Storage/storageAccounts/queueServices/queues@2025-01-01' = [for name in concat(queues, map(queues, each => '${each}-poison')): {
+resource ownQueues 'Microsoft.Storage/storageAccounts/queueServices/queues@2025-01-01' = [for name in queues: {
   parent: queueService
   name: name
+}]
+
+// Where the host moves what fails five times.
+resource poisonQueues 'Microsoft.Storage/storageAccounts/queueServices/queues@2025-01-01' = [for name in queues: {
+  parent: queueService
+  name: '${name}-poison'
 }]
 
 // Of the account: the host makes containers of its own (leases, keys, checkpoints).
