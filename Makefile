@@ -20,10 +20,10 @@ demo: setup
 	@$(BIN)/python -m local demo
 
 test: setup-tests
-	$(BIN)/pytest --numprocesses 3 $(PYTEST)
+	$(BIN)/pytest --numprocesses 3 --dist worksteal $(PYTEST)
 
 test-long: setup-tests
-	$(BIN)/pytest -m long --timeout 1800 --numprocesses 2 $(PYTEST)
+	$(BIN)/pytest -m long --timeout 1800 --numprocesses 2 --dist worksteal $(PYTEST)
 
 bench: setup
 	@$(BIN)/python -m bench run

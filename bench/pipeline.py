@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from shared.definitions.load import load
 from shared.garbage import collect_rarely
 from shared.keys.placement import DEFAULT_ACCOUNT
-from shared.pipeline.concurrency import Bounded
+from shared.pipeline.concurrency import Bounded, Staggered
 from shared.pipeline.storage import Accounts
 from shared.pipeline.worker import Services, Worker
 
@@ -64,7 +64,7 @@ class Pipeline:
             NoBlobs(),
             self.queue,
             Bounded(),
-            Bounded(),
+            Staggered(),
             lambda: NOW_SECONDS,
             retention_seconds=1000,
             take_transactions=lambda: 0,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from bench.pipeline import BATCH, NOW_SECONDS, NoBlobs, Pipeline
 from shared.facts.current import FactPage
 from shared.keys.placement import DEFAULT_ACCOUNT
-from shared.pipeline.concurrency import Bounded
+from shared.pipeline.concurrency import Bounded, Staggered
 from shared.pipeline.dead_letters import DeadLetters
 from shared.pipeline.generations import plan_of
 from shared.pipeline.storage import Accounts
@@ -89,7 +89,7 @@ class Verifying:
             3600,
             Patience(0, 0, lambda: NOW_SECONDS, _no_pause),
             Bounded(),
-            Bounded(),
+            Staggered(),
             lambda: 0.0,
         )
 

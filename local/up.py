@@ -102,6 +102,7 @@ class LocalRun:
         _say("stopped")
 
     async def _start_all(self) -> Child:
+        self._check_host()
         definitions = self._definitions()
         await self._start_services(definitions)
         await self._provision(definitions)
@@ -113,6 +114,14 @@ class LocalRun:
         self._endpoints["http"] = f"http://127.0.0.1:{http_port}"
         self._publish()
         return host
+
+    def _check_host(self) -> None:
+        """Refuse a host that cannot start before anything else has."""
+        port = self._options.http_port
+        if port is not None and not ports.is_free(port):
+            raise LocalRunError(f"Port {port} is taken: choose another with --http-port, or leave it out.")
+        if self._options.use_core_tools:
+            _core_tools()
 
     def _definitions(self) -> Definitions:
         """What the app will serve. Broken definitions stop nothing: the app starts and tells their faults, too."""
@@ -148,8 +157,6 @@ class LocalRun:
 
     async def _start(self, service: Service, wanted_port: int | None = None) -> tuple[Child, list[int]]:
         """Start a service on the wanted port, or on its usual ones, or on any that are free."""
-        if wanted_port is not None and not ports.is_free(wanted_port):
-            raise LocalRunError(f"Port {wanted_port} is taken: choose another with --http-port, or leave it out.")
         chosen = ports.choose(service.usual_ports) if wanted_port is None else [wanted_port]
         for attempts_left in reversed(range(START_ATTEMPTS)):
             try:
@@ -179,10 +186,7 @@ class LocalRun:
         if not self._options.use_core_tools:
             keys_file = self._folder.keys if self._options.auth else None
             return services.function_host(self._options.app_folder, settings, keys_file)
-        core_tools = shutil.which("func")
-        if core_tools is None:
-            raise LocalRunError("func is not on PATH: install Azure Functions Core Tools, or leave out --host func.")
-        return services.core_tools(core_tools, settings)
+        return services.core_tools(_core_tools(), settings)
 
     def _index_accounts(self) -> dict[str, str]:
         """The storage accounts that hold tables, by the name of their connection."""
@@ -265,6 +269,13 @@ def _storage_endpoints(ports: azurite.StoragePorts, placements: Sequence[str]) -
 def _from_here(path: Path) -> Path:
     """The path as a user in this folder would write it."""
     return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
+
+
+def _core_tools() -> str:
+    found = shutil.which("func")
+    if found is None:
+        raise LocalRunError("func is not on PATH: install Azure Functions Core Tools, or leave out --host func.")
+    return found
 
 
 def _port_was_taken(error: ChildEndedError) -> bool:

@@ -5,7 +5,8 @@
         async for entry in client.entries("movies-by-actor", {"actor": "Tom Hanks"}):
             ...
 
-It needs read access to the index tables only; `placed` has the connections of the accounts that placements name.
+It needs read access to the index tables only, and to the list of tables for an index with tables per period; `placed`
+has the connections of the accounts that placements name.
 `expand=fact` works when it is given facts; `sees` is for the HTTP API, for which `seen` makes the value.
 """
 

@@ -84,9 +84,9 @@ def verifications(worker: Worker) -> Verifications:
 
 def beside(services: Services) -> Services:
     """The same services for work beside the feed, which may wait for its budget while it holds its permits."""
-    from shared.pipeline.concurrency import Bounded
+    from shared.pipeline.concurrency import Bounded, Staggered
 
-    return replace(services, run_all=Bounded(), run_buckets=Bounded())
+    return replace(services, run_all=Bounded(), run_buckets=Staggered())
 
 
 def _cosmos() -> CosmosClient:

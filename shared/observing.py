@@ -135,7 +135,7 @@ def _new_advisor(served: Definitions) -> Advisor:
     accounts = Accounts(Opened(opened))
     sources = Sources(
         catalog=Catalog(accounts.main),
-        sampler=Sampler(accounts),
+        sampler=Sampler(accounts, TIMING.wall_seconds),
         totals=status(served).totals,
         prices=read_prices(),
         now_seconds=TIMING.wall_seconds,

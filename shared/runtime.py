@@ -230,7 +230,7 @@ def new_worker(served: Definitions) -> Worker:
 def _services() -> Services:
     from shared.connections import TIMING, Opened, container_client, queue_client, table_client
     from shared.pipeline.azure_storage import BlobContainer, DelayedQueue
-    from shared.pipeline.concurrency import Bounded
+    from shared.pipeline.concurrency import Bounded, Staggered
     from shared.pipeline.storage import Accounts
     from shared.pipeline.worker import Services
 
@@ -247,11 +247,12 @@ def _services() -> Services:
         blobs=BlobContainer(container_client(index_storage, settings.DEAD_LETTER_CONTAINER)),
         sweep_queue=DelayedQueue(sweep_queue, settings.number(settings.SWEEP_DELAY_SECONDS)),
         run_all=Bounded(),
-        run_buckets=Bounded(),
+        run_buckets=Staggered(),
         now_seconds=TIMING.wall_seconds,
         retention_seconds=settings.number(settings.LEDGER_RETENTION_DAYS) * SECONDS_PER_DAY,
         dead_letter_retention_seconds=settings.dead_letter_retention_days() * SECONDS_PER_DAY,
         take_transactions=lambda: sum(counts.take() for counts in counted),
+        sweep_delay_seconds=settings.number(settings.SWEEP_DELAY_SECONDS),
         refresh_seconds=settings.seconds(settings.CATALOG_REFRESH_SECONDS),
         build_delay_seconds=settings.number(settings.BUILD_DELAY_SECONDS),
         report=observing.batch_applied,

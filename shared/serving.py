@@ -1,7 +1,8 @@
 """Which generation serves each index, as the catalog says: the port `Generations` of lookups over the pipeline.
 
 A changed definition is served by its old generation until the new one has been switched to. The catalog is read again
-after a while. A switch names a moment that lies further ahead than that: all instances switch at that moment.
+after a while. A switch names a moment that lies further ahead than that: all instances switch at that moment, each
+after another look, because the switch may have been taken back.
 """
 
 from __future__ import annotations
@@ -72,6 +73,7 @@ class CatalogGenerations:
         self._progress = progress
         self._snapshot = Snapshot()
         self._read_at: float | None = None
+        self._read_at_wall = 0.0
 
     async def serving(self, index: str) -> Generation:
         """The serving generation; raises `UnknownIndexError`, or `IndexBuildingError` while there is none."""
@@ -97,10 +99,16 @@ class CatalogGenerations:
         now = self._timing.steady_seconds()
         is_known = index in self._snapshot.served
         refresh_seconds = self._refresh_seconds if is_known else min(UNKNOWN_REFRESH_SECONDS, self._refresh_seconds)
-        if self._read_at is None or now - self._read_at > refresh_seconds:
+        if self._read_at is None or now - self._read_at > refresh_seconds or self._is_switched(index):
+            wall = self._timing.wall_seconds()
             self._snapshot = await self._read_any()
-            self._read_at = now
+            self._read_at, self._read_at_wall = now, wall
         return self._snapshot
+
+    def _is_switched(self, index: str) -> bool:
+        """Whether the moment of a switch has come since the catalog was read."""
+        served = self._snapshot.served.get(index)
+        return served is not None and self._read_at_wall < served.since <= self._timing.wall_seconds()
 
     async def _read_any(self) -> Snapshot:
         for number, catalog in enumerate(self._catalogs, 1):

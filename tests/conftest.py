@@ -48,6 +48,13 @@ def azurite() -> Iterator[str]:
 
 
 @pytest.fixture
+def own_azurite() -> Iterator[str]:
+    """One for this test alone. Apps whose sources or indexes have the same names share a ledger and tables."""
+    with running_azurite() as storage_ports:
+        yield azurite_program.connection_string(storage_ports)
+
+
+@pytest.fixture
 def table_name() -> str:
     """A table name that no other test uses."""
     return f"t{uuid.uuid4().hex}"

@@ -24,6 +24,7 @@ _COLUMNS: Final = (
     "partitionKeys",
     "rowKeys",
     "shards",
+    "tables",
     "storageTransactionsPerPage",
     "factReadsPerPage",
     "comparesStoredValues",

@@ -23,6 +23,7 @@ from local.errors import FunctionTimedOutError, HostStoppingError, LocalRunError
 from local.host.configuration import resolve
 from local.host.cosmos.options import LEASE_EXPIRY_SECONDS, LEASE_EXPIRY_SETTING
 from local.host.event_payloads import event_batch
+from local.host.triggers import STORAGE_RETRIES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -87,7 +88,9 @@ class EventHubTrigger:
 
     async def prepare(self) -> None:
         """Make the container of the checkpoints; events from before `listen` are kept in the hub."""
-        async with ContainerClient.from_connection_string(self._storage, CHECKPOINT_CONTAINER) as container:
+        async with ContainerClient.from_connection_string(
+            self._storage, CHECKPOINT_CONTAINER, **STORAGE_RETRIES
+        ) as container:
             with contextlib.suppress(ResourceExistsError):
                 await container.create_container()
 
@@ -111,7 +114,7 @@ class EventHubTrigger:
 
     def _client(self) -> EventHubConsumerClient:
         expiry_seconds = float(self._services.settings.get(LEASE_EXPIRY_SETTING) or LEASE_EXPIRY_SECONDS)
-        store = BlobCheckpointStore.from_connection_string(self._storage, CHECKPOINT_CONTAINER)
+        store = BlobCheckpointStore.from_connection_string(self._storage, CHECKPOINT_CONTAINER, **STORAGE_RETRIES)
         return EventHubConsumerClient.from_connection_string(
             self._connection_string,
             self._group,

@@ -20,6 +20,7 @@ from azure.storage.queue.aio import QueueServiceClient
 from local.errors import FunctionTimedOutError
 from local.host import payloads
 from local.host.configuration import resolve, time_span_seconds
+from local.host.triggers import STORAGE_RETRIES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -78,7 +79,7 @@ class QueueTrigger:
 
     async def listen(self) -> None:
         """Take messages until the host stops, then wait for the running functions."""
-        async with QueueServiceClient.from_connection_string(self._connection_string) as service:
+        async with QueueServiceClient.from_connection_string(self._connection_string, **STORAGE_RETRIES) as service:
             queue = service.get_queue_client(self._queue_name)
             poison = service.get_queue_client(f"{self._queue_name}-poison")
             try:

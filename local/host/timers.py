@@ -19,6 +19,7 @@ from local.errors import HostStoppingError, LeaseLostError
 from local.host import leases, payloads
 from local.host.configuration import resolve
 from local.host.ncrontab import parse
+from local.host.triggers import STORAGE_RETRIES
 
 if TYPE_CHECKING:
     from azure.storage.blob.aio import BlobClient, BlobLeaseClient
@@ -56,7 +57,7 @@ class TimerTrigger:
 
     async def listen(self) -> None:
         """Run the timer whenever this host holds its lease, until the host stops."""
-        async with BlobServiceClient.from_connection_string(self._connection_string) as service:
+        async with BlobServiceClient.from_connection_string(self._connection_string, **STORAGE_RETRIES) as service:
             container = service.get_container_client(STATUS_CONTAINER)
             blob = container.get_blob_client(f"timers/{self._function.name}/status")
             while not self._services.stop.requested:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from local.errors import LocalRunError
 from shared.errors import SettingError
@@ -15,6 +16,12 @@ if TYPE_CHECKING:
     from local.host.invoker import Invoker
     from local.host.runtime import Function
     from local.lifeline import Stop
+
+# How the storage clients of triggers try again, as arguments of the SDK: once, after a second. Triggers go on trying by
+# themselves; with the SDK's 15 seconds and more a host whose storage is gone would be slow to end.
+STORAGE_RETRIES: Final[Mapping[str, Any]] = MappingProxyType(
+    {"retry_total": 1, "initial_backoff": 0, "increment_base": 1, "random_jitter_range": 0}
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -156,7 +156,7 @@ class _IndexBuilder:
             mend = "Use a number and s, m, h, d or w, such as 90d."
             self._fault(("expire", "after"), f'"{shape.after}" is no duration', mend)
             return None
-        return Expire(canonical(shape.path), int(match[1]) * _SECONDS[match[2]])
+        return Expire(canonical(shape.path), int(match[1]) * _SECONDS[match[2]], shape.tables)
 
     def _placement(self, shape: PlacementShape | None, partition: tuple[KeyPart, ...]) -> Placement | None:
         if shape is None:

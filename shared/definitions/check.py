@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from shared.definitions.check_expiry import check_periods
 from shared.definitions.check_layout import check_layout
 from shared.definitions.dotted import segments
 from shared.definitions.expressions import problem_with
@@ -119,6 +120,7 @@ def _check_index(index: Index, source: Source | None, declared_sources: Collecti
     check_layout(index, findings)
     if index.expire:
         _check_expression((*at, "expire", "path"), index.expire.path, findings)
+        check_periods(index, findings)
 
 
 def _check_part(at: KeyPath, part: KeyPart, findings: Findings) -> None:

@@ -47,7 +47,7 @@ def _served_step(name: str, serving: Mapping[str, str | None], after: Definition
         return Step(name, "removed")
     index = after.indexes[name]
     generation = generation_id(index, after.sources[index.source])
-    table = table_name(name, generation)
+    table = table_name(index, generation)
     if name not in serving:
         return Step(name, "new index", (), generation, table)
     # One that came back after it was retired has a number behind its id.
@@ -66,7 +66,7 @@ def _index_step(name: str, before: Definitions, after: Definitions) -> Step:
         return Step(name, "removed")
     index = after.indexes[name]
     generation = generation_id(index, after.sources[index.source])
-    table = table_name(name, generation)
+    table = table_name(index, generation)
     if old is None:
         return Step(name, "new index", (), generation, table)
     because = tuple(key for key in new if old.get(key) != new[key])

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 # Raise it with any change to the model or to what `check` accepts.
-_FORMAT: Final = 1
+_FORMAT: Final = 2
 
 
 def compile_definitions(text: str, definitions: Definitions) -> str:

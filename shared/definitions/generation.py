@@ -19,12 +19,17 @@ if TYPE_CHECKING:
 CODEC_VERSION: Final = 1
 _ID_DIGITS: Final = 16
 _TABLE_NAME_MAX: Final = 63
+# `p` and a day: see `keys.periods`.
+_PERIOD_MAX: Final = 9
 
 
 def physical_keys(index: Index, source: Source) -> dict[str, Any]:
     """What decides an index's rows, by the key of the file that says it."""
     project = index.project if isinstance(index.project, str) else tuple(sorted(index.project))
     keys = asdict(replace(index, project=project))
+    if keys["expire"] is not None and keys["expire"]["tables"] is None:
+        # As before there were periods: their rows are the same, and so is their id.
+        del keys["expire"]["tables"]
     # Which facts count as deleted decides which have entries.
     keys["deletes.when"] = source.deleted_when
     return keys
@@ -36,8 +41,8 @@ def generation_id(index: Index, source: Source) -> str:
     return sha256(normalised.encode()).hexdigest()[:_ID_DIGITS]
 
 
-def table_name(index_name: str, generation: str, attempt: int = 1) -> str:
-    """The table of a generation: letters and digits, 3 to 63.
+def table_name(index: Index, generation: str, attempt: int = 1) -> str:
+    """The table of a generation: letters and digits, 3 to 63, with room for what its periods add.
 
     The id, which the index's name is part of, keeps names apart. A generation that comes back after its
     table was retired is another `attempt`: names are never reused, since Azure frees a deleted table's name
@@ -45,4 +50,6 @@ def table_name(index_name: str, generation: str, attempt: int = 1) -> str:
     """
     again = f"r{attempt}" if attempt > 1 else ""
     suffix = generation + again
-    return re.sub(r"[^a-z0-9]", "", index_name.lower())[: _TABLE_NAME_MAX - len(suffix)] + suffix
+    has_periods = index.expire is not None and index.expire.tables is not None
+    room = _TABLE_NAME_MAX - len(suffix) - (_PERIOD_MAX if has_periods else 0)
+    return re.sub(r"[^a-z0-9]", "", index.name.lower())[:room] + suffix

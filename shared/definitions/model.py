@@ -11,6 +11,7 @@ from typing import Literal, TypeAlias
 
 PartType: TypeAlias = Literal["string", "integer", "number", "boolean", "datetime"]
 Order: TypeAlias = Literal["asc", "desc"]
+PeriodLength: TypeAlias = Literal["day", "week", "month"]
 # What a key part is after coercion. A datetime is text: an ISO 8601 instant in UTC, as `instants`
 # normalises it.
 PartValue: TypeAlias = str | int | float | bool
@@ -60,10 +61,11 @@ class Each:
 
 @dataclass(frozen=True, slots=True)
 class Expire:
-    """Entries go when the instant at `path` is `after_seconds` ago."""
+    """Entries go when the instant at `path` is `after_seconds` ago; with `tables`, together with their whole period."""
 
     path: str
     after_seconds: int
+    tables: PeriodLength | None = None
 
 
 @dataclass(frozen=True, slots=True)

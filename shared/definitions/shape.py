@@ -96,6 +96,9 @@ class ExpireShape(Shape):
 
     path: Text = Field(description="The path of an ISO 8601 time in the fact.")
     after: Text = Field(description="How long after that time: a number and s, m, h, d or w, such as 90d.")
+    tables: Literal["day", "week", "month"] | None = Field(
+        None, description="Entries that expire in the same day, week or month share a table that is dropped whole."
+    )
 
 
 Scalar: TypeAlias = str | int | float | bool

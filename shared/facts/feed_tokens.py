@@ -8,13 +8,43 @@ from __future__ import annotations
 
 import json
 from base64 import b64decode, b64encode
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     # {"range": {"min", "max", ...}, "token": an ETag, or None for the beginning}
     Position: TypeAlias = dict[str, Any]
+
+_VERSION: Final = "v2"
+
+
+def is_token(text: str) -> bool:
+    """Whether a text is such a token: the trigger of .NET keeps the feed's ETag where the SDK has a token."""
+    try:
+        content = json.loads(b64decode(text, validate=True))
+    except ValueError:
+        return False
+    return isinstance(content, dict) and content.get("v") == _VERSION
+
+
+def new_token(container_rid: str, mode: str, feed_range: Mapping[str, Any], etag: str) -> str:
+    """The token with which the SDK goes on at an ETag, whoever noted it."""
+    continuation = {
+        "v": _VERSION,
+        "rid": container_rid,
+        "continuation": [{"token": etag, "range": feed_range}],
+        "Range": feed_range,
+    }
+    return _token(
+        {
+            "v": _VERSION,
+            "containerRid": container_rid,
+            "mode": mode,
+            "startFrom": {"Type": "Beginning"},
+            "continuation": continuation,
+        }
+    )
 
 
 def positions(token: str) -> list[Position]:
@@ -29,12 +59,16 @@ def token_at(token: str, places: Sequence[Position]) -> str:
     ends = [place["range"] for place in places]
     whole = {**ends[0], "min": min(end["min"] for end in ends), "max": max(end["max"] for end in ends)}
     content["continuation"] |= {"continuation": list(places), "Range": whole}
-    return b64encode(json.dumps(content).encode()).decode()
+    return _token(content)
 
 
 def alone(token: str, place: Position) -> str | None:
     """A token for one of its positions; None where nothing was read yet."""
     return None if place["token"] is None else token_at(token, [place])
+
+
+def _token(content: Mapping[str, Any]) -> str:
+    return b64encode(json.dumps(content).encode()).decode()
 
 
 def _content(token: str) -> dict[str, Any]:

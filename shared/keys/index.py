@@ -1,6 +1,6 @@
 """The keys of one index: PartitionKey and RowKey of its entries, made from coerced values.
 
-PartitionKey = [shard] encoded partition parts
+PartitionKey = [period] [shard] encoded partition parts
 RowKey       = encoded sort parts, fact key, inverted version; without the version it names a pair
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from shared.keys.bounds import Bounds, Comparison, sort_bounds
-from shared.keys.limits import PARTITION_UNITS, SORT_UNITS, VERSION_UNITS, within
+from shared.keys.limits import SORT_UNITS, VERSION_UNITS, within
 from shared.keys.parts import PartCodec
 from shared.keys.placement import AccountMap
 from shared.keys.shard import ShardLayout
@@ -34,7 +34,7 @@ class IndexKeys:
 
     def partition(self, values: Sequence[PartValue | None]) -> str:
         """The encoded partition parts, within their budget; the shard comes before them."""
-        return within(self.whole_partition(values), PARTITION_UNITS)
+        return within(self.whole_partition(values), self.shards.partition_units)
 
     def sort(self, values: Sequence[PartValue | None]) -> str:
         """The encoded sort parts, within their budget; the fact key comes after them."""

@@ -56,6 +56,9 @@ class Expander:
         except (EvaluationError, RefusedValueError, UnreadableChangeError):
             # It no longer fits the index; the pipeline makes a dead letter of that change.
             return None
-        shard = fact_hash(fact_key)
-        places = {(self._keys.shards.partition_key(key.partition, shard), key.sort + fact_key) for key in keys}
-        return fact if (row.entity[PARTITION_KEY], row.pair) in places else None
+        shard, shards = fact_hash(fact_key), self._keys.shards
+        # A time of expiry that has changed is no change of the key: the index may not have seen it yet.
+        places = {
+            (shards.without_period(shards.partition_key(key.partition, shard)), key.sort + fact_key) for key in keys
+        }
+        return fact if (shards.without_period(str(row.entity[PARTITION_KEY])), row.pair) in places else None

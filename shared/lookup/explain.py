@@ -19,13 +19,14 @@ _SENTENCES: Final = {
     "fan-out": "The partition is spread over shards: each is asked at once, the answers are merged in order.",
     "refused": "No stretch of one partition answers this, and tables are never scanned.",
 }
+_PERIODS: Final = "Entries are in tables by the period that they expire in: each is asked at once, as each shard is."
 _WIDENED: Final = " Keys this long are cut, so more rows may be read and are compared by their stored values."
 _EMPTY: Final = " The range is empty, so storage is not asked."
 
 
 def explain_plan(generation: Generation, plan: Plan, options: Options) -> dict[str, Any]:
     """The explanation of a lookup that has a plan."""
-    sentence = _SENTENCES[plan.access]
+    sentence = _PERIODS if plan.tables > 1 else _SENTENCES[plan.access]
     if plan.bounds.is_empty:
         sentence += _EMPTY
     elif plan.compares_stored_values:
@@ -35,7 +36,8 @@ def explain_plan(generation: Generation, plan: Plan, options: Options) -> dict[s
         "accounts": list(dict.fromkeys(plan.accounts)),
         "partitionKeys": list(plan.partition_keys),
         "rowKeys": {"from": plan.bounds.lower, "before": plan.bounds.upper},
-        "shards": len(plan.partition_keys),
+        "shards": len(plan.partition_keys) // plan.tables,
+        "tables": plan.tables,
         "storageTransactionsPerPage": plan.transactions_per_page,
         "factReadsPerPage": options.page_size if options.expands_fact else 0,
         "comparesStoredValues": plan.compares_stored_values,

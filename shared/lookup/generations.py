@@ -64,7 +64,7 @@ class DefinedGenerations:
 def generation_of(index: Index, source: Source) -> Generation:
     """The generation that a definition is."""
     identity = generation_id(index, source)
-    return Generation(identity, table_name(index.name, identity), index, source, IndexKeys(index))
+    return Generation(identity, table_name(index, identity), index, source, IndexKeys(index))
 
 
 def unknown_index(name: str, known: dict[str, Generation]) -> UnknownIndexError:

@@ -7,7 +7,7 @@ facts.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,8 @@ from shared.lookup.expand import Expander
 from shared.lookup.explain import explain_plan, explain_refusal
 from shared.lookup.faults import REFUSALS, fault
 from shared.lookup.options import Options, read_options
-from shared.lookup.plan import Plan, plan
+from shared.lookup.periods import PeriodsToRead
+from shared.lookup.plan import Plan, in_periods, plan
 from shared.lookup.read import read_page
 from shared.lookup.tokens import Position, continued
 from shared.projection.selection import compile_paths
@@ -84,16 +85,17 @@ class Lookups:
         self._facts = facts
         self._own_writes = own_writes
         self._answered = answered
+        self._periods = PeriodsToRead(self._replicas_of)
 
     async def find(self, index: str, parameters: Mapping[str, str]) -> LookupPage:
         """The page of entries that these parameters ask for."""
         asked = await self._understand(index, parameters)
         await self._wait(asked)
+        asked = await self._in_periods(asked, afresh=asked.options.sighting is not None)
         generation, options = asked.generation, asked.options
-        now_seconds = self._time_of(generation)
-        page = await read_page(
-            self._replicas_of, generation.table, asked.plan, asked.after_pair, options.page_size, now_seconds
-        )
+        page = await self._read(asked)
+        if page.has_tombstones:
+            page = await self._read_again(asked, page)
         found = _entries_asked_for(page, asked)
         facts = await self._expanded(asked, found) if options.expands_fact else None
         select = None if options.select is None else compile_paths(options.select)
@@ -119,7 +121,7 @@ class Lookups:
             if any(each.code not in REFUSALS for each in error.faults):
                 raise
             return explain_refusal(generation, error.faults)
-        return explain_plan(asked.generation, asked.plan, asked.options)
+        return explain_plan(asked.generation, (await self._in_periods(asked, afresh=False)).plan, asked.options)
 
     async def _understand(self, index: str, parameters: Mapping[str, str]) -> _Asked:
         generation = await self._generations.serving(index)
@@ -141,6 +143,27 @@ class Lookups:
         if faults or planned is None:
             raise BadLookupError(*faults)
         return _Asked(generation, options, planned, None if position is None else position.pair)
+
+    async def _read(self, asked: _Asked) -> RowPage:
+        now_seconds, table = self._time_of(asked.generation), asked.generation.table
+        return await read_page(
+            self._replicas_of, table, asked.plan, asked.after_pair, asked.options.page_size, now_seconds
+        )
+
+    async def _read_again(self, asked: _Asked, page: RowPage) -> RowPage:
+        """What is hidden may have moved into a period whose table is younger than the list of them."""
+        listed = await self._in_periods(asked, afresh=True)
+        return page if listed.plan.starts == asked.plan.starts else await self._read(listed)
+
+    async def _in_periods(self, asked: _Asked, *, afresh: bool) -> _Asked:
+        """With every period to read, after the change that must be seen is there: it may have made a table."""
+        keys = asked.generation.keys
+        periods = keys.shards.periods
+        if periods is None or asked.plan.bounds.is_empty:
+            return asked
+        now_seconds = self._time_of(asked.generation) or 0.0
+        starts = await self._periods.of(asked.generation, periods, now_seconds, afresh=afresh)
+        return replace(asked, plan=in_periods(asked.plan, keys, starts))
 
     def _impossible(self, options: Options) -> list[Fault]:
         """What these lookups were not given the means for."""

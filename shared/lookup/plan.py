@@ -1,21 +1,23 @@
 """The plan of a lookup: which rows answer it, or why no plan without a scan exists. Pure.
 
 A plan needs equality on every partition part, then equality on leading sort parts and at most one range on the next
-one: that is one stretch of one partition (of each shard), which the Table service reads without looking at more.
+one: that is one stretch of one partition (of each shard and period), which the Table service reads without looking at
+more.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from shared.errors import BadLookupError
-from shared.keys.limits import PARTITION_UNITS, units
+from shared.keys.limits import units
+from shared.keys.periods import period_of
 from shared.lookup.conditions import Condition, read_conditions
 from shared.lookup.faults import fault
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from shared.definitions.model import Index, PartValue
     from shared.errors import Fault
@@ -27,7 +29,7 @@ Access: TypeAlias = Literal["point", "range", "partition", "fan-out"]
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The rows to read: a range of RowKeys in one PartitionKey per shard."""
+    """The rows to read: a range of RowKeys in one PartitionKey per shard and period."""
 
     access: Access
     partition_keys: tuple[str, ...]
@@ -36,11 +38,18 @@ class Plan:
     whole_partition: str
     bounds: Bounds
     compares_partition: bool
+    # Of each partition key; none when all of them are in the generation's own table.
+    starts: tuple[str, ...] = ()
 
     @property
     def compares_stored_values(self) -> bool:
         """True when keys may have been cut, so that rows must be compared by their stored values."""
         return self.compares_partition or self.bounds.is_widened
+
+    @property
+    def tables(self) -> int:
+        """How many tables are read."""
+        return len(set(self.starts)) or 1
 
     @property
     def transactions_per_page(self) -> int:
@@ -71,7 +80,20 @@ def plan(index: Index, keys: IndexKeys, parameters: Mapping[str, str]) -> Plan:
         accounts=tuple(map(keys.accounts.account_of, partition_keys)),
         whole_partition=whole,
         bounds=keys.bounds(leading, comparisons),
-        compares_partition=units(whole) > PARTITION_UNITS,
+        compares_partition=units(whole) > keys.shards.partition_units,
+    )
+
+
+def in_periods(planned: Plan, keys: IndexKeys, starts: Sequence[str]) -> Plan:
+    """The plan of an index with tables per period, over these periods."""
+    partition = keys.shards.split(planned.partition_keys[0])[1]
+    partition_keys = keys.shards.partition_keys(partition, starts)
+    return replace(
+        planned,
+        access="fan-out" if len(partition_keys) > 1 else planned.access,
+        partition_keys=partition_keys,
+        accounts=tuple(map(keys.accounts.account_of, partition_keys)),
+        starts=tuple(map(period_of, partition_keys)),
     )
 
 

@@ -1,4 +1,4 @@
-"""Reads one page of a plan: one request per shard, all at once, merged in key order.
+"""Reads one page of a plan: one request per shard and period, all at once, merged in key order.
 
 The rows of a pair come newest first: the first counts, the others are masked, and a tombstone hides its pair. The
 filter is on keys only, because one on "live" would unmask older rows. A page with rows is continued by a new range
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 from shared.errors import StorageUnavailableError, TableMissingError
 from shared.keys.limits import VERSION_UNITS
+from shared.keys.periods import table_of
 from shared.keys.text import CEILING
 from shared.projection.rows import is_expired, is_tombstone
 from shared.tables.port import ROW_KEY, Page, RowRange
@@ -54,6 +55,8 @@ class RowPage:
     last_pair: str | None
     is_secondary: bool
     rows_read: int = 0
+    # Of an index with tables per period: whether something was hidden, which may be in another period now.
+    has_tombstones: bool = False
 
 
 async def read_page(
@@ -70,7 +73,9 @@ async def read_page(
     """
     if plan.bounds.is_empty:
         return RowPage([], None, is_secondary=False)
-    readers = [StretchReader(replicas_of(account), table, limit) for account in plan.accounts]
+    tables = [table_of(table, start) for start in plan.starts] or [table] * len(plan.accounts)
+    places = zip(plan.accounts, tables, strict=True)
+    readers = [StretchReader(replicas_of(account), name, limit) for account, name in places]
     ranges = [_range(plan, partition_key, after_pair) for partition_key in plan.partition_keys]
     if len(ranges) == 1:
         stretches = [await readers[0].read(ranges[0])]
@@ -79,7 +84,8 @@ async def read_page(
         stretches = list(await asyncio.gather(*reads))
     live, last_pair = merged(stretches, limit, now_seconds)
     rows_read = sum(stretch.rows_read for stretch in stretches)
-    return RowPage(live, last_pair, any(stretch.is_secondary for stretch in stretches), rows_read)
+    hidden = plan.starts and any(is_tombstone(row.entity) for stretch in stretches for row in stretch.newest)
+    return RowPage(live, last_pair, any(stretch.is_secondary for stretch in stretches), rows_read, bool(hidden))
 
 
 def _range(plan: Plan, partition_key: str, after_pair: str | None) -> RowRange:
@@ -133,7 +139,7 @@ class StretchReader:
         try:
             return await self._replicas.query(self._table, rows, self._limit, continuation)
         except TableMissingError:
-            # The first fact of this index has not arrived yet.
+            # The first fact of this index, or of this period, has not arrived yet; or the period is over.
             return Page((), None), False
 
 

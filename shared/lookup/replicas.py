@@ -14,12 +14,15 @@ _log = logging.getLogger(__name__)
 
 
 class RangeReader(Protocol):
-    """The one call of `shared.tables.port.Tables` that lookups make."""
+    """The calls of `shared.tables.port.Tables` that lookups make."""
 
     async def query(
         self, table: str, rows: RowRange, *, limit: int | None = None, continuation: Continuation | None = None
     ) -> Page:
         """One page of a range."""
+
+    async def list_tables(self, prefix: str) -> tuple[str, ...]:
+        """The tables whose names begin like this."""
 
 
 class Replicas:
@@ -45,3 +48,12 @@ class Replicas:
         # A continuation is opaque and the primary's own: the secondary begins anew, which loses nothing as only
         # empty pages came before.
         return await self._secondary.query(table, rows, limit=limit), True
+
+    async def list_tables(self, prefix: str) -> tuple[str, ...]:
+        """The tables whose names begin like this."""
+        try:
+            return await self._primary.list_tables(prefix)
+        except StorageUnavailableError:
+            if self._secondary is None:
+                raise
+        return await self._secondary.list_tables(prefix)

@@ -5,7 +5,7 @@ An answer costs a bounded number of storage transactions and is kept for a minut
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from shared.definitions.advice import advise as advise_on_definitions
@@ -18,11 +18,13 @@ from shared.pipeline.plans import source_plan
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping
+    from collections.abc import Set as AbstractSet
 
     from shared.definitions.model import Definitions, Index
     from shared.operations.counters import Totals
     from shared.operations.sampling import Sampler
     from shared.pipeline.catalog import Catalog, Listed
+    from shared.pipeline.generations import SourcePlan
     from shared.prices import Price
 
 KEPT_SECONDS: Final = 60.0
@@ -60,9 +62,10 @@ class Advisor:
         static = _static_advice(self._definitions)
         shown = []
         for name, source in self._definitions.sources.items():
-            sampled = await self._sources.sampler.statistics(source_plan(snapshot, source))
-            for index in self._definitions.indexes_of(name):
-                serving = snapshot.serving(index.name, now_seconds)
+            indexes = [(one, snapshot.serving(one.name, now_seconds)) for one in self._definitions.indexes_of(name)]
+            plan = _only(source_plan(snapshot, source), {one.id for _, one in indexes if one is not None})
+            sampled = await self._sources.sampler.statistics(plan)
+            for index, serving in indexes:
                 subject = self._subject(index, serving, sampled, totals, now_seconds)
                 shown.append(_shown(subject, serving, [*static.get(index.name, ()), *advise(subject)]))
         return {"indexes": sorted(shown, key=lambda one: str(one["name"]))}
@@ -97,6 +100,11 @@ class Advisor:
         # What serves may have another layout than the definitions, as long as its successor is not built.
         described = index if serving is None else serving.definition
         return Subject(described, statistics, usage, prices["tableTransactions"], prices["tableStorage"])
+
+
+def _only(plan: SourcePlan, wanted: AbstractSet[str]) -> SourcePlan:
+    """The plan with nothing but these generations. Others may wait for their end on an account that has gone."""
+    return replace(plan, generations=tuple(one for one in plan.generations if one.id in wanted))
 
 
 def _static_advice(definitions: Definitions) -> dict[str, list[Advice]]:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import urlsplit
 
 from shared.errors import FeedUnavailableError
-from shared.operations.leases import ALL_VERSIONS, LATEST, Position, lease_prefix, positions, sdk_token, trigger_prefix
+from shared.facts.feed_tokens import new_token
+from shared.operations.leases import ALL_VERSIONS, LATEST, Position, lease_prefix, positions, trigger_prefix
 from shared.settings import LEASE_CONTAINER
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ class CosmosFeed:
     def _arguments(self, rid: str, position: Position) -> dict[str, Any]:
         arguments: dict[str, Any] = {"max_item_count": 1}
         if position.etag is not None:
-            return arguments | {"continuation": sdk_token(rid, self._mode, position.feed_range, position.etag)}
+            return arguments | {"continuation": new_token(rid, self._mode, position.feed_range, position.etag)}
         feed_range = {"Range": dict(position.feed_range)}
         return arguments | {"feed_range": feed_range, "mode": self._mode, "start_time": "Beginning"}
 

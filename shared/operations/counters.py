@@ -10,6 +10,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
+from shared.keys.periods import without_period
 from shared.keys.placement import DEFAULT_ACCOUNT
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ class Counters:
         tally = Counter(self._counted)
         for purpose, account, counts in self._clients:
             for (table, _), sent in counts.by_table_and_kind().items():
-                tally[Measure("table", table, purpose)] += sent
+                tally[Measure("table", without_period(table), purpose)] += sent
                 tally[Measure("account", account, purpose)] += sent
         return tally
 

@@ -8,12 +8,10 @@ ranges itself.
 
 from __future__ import annotations
 
-import json
-from base64 import b64decode, b64encode
-from binascii import Error as Base64Error
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from shared.errors import FeedUnavailableError
+from shared.facts import feed_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -23,7 +21,6 @@ if TYPE_CHECKING:
 LATEST: Final = "LatestVersion"
 ALL_VERSIONS: Final = "AllVersionsAndDeletes"
 _BEFORE_TOKEN: Final = ".."
-_SDK_VERSION: Final = "v2"
 
 
 class Position(NamedTuple):
@@ -51,25 +48,13 @@ def positions(leases: Iterable[Mapping[str, Any]], container_rid: str) -> list[P
 
 def _positions(lease: Mapping[str, Any]) -> list[Position]:
     token = lease.get("ContinuationToken")
-    if token and (ranges := _sdk_ranges(token)) is not None:
-        return [Position(_plain_range(one["range"]), one["token"]) for one in ranges]
+    if token and feed_tokens.is_token(token):
+        return [Position(_plain_range(one["range"]), one["token"]) for one in feed_tokens.positions(token)]
     feed_range = (lease.get("FeedRange") or {}).get("Range")
     if feed_range is None:
         # As the SDKs of 2019 made them, and no extension that this app runs with.
         raise FeedUnavailableError(f"The lease {lease['id']} names no range: it was made by an extension too old.")
     return [Position(_plain_range(feed_range), token or None)]
-
-
-def _sdk_ranges(token: str) -> list[dict[str, Any]] | None:
-    """The ranges and ETags of a token of the Python SDK; None for any other text."""
-    try:
-        content = json.loads(b64decode(token, validate=True))
-    except (Base64Error, ValueError):
-        return None
-    if not isinstance(content, dict) or content.get("v") != _SDK_VERSION:
-        return None
-    ranges: list[dict[str, Any]] = content["continuation"]["continuation"]
-    return ranges
 
 
 def _plain_range(feed_range: Mapping[str, Any]) -> dict[str, Any]:
@@ -80,20 +65,3 @@ def _plain_range(feed_range: Mapping[str, Any]) -> dict[str, Any]:
         "isMinInclusive": feed_range.get("isMinInclusive", True),
         "isMaxInclusive": feed_range.get("isMaxInclusive", False),
     }
-
-
-def sdk_token(container_rid: str, mode: str, feed_range: Mapping[str, Any], etag: str) -> str:
-    """The token with which the Python SDK goes on at an ETag, whoever noted it."""
-    content = {
-        "v": _SDK_VERSION,
-        "containerRid": container_rid,
-        "mode": mode,
-        "startFrom": {"Type": "Beginning"},
-        "continuation": {
-            "v": _SDK_VERSION,
-            "rid": container_rid,
-            "continuation": [{"token": etag, "range": feed_range}],
-            "Range": feed_range,
-        },
-    }
-    return b64encode(json.dumps(content).encode()).decode()

@@ -1,5 +1,5 @@
 """Samples an index: ledger rows by the bucket, and a few rows of its table. The cost is bounded: 50 pages of the
-ledger per source, and for each index at most 21 pages of its own.
+ledger per source, and for each index at most 20 pages of its own.
 
 Facts are put into ledger buckets by a hash, so the facts of one bucket are a fair sample of all. Buckets are read until
 the pages are used up, a thousand facts each; of a small source that is all of them.
@@ -14,13 +14,16 @@ from shared.keys.index import IndexKeys
 from shared.keys.limits import KEY_UNITS, units
 from shared.operations.statistics import TOP, Statistics, Tally, TopPartition
 from shared.pipeline.ledger_rows import LEDGER_TABLE, bucket_partition, decode
+from shared.pipeline.period_tables import tables_of
+from shared.pipeline.present import present
+from shared.pipeline.storage import place_of
 from shared.projection.columns import KEY, entity_bytes, take_text
 from shared.projection.json_text import loads
 from shared.projection.rows import is_tombstone
 from shared.tables.port import PARTITION_KEY, ROW_KEY, Page, RowRange
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from shared.pipeline.generations import Generation, SourcePlan
     from shared.pipeline.ledger_rows import LedgerRow
@@ -28,29 +31,28 @@ if TYPE_CHECKING:
     from shared.projection.columns import Columns
     from shared.tables.port import Row
 
-    Tallies: TypeAlias = Mapping[str, tuple[Generation, IndexKeys, Tally]]
+    # With a PartitionKey of an entry of each partition.
+    Tallies: TypeAlias = Mapping[str, tuple[Generation, IndexKeys, Tally, dict[str, str]]]
 
 PAGES_MAX: Final = 50
 _ROWS: Final = 100
-# A partition that is among the largest has rows in its first shards.
-_SHARDS_TRIED: Final = 4
+# Of the first that has entries: an index with periods has perhaps none in its own.
+_TABLES_TRIED: Final = 15
 
 
 class Sampler:
     """Reads samples from the storage accounts of a pipeline."""
 
-    def __init__(self, accounts: Accounts, pages_max: int = PAGES_MAX) -> None:
+    def __init__(self, accounts: Accounts, now_seconds: Callable[[], float], pages_max: int = PAGES_MAX) -> None:
         self._accounts = accounts
+        self._now_seconds = now_seconds
         self._pages_max = pages_max
 
     async def statistics(self, plan: SourcePlan) -> dict[str, Statistics]:
         """The statistics of every generation of a source, by id."""
-        tallies = {one.id: (one, IndexKeys(one.index), Tally()) for one in plan.generations}
+        tallies: Tallies = {one.id: (one, IndexKeys(one.index), Tally(), {}) for one in plan.generations}
         share = await self._read_ledger(plan, tallies)
-        return {
-            identity: await self._statistics(generation, keys, tally, share)
-            for identity, (generation, keys, tally) in tallies.items()
-        }
+        return {identity: await self._statistics(*tallied, share) for identity, tallied in tallies.items()}
 
     async def _read_ledger(self, plan: SourcePlan, tallies: Tallies) -> float | None:
         """Tally buckets as far as the pages reach; which share of all facts that is, None when nobody can tell."""
@@ -66,7 +68,7 @@ class Sampler:
                 except TableMissingError:
                     return 1.0
                 for row in page.rows:
-                    _tally(decode(row.entity), tallies)
+                    _tally(decode(row.entity), tallies, self._now_seconds())
                 facts += len(page.rows)
                 continuation = page.continuation
                 if continuation is None:
@@ -77,11 +79,11 @@ class Sampler:
         return 1.0
 
     async def _statistics(
-        self, generation: Generation, keys: IndexKeys, tally: Tally, share: float | None
+        self, generation: Generation, keys: IndexKeys, tally: Tally, examples: dict[str, str], share: float | None
     ) -> Statistics:
         top = []
         for partition, count in tally.partitions.most_common(TOP):
-            values = await self._values(generation, keys, partition)
+            values = await self._values(generation, keys, examples[partition])
             top.append(TopPartition(values, count, count / tally.entries, keys.shards.count(partition)))
         return Statistics(
             tally.facts,
@@ -94,32 +96,31 @@ class Sampler:
             await self._entry_bytes(generation),
         )
 
-    async def _values(self, generation: Generation, keys: IndexKeys, partition: str) -> dict[str, Any]:
+    async def _values(self, generation: Generation, keys: IndexKeys, partition_key: str) -> dict[str, Any]:
         """The values of a partition's parts, from a row of its own: keys are never decoded."""
         names = [codec.part.name for codec in keys.partition_codecs]
-        for partition_key in keys.shards.partition_keys(partition)[:_SHARDS_TRIED]:
-            page = await self._page(generation, partition_key)
-            for row in page.rows:
-                text = take_text(cast("Columns", row.entity), KEY)
-                if text is not None:
-                    values = loads(text)
-                    return {name: values.get(name) for name in names}
+        place = place_of(generation, partition_key)
+        page = await self._page(place.account, place.table, RowRange(partition_key))
+        for row in page.rows:
+            text = take_text(cast("Columns", row.entity), KEY)
+            if text is not None:
+                values = loads(text)
+                return {name: values.get(name) for name in names}
         return {}
 
     async def _entry_bytes(self, generation: Generation) -> int | None:
-        for account, _ in sorted(generation.tables()):
-            page = await self._page(generation, None, account)
+        """Of the first table that has any; a period's as well as another's."""
+        for one in (await tables_of(self._accounts, generation))[:_TABLES_TRIED]:
+            page = await self._page(one.account, one.table, None)
             sizes = [_row_bytes(cast("Columns", row.entity)) for row in page.rows if _is_entry(row)]
             if sizes:
                 return round(sum(sizes) / len(sizes))
         return None
 
-    async def _page(self, generation: Generation, partition_key: str | None, account: str | None = None) -> Page:
+    async def _page(self, account: str, table: str, rows: RowRange | None) -> Page:
         """Some rows of a partition, or of a whole table."""
-        name = generation.account_of(partition_key) if partition_key is not None else str(account)
-        rows = None if partition_key is None else RowRange(partition_key)
         try:
-            return await self._accounts.tables(name).query(generation.table, rows, limit=_ROWS)
+            return await self._accounts.tables(account).query(table, rows, limit=_ROWS)
         except TableMissingError:
             return Page((), None)
 
@@ -131,12 +132,15 @@ def _share(whole: list[int], more: int, buckets: int) -> float | None:
     return min(1.0, (len(whole) + min(1.0, more * len(whole) / sum(whole))) / buckets)
 
 
-def _tally(row: LedgerRow, tallies: Tallies) -> None:
+def _tally(row: LedgerRow, tallies: Tallies, now_seconds: float) -> None:
     for identity, part in row.parts.items():
         if identity in tallies:
-            _, keys, tally = tallies[identity]
+            generation, keys, tally, examples = tallies[identity]
             split = keys.shards.split
-            tally.add([(split(entry.partition)[1], entry.at) for entry in part.live])
+            live = present(part, generation, now_seconds).live
+            partitions = [split(entry.partition)[1] for entry in live]
+            examples.update(zip(partitions, [entry.partition for entry in live], strict=True))
+            tally.add(zip(partitions, [entry.at for entry in live], strict=True))
 
 
 def _row_bytes(entity: Columns) -> int:

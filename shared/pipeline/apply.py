@@ -2,10 +2,11 @@
 
     0. coalesce    only the newest version of each fact counts
     1. look        cached row, or none assumed (insert first), or read
-    2. claim       trim what is left of the previous version; close dead letters; then write the ledger rows, each on
-                   the condition that it is as it was; whoever loses looks again
-    3. write       live rows; when acknowledged, removals: blind, idempotent
-    4. announce    dead letters, put or closed; sweep messages for the tombstones
+    2. claim       trim what is left of the previous version; then write the ledger rows, each on the condition that
+                   it is as it was; whoever loses looks again
+    3. write       live rows, in full transactions while claims are answered, then the rest; when acknowledged,
+                   removals: all blind and idempotent
+    4. announce    put dead letters; close outdated ones; sweep messages for the tombstones
     5. finish      remember which (fact, ETag) is finished; raise if any fact is not
 
 Nothing is acknowledged that is not done: a crash between any two requests is healed by applying the batch again.
@@ -19,7 +20,7 @@ from typing import TYPE_CHECKING, Final
 from shared.errors import IncompleteBatchError
 from shared.pipeline.claiming import Claiming
 from shared.pipeline.coalesce import newest_of_each
-from shared.pipeline.dead_letter_rows import letter_of
+from shared.pipeline.letters import Letters
 from shared.pipeline.outcome import Outcome
 from shared.pipeline.storage import place_of
 from shared.pipeline.sweep_messages import Tombstone, pack
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from shared.pipeline.generations import SourcePlan
     from shared.pipeline.storage import Accounts
     from shared.pipeline.sweep_messages import SweepQueue
+    from shared.pipeline.writes import Gathered
     from shared.projection.change import Change
 
 # Where a version of Cosmos DB has its `_lsn`.
@@ -57,20 +59,21 @@ class Applier:
     ) -> None:
         self._cache = cache
         self._run_all = run_all
-        self._dead_letters = dead_letters
+        self._letters = Letters(accounts.main, dead_letters, run_all)
         self._sweep_queue = sweep_queue
         self._waves = Waves(accounts, run_all)
-        self._claiming = Claiming(accounts.main, self._waves, dead_letters, cache, run_all, run_buckets, now_seconds)
+        self._claiming = Claiming(accounts.main, self._waves, cache, run_all, run_buckets, now_seconds)
 
     async def apply(self, plan: SourcePlan, changes: Sequence[Change]) -> Outcome:
         """Apply every change or raise `IncompleteBatchError`; then the whole batch is to be applied again."""
         newest = newest_of_each(changes)
-        claims = await self._claiming.claim(plan, newest)
+        live = self._waves.new_wave()
+        claims = await self._claiming.claim(plan, newest, partial(self._start_writing, live))
         failures = claims.failures
-        failures |= await self._write(claims.claimed)
+        failures |= await self._write(live, claims.claimed)
         done = [work for work in claims.claimed if work.fact not in failures]
-        failures |= await self._announce_failed(done)
-        failures |= await self._close_mended_again(done)
+        failures |= await self._letters.put(done)
+        failures |= await self._letters.close_outdated(plan, [*done, *claims.passed])
         failures |= await self._announce_tombstones(done, claims.trims)
         for work in claims.claimed:
             if work.fact not in failures:
@@ -79,33 +82,15 @@ class Applier:
             raise _incomplete(plan.source, failures, len(newest))
         return _outcome(plan, len(changes), len(newest), claims)
 
-    async def _write(self, claimed: Sequence[Work]) -> dict[str, Exception]:
+    async def _start_writing(self, live: Gathered, claimed: Sequence[Work]) -> None:
+        """Live rows of facts that are claimed: what fills a transaction is sent while other facts are claimed."""
+        await self._waves.add_live(live, _writes(claimed))
+
+    async def _write(self, live: Gathered, claimed: Sequence[Work]) -> dict[str, Exception]:
         """Both waves. A fact whose live rows are not all acknowledged keeps its old entries for now."""
-        failures = await self._waves.write_live(_writes(claimed))
-        standing = [work for work in claimed if work.fact not in failures]
-        return failures | await self._waves.write_removals(_writes(standing))
-
-    async def _announce_failed(self, works: Sequence[Work]) -> dict[str, Exception]:
-        failed = [(work, one) for work in works for one in work.decision.failed]
-        letters = [
-            letter_of(work.change, one.generation.index.name, *one.failure) for work, one in failed if one.failure
-        ]
-        results = await self._run_all([partial(self._dead_letters.put, letter) for letter in letters])
-        outcomes = zip(failed, results, strict=True)
-        return {work.fact: result for (work, _), result in outcomes if isinstance(result, Exception)}
-
-    async def _close_mended_again(self, works: Sequence[Work]) -> dict[str, Exception]:
-        """Dead letters of versions that failed before and fit now. After a crash before this, one is left that a
-        replay closes."""
-        mended = [(work, generation) for work in works for generation in work.decision.mended_again]
-        if not mended:
-            return {}
-        close = partial(self._dead_letters.close, is_claimed=True)
-        results = await self._run_all(
-            [partial(close, work.change, generation.index.name) for work, generation in mended]
-        )
-        outcomes = zip(mended, results, strict=True)
-        return {work.fact: result for (work, _), result in outcomes if isinstance(result, Exception)}
+        await live.finish()
+        standing = [work for work in claimed if work.fact not in live.failures]
+        return live.failures | await self._waves.write_removals(_writes(standing))
 
     async def _announce_tombstones(
         self, works: Sequence[Work], trims: Sequence[tuple[str, Trim]]

@@ -86,6 +86,11 @@ class Metered:
         await self._budget.spend()
         return await self._tables.delete_table(table)
 
+    async def list_tables(self, prefix: str) -> tuple[str, ...]:
+        """The tables whose names begin like this."""
+        await self._budget.spend()
+        return await self._tables.list_tables(prefix)
+
 
 def metered(accounts: Accounts, budget: Budget) -> Accounts:
     """The same accounts, with every request by a budget."""

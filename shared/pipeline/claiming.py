@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from shared.errors import StorageUnavailableError
 from shared.pipeline.claims import Claim, claim_all
@@ -25,17 +25,18 @@ from shared.pipeline.ledger_rows import (
 from shared.pipeline.projections import fail_largest, project_all
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Awaitable, Callable, Iterable, Sequence
 
     from shared.pipeline.cache import LedgerCache
     from shared.pipeline.concurrency import RunAll
-    from shared.pipeline.dead_letters import DeadLetters
     from shared.pipeline.decide import Trim
     from shared.pipeline.generations import SourcePlan
     from shared.pipeline.projections import Projected
     from shared.pipeline.waves import Waves
     from shared.projection.change import Change
     from shared.tables.port import Entity, Tables
+
+Then: TypeAlias = "Callable[[Sequence[Work]], Awaitable[None]]"
 
 _ROUNDS_MAX: Final = 20
 
@@ -62,6 +63,14 @@ class Work:
     def written(self) -> frozenset[str]:
         """The generations that are finished when this work's writes are."""
         return frozenset([part.generation.id for part in self.decision.writes if part.is_whole])
+
+    def has_written(self, generation: str, version: str) -> bool:
+        """Whether the entries of a version are all written, when this work's writes are; False when unknown."""
+        if version == self.change.version and generation in self.written:
+            return all(one.generation.id != generation for one in self.decision.failed)
+        part = self.known.row.parts.get(generation)
+        is_known = part is not None and part.version == version and not part.failed
+        return is_known and generation in self.known.finished
 
 
 @dataclass(slots=True)
@@ -91,7 +100,6 @@ class Claiming:
         self,
         ledger: Tables,
         waves: Waves,
-        dead_letters: DeadLetters,
         cache: LedgerCache,
         run_all: RunAll,
         run_buckets: RunAll,
@@ -99,15 +107,17 @@ class Claiming:
     ) -> None:
         self._ledger = ledger
         self._waves = waves
-        self._dead_letters = dead_letters
         self._cache = cache
         self._run_all = run_all
         self._run_buckets = run_buckets
         self._now_seconds = now_seconds
         self.first_move = FirstMove()
 
-    async def claim(self, plan: SourcePlan, changes: Iterable[Change]) -> Claims:
-        """Settle every change, bucket by bucket: while one bucket's claims are on their way, the next is projected."""
+    async def claim(self, plan: SourcePlan, changes: Iterable[Change], then: Then) -> Claims:
+        """Settle every change, bucket by bucket: while one bucket's claims are on their way, the next is projected.
+
+        `then` gets the claimed works of each bucket, as soon as they are.
+        """
         if not plan.generations:
             return Claims()
         buckets: dict[str, list[Change]] = {}
@@ -115,14 +125,19 @@ class Claiming:
             partition = ledger_partition(plan.source, change.fact_hash, plan.buckets)
             buckets.setdefault(partition, []).append(change)
         claims = Claims()
-        work = [partial(self._claim_bucket, plan, partition, together) for partition, together in buckets.items()]
+        work = [partial(self._claim_bucket, plan, partition, together, then) for partition, together in buckets.items()]
         for result in await self._run_buckets(work):
             if isinstance(result, Exception):
                 raise result
             claims.add(result)
         return claims
 
-    async def _claim_bucket(self, plan: SourcePlan, partition: str, changes: Sequence[Change]) -> Claims:
+    async def _claim_bucket(self, plan: SourcePlan, partition: str, changes: Sequence[Change], then: Then) -> Claims:
+        claims = await self._settle(plan, partition, changes)
+        await then(claims.claimed)
+        return claims
+
+    async def _settle(self, plan: SourcePlan, partition: str, changes: Sequence[Change]) -> Claims:
         claims = Claims()
         works = [Work(change, (partition, change.fact_key), project_all(change, plan)) for change in changes]
         await self._look_first(works, claims)
@@ -211,7 +226,6 @@ class Claiming:
     async def _claim_all(self, works: Sequence[Work], claims: Claims) -> list[Work]:
         """Trim and claim; the works that lost."""
         await self._trim(works, claims)
-        await self._close_letters(works, claims)
         works = [work for work in works if work.fact not in claims.failures]
         wanted = [Claim(work.fact, work.entity, work.known.etag) for work in works if work.entity is not None]
         result = await claim_all(self._ledger, wanted, self._run_all)
@@ -243,17 +257,6 @@ class Claiming:
         if trims:
             claims.failures |= await self._waves.write_trims(trims)
             claims.trims += [(fact, trim) for fact, trim in trims if fact not in claims.failures]
-
-    async def _close_letters(self, works: Sequence[Work], claims: Claims) -> None:
-        """Before the claim: dead letters of facts that fit now. There are hardly ever any."""
-        mended = [(work, generation) for work in works for generation in work.decision.mended]
-        close = partial(self._dead_letters.close, is_claimed=False)
-        results = await self._run_all(
-            [partial(close, work.change, generation.index.name) for work, generation in mended]
-        )
-        for (work, _), result in zip(mended, results, strict=True):
-            if isinstance(result, Exception):
-                claims.failures[work.fact] = result
 
     def _won(self, work: Work, etag: str) -> None:
         assert work.decision.claim is not None

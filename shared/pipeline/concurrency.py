@@ -52,3 +52,17 @@ class Bounded:
                 return await one()
             except Exception as error:  # every outcome is the caller's to judge; cancellation passes through
                 return error
+
+
+class Staggered(Bounded):
+    """The same for work that computes a while before it calls: one piece starts per turn of the event loop, so that
+    answers to the earlier ones are not left waiting until the last has computed."""
+
+    async def __call__(self, work: Sequence[Work[T]]) -> list[T | Exception]:
+        """The results, in the order of the work."""
+        started = []
+        async with asyncio.TaskGroup() as group:
+            for one in work:
+                started.append(group.create_task(self._run(one)))
+                await asyncio.sleep(0)
+        return [task.result() for task in started]

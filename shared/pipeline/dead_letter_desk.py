@@ -11,7 +11,8 @@ from shared.pipeline.apply import Applier
 from shared.pipeline.cache import LedgerCache
 from shared.pipeline.dead_letter_list import DeadLetterList, LetterFilter, LetterPage
 from shared.pipeline.dead_letter_rows import document_of
-from shared.pipeline.replay import LettersLeftOpen, Replayer
+from shared.pipeline.dead_letters import DeadLetters
+from shared.pipeline.replay import Replayer
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from shared.pipeline.concurrency import RunAll
     from shared.pipeline.dead_letter_list import Place
     from shared.pipeline.dead_letter_rows import KeptLetter
-    from shared.pipeline.dead_letters import DeadLetters
     from shared.pipeline.generations import SourcePlan
     from shared.pipeline.replay import Replayed
     from shared.pipeline.worker import Services
@@ -102,7 +102,7 @@ def new_desk(
 ) -> DeadLetterDesk:
     """The desk of a worker."""
     tables, now_seconds = services.accounts.main, services.now_seconds
-    letters = LettersLeftOpen(tables, services.blobs, now_seconds)
+    letters = DeadLetters(tables, services.blobs, now_seconds)
     listed = DeadLetterList(tables, letters)
     seconds = services.dead_letter_retention_seconds
 

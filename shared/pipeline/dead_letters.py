@@ -15,7 +15,6 @@ from shared.pipeline.dead_letter_rows import (
     DOCUMENT,
     FAILED_AT,
     blob_name,
-    letter_id,
     to_entity,
     version_of,
 )
@@ -23,10 +22,9 @@ from shared.pipeline.ledger_rows import compress, decompress, put_bytes, take_by
 from shared.tables.port import Delete, Insert, Replace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
     from shared.pipeline.dead_letter_rows import Letter
-    from shared.projection.change import Change
     from shared.tables.port import Entity, Row, Tables
 
 _ROW_BYTES_MAX: Final = 800 * 1024
@@ -74,19 +72,15 @@ class DeadLetters:
             return
         raise _contended(letter.source)
 
-    async def close(self, change: Change, index: str, *, is_claimed: bool) -> None:
-        """Forget the dead letter of a fact that fits an index as of this change, unless it is of a newer version.
+    async def close(self, source: str, identity: str, is_due: Callable[[str], Awaitable[bool]]) -> None:
+        """Forget the dead letter unless the version that it has is due.
 
-        Before the change is claimed also one of its own version stays: another worker has claimed that as failed, so
-        that this claim will not be the first and closes the letter last.
+        That is asked after the letter was read. Whoever makes the version due again puts the letter again after that,
+        which gives it another ETag: it is then not removed here.
         """
-        source, version = change.source, change.version
-        identity = letter_id(source, change.fact_key, index)
         for _ in range(_ATTEMPTS):
             old = await self._tables.get(DEAD_LETTER_TABLE, source, identity)
-            if old is None or version_of(old) > version or (version_of(old) == version and not is_claimed):
-                return
-            if await self.remove(old):
+            if old is None or await is_due(version_of(old)) or await self.remove(old):
                 return
         raise _contended(source)
 

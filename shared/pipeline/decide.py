@@ -9,7 +9,10 @@ Per part, `v` being the change's version:
   Otherwise it stays `left` and gets tombstones again; or, when that is too much, it is trimmed: tombstones are
   written again before the claim, at the version that the ledger holds. At the new version they would hide rows
   of a claim in between;
-- it is `v` and failed, and the change fits now: claim `v` again, with rows just above it.
+- it is `v` and failed, and the change fits now: claim `v` again, with rows just above it;
+- it is `v`, not failed and perhaps not written, and this code cannot project it: claim `v` as failed.
+
+Entries of periods that are over are neither written nor hidden any more: they are not there, in ledger and projection.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from shared.keys.versions import following
 from shared.pipeline.ledger_rows import LedgerRow, Left, Live, Part
+from shared.pipeline.present import present, present_entries
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -91,18 +95,15 @@ class Trim:
 class Decision:
     """What to claim (none: nothing), what to write before and after it, and which dead letters change.
 
-    A dead letter is put after the claim that says `failed` (a redelivery puts it again), and closed before a claim of a
-    newer version that does not say it any more: in no order of events is a fact failed without its letter, once its
-    batch is done. A claim of the same version closes it last: the version may have been acknowledged as failed, so that
-    nobody would deliver it again after a crash.
+    A dead letter is put after the claim that says `failed`; a redelivery puts it again. `lettered` are the indexes
+    whose letter of the fact may be due or not: it is looked at last, whoever put it (`shared.pipeline.letters`).
     """
 
     claim: LedgerRow | None
     writes: tuple[PartWrites, ...]
     trims: tuple[Trim, ...]
     failed: tuple[Projected, ...]
-    mended: tuple[Generation, ...]
-    mended_again: tuple[Generation, ...]
+    lettered: tuple[str, ...]
     # Parts known finished before, and still as they were.
     still_finished: frozenset[str]
     # The newest version that made a part drop the change.
@@ -110,7 +111,7 @@ class Decision:
     needs_read: bool = False
 
 
-NOTHING: Final = Decision(None, (), (), (), (), (), frozenset(), None)
+NOTHING: Final = Decision(None, (), (), (), (), frozenset(), None)
 READ_FIRST: Final = replace(NOTHING, needs_read=True)
 
 
@@ -124,34 +125,43 @@ def decide(
     """The decision for one change. With `needs_read` a cached row was not enough."""
     if plan.is_replay and (newer := _newer_than(change, known.row)) is not None:
         return replace(NOTHING, newer=newer)
-    decider = _Decider(change, known, plan.left_max)
+    decider = _Decider(change, known, plan.left_max, now_seconds)
     for one in projected:
         decider.add(one)
     if decider.redelivers and known.is_cached and not decider.claimed:
         return READ_FIRST
-    return decider.decision(plan.retired, now_seconds)
+    return decider.decision(plan.retired)
 
 
 class _Decider:
     """Collects the parts of one decision."""
 
-    def __init__(self, change: Change, known: Known, left_max: int) -> None:
+    def __init__(self, change: Change, known: Known, left_max: int, now_seconds: int) -> None:
         self._change = change
         self._left_max = left_max
+        self._now_seconds = now_seconds
+        # An entry was let go before it was written: its period is over.
+        self._came_late = False
         self._known = known
         self.claimed: dict[str, Part] = {}
         self.redelivers = False
         self._writes: list[PartWrites] = []
         self._trims: list[Trim] = []
         self._failed: list[Projected] = []
-        self._mended: list[Generation] = []
-        self._mended_again: list[Generation] = []
+        self._lettered: set[str] = set()
         self._newer: str | None = None
 
     def add(self, one: Projected) -> None:
         """Decide about one part."""
         part = self._known.row.parts.get(one.generation.id)
+        if one.generation.periods is not None:
+            part = None if part is None else present(part, one.generation, self._now_seconds)
+            there = present_entries(one, self._now_seconds)
+            self._came_late |= there is not one
+            one = there
         version = self._change.version
+        if part is not None and part.may_have_letter:
+            self._lettered.add(one.generation.index.name)
         if part is None or part.version < version:
             self._claim(one, part)
         elif part.version > version:
@@ -180,9 +190,13 @@ class _Decider:
             carried = self._carried(one, part)
             left += carried
             removals += _without_rows(carried)
-        self._note_failure(one, part)
+        self._note_failure(one)
         self.claimed[one.generation.id] = Part(
-            self._change.version, tuple(live), tuple(left), failed=one.failure is not None
+            self._change.version,
+            tuple(live),
+            tuple(left),
+            failed=one.failure is not None,
+            failed_before=part is not None and part.may_have_letter,
         )
         self._writes.append(PartWrites(one.generation, self._change.version, tuple(writes), tuple(removals)))
 
@@ -200,10 +214,11 @@ class _Decider:
         version = self._change.version
         at = following(version)
         keys = {(entry.partition_key, entry.pair) for entry in one.entries}
-        left = tuple([old for old in part.left if (old.partition, old.pair) not in keys])
+        # Only code that fails where other code has claimed leaves live entries in a failed part.
+        before = [*part.left, *(Left(old.partition, old.pair, old.at) for old in part.live)]
+        left = tuple([old for old in before if (old.partition, old.pair) not in keys])
         live = tuple([Live(entry.partition_key, entry.pair, at, entry.digest) for entry in one.entries])
-        self._mended_again.append(one.generation)
-        self.claimed[one.generation.id] = Part(version, live, left)
+        self.claimed[one.generation.id] = Part(version, live, left, failed_before=True)
         writes = tuple([_live_write(entry, at, None) for entry in one.entries])
         removals = tuple(_without_rows(left))
         self._writes.append(PartWrites(one.generation, version, writes, removals, must_list=True))
@@ -211,7 +226,7 @@ class _Decider:
     def _redeliver(self, one: Projected, part: Part) -> None:
         """Write what the part says. The same version of a fact has the same entries, so their columns are here;
         unless the code that claimed them could project what this code cannot. Then nobody may know whether they were
-        written, and a dead letter says so."""
+        written: the part has failed, and a dead letter says so."""
         self.redelivers = True
         at = {(entry.partition, entry.pair): entry.at for entry in part.live}
         writes = tuple(
@@ -221,48 +236,51 @@ class _Decider:
                 if (entry.partition_key, entry.pair) in at
             ]
         )
-        self._note_failure(one, None)
+        self._note_failure(one)
+        if one.failure is not None and not part.failed:
+            self.claimed[one.generation.id] = replace(part, failed=True)
         removals = tuple(_without_rows(part.left))
         is_whole = len(writes) == len(part.live)
         self._writes.append(
             PartWrites(one.generation, part.version, writes, removals, must_list=True, is_whole=is_whole)
         )
 
-    def _note_failure(self, one: Projected, part: Part | None) -> None:
+    def _note_failure(self, one: Projected) -> None:
         if one.failure is not None:
             self._failed.append(one)
-        elif part is not None and part.failed:
-            self._mended.append(one.generation)
+            self._lettered.add(one.generation.index.name)
 
-    def decision(self, retired: frozenset[str], now_seconds: int) -> Decision:
+    def decision(self, retired: frozenset[str]) -> Decision:
         """Everything together."""
         touched = {writes.generation.id for writes in self._writes}
         return Decision(
-            self._row(retired, now_seconds) if self.claimed else None,
+            self._row(retired) if self.claimed else None,
             tuple(self._writes),
             tuple(self._trims),
             tuple(self._failed),
-            tuple(self._mended),
-            tuple(self._mended_again),
+            tuple(sorted(self._lettered)),
             self._known.finished - touched,
             self._newer,
         )
 
-    def _row(self, retired: frozenset[str], now_seconds: int) -> LedgerRow:
+    def _row(self, retired: frozenset[str]) -> LedgerRow:
         old = self._known.row
         carried = {generation: part for generation, part in old.parts.items() if generation not in retired}
         parts = {**carried, **self.claimed}
-        if self._is_newest(old.parts):
-            deleted_at = now_seconds if self._change.is_delete else None
-            return LedgerRow(parts, self._change.mark, deleted_at)
-        return LedgerRow(parts, old.mark, old.deleted_at_seconds, self._still_expired(parts))
-
-    def _still_expired(self, parts: Mapping[str, Part]) -> int | None:
-        """An older change may bring entries to a generation that had not seen it."""
-        return None if any(part.live for part in parts.values()) else self._known.row.expired_at_seconds
+        if not self._is_newest(old.parts):
+            return LedgerRow(parts, old.mark, old.deleted_at_seconds, _if_empty(parts, old.expired_at_seconds))
+        if self._change.is_delete:
+            return LedgerRow(parts, self._change.mark, self._now_seconds)
+        expired_at = _if_empty(parts, self._now_seconds) if self._came_late else None
+        return LedgerRow(parts, self._change.mark, None, expired_at)
 
     def _is_newest(self, parts: Mapping[str, Part]) -> bool:
         return all(part.version <= self._change.version for part in parts.values())
+
+
+def _if_empty(parts: Mapping[str, Part], expired_at_seconds: int | None) -> int | None:
+    """When the last entry expired, unless there is one: an older change may bring some to a new generation."""
+    return None if any(part.live for part in parts.values()) else expired_at_seconds
 
 
 def _newer_than(change: Change, row: LedgerRow) -> str | None:

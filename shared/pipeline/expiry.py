@@ -9,7 +9,7 @@ The steps, for each entry:
 4. The row goes with all older ones of its pair, in one transaction, as they were listed. A newer one stays.
 
 A crash between 3 and 4, or a late request that brings the row back, leaves a row that no lookup shows: the next
-walk finds it.
+walk finds it. Entries of indexes with tables per period need none of this: see `period_tables`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Final, cast
 from shared.errors import OperationFailedError, TableMissingError
 from shared.keys.fact import fact_hash
 from shared.keys.index import pair_and_version
-from shared.pipeline.catalog import CATALOG_TABLE
+from shared.pipeline.bookmarks import Bookmark, Bookmarks
 from shared.pipeline.concurrency import all_of
 from shared.pipeline.ledger_rows import LEDGER_TABLE, decode, encode, ledger_partition
 from shared.pipeline.pairs import list_pair
@@ -31,7 +31,7 @@ from shared.pipeline.sweep import delete_rows
 from shared.pipeline.sweep_messages import Expired, Tombstone, pack, unpack
 from shared.projection.columns import EXPIRES, FACT, fact_key_of
 from shared.projection.rows import is_expired
-from shared.tables.port import PARTITION_KEY, ROW_KEY, Continuation, Replace, Upsert
+from shared.tables.port import PARTITION_KEY, ROW_KEY, Replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -43,11 +43,13 @@ if TYPE_CHECKING:
     from shared.pipeline.sweep import Sweeper
     from shared.pipeline.sweep_messages import SweepQueue
     from shared.projection.columns import Columns
-    from shared.tables.port import Entity, Row, Tables
+    from shared.tables.port import Row, Tables
 
 # Pages of a thousand rows per walk: a table of ten million rows is walked through in a day.
 WALK_PAGES: Final = 100
-_PLACES: Final = "expiry"
+# How many sweep delays pass between two rounds through a table: a message is worked on some time after its delay.
+REST_DELAYS: Final = 1.25
+_WALK: Final = "expiry"
 _MORE_OF_FACT: Final = f"{FACT}_1"
 _COLUMNS: Final = (EXPIRES, FACT, _MORE_OF_FACT)
 
@@ -55,27 +57,38 @@ _log = logging.getLogger(__name__)
 
 
 class ExpiryWalk:
-    """Finds expired entries, some pages at a time; where it stopped is kept in the catalog."""
+    """Finds expired entries, some pages at a time; where it stopped is kept in the catalog.
 
-    def __init__(self, accounts: Accounts, queue: SweepQueue, now_seconds: Callable[[], float]) -> None:
+    A round through a table is followed by a rest in which the sweep removes what was found: nothing is named twice.
+    """
+
+    def __init__(
+        self, accounts: Accounts, queue: SweepQueue, now_seconds: Callable[[], float], sweep_delay_seconds: float
+    ) -> None:
         self._accounts = accounts
         self._queue = queue
         self._now_seconds = now_seconds
+        self._rest_seconds = REST_DELAYS * sweep_delay_seconds
+        self._bookmarks = Bookmarks(accounts.main, _WALK)
 
     async def walk(self, plans: Iterable[SourcePlan], pages: int = WALK_PAGES) -> int:
         """Go on through every table whose entries expire, at most so many pages of each; how many were found."""
         found = 0
         for plan in plans:
             for generation in plan.generations:
-                if generation.index.expire is not None:
+                # With tables per period, only what never expires is in the generation's own.
+                if generation.index.expire is not None and generation.periods is None:
                     for account, _ in sorted(generation.tables()):
                         found += await self._walk_table(plan, generation, account, pages)
         _log.info("Walked for expired entries", extra={"found": found})
         return found
 
     async def _walk_table(self, plan: SourcePlan, generation: Generation, account: str, pages: int) -> int:
-        start = continuation = await self._place(generation, account)
-        found = 0
+        name = f"{generation.id} {account}"
+        bookmark = await self._bookmarks.read(name)
+        if bookmark.is_resting(self._now_seconds(), self._rest_seconds):
+            return 0
+        continuation, found = bookmark.continuation, 0
         for _ in range(pages):
             try:
                 page = await self._accounts.tables(account).query(
@@ -89,8 +102,9 @@ class ExpiryWalk:
             continuation = page.continuation
             if continuation is None:
                 break
-        if continuation != start:
-            await self._keep_place(generation, account, continuation)
+        is_over = continuation is None
+        now = Bookmark.at_end(self._now_seconds()) if is_over else Bookmark(continuation=continuation)
+        await self._bookmarks.keep(name, now)
         return found
 
     async def _announce(self, expired: Sequence[Expired]) -> None:
@@ -112,18 +126,6 @@ class ExpiryWalk:
             whole = await tables.get(place.table, place.partition, cast(str, entity[ROW_KEY]))
             entity = entity if whole is None else whole.entity
         return cast("Columns", entity)
-
-    async def _place(self, generation: Generation, account: str) -> Continuation | None:
-        row = await self._accounts.main.get(CATALOG_TABLE, _PLACES, f"{generation.id} {account}")
-        if row is None or "partition" not in row.entity:
-            return None
-        return Continuation(cast(str, row.entity["partition"]), cast("str | None", row.entity.get("row")))
-
-    async def _keep_place(self, generation: Generation, account: str, place: Continuation | None) -> None:
-        entity: Entity = {PARTITION_KEY: _PLACES, ROW_KEY: f"{generation.id} {account}"}
-        if place is not None:
-            entity |= {"partition": place.partition, **({} if place.row is None else {"row": place.row})}
-        await self._accounts.main.transact(CATALOG_TABLE, [Upsert(entity)])
 
 
 class Expirer:

@@ -57,7 +57,16 @@ class Part:
     version: str
     live: tuple[Live, ...] = ()
     left: tuple[Left, ...] = ()
+    # The version does not fit, and has a dead letter. Only after code that could not project what other code had
+    # claimed does a failed part have live entries.
     failed: bool = False
+    # An earlier version failed, in this part: a worker that was overtaken may put its letter at any time.
+    failed_before: bool = False
+
+    @property
+    def may_have_letter(self) -> bool:
+        """Whether there may be a dead letter, due or outdated."""
+        return self.failed or self.failed_before
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,16 +136,17 @@ def _plain(generation: str, part: Part, suffix: int) -> list[Any]:
         for entry in part.live
     ]
     left = [[entry.partition, entry.pair[:-suffix], entry.at] for entry in part.left]
-    return [generation, part.version, int(part.failed), live, left]
+    return [generation, part.version, int(part.failed) | part.failed_before << 1, live, left]
 
 
 def _part(fields: list[Any], fact_key: str) -> Part:
-    version, failed, live, left = fields
+    version, failures, live, left = fields
     return Part(
         version,
         tuple([Live(partition, sort + fact_key, at or version, digest) for partition, sort, at, digest in live]),
         tuple([Left(partition, sort + fact_key, at) for partition, sort, at in left]),
-        bool(failed),
+        bool(failures & 1),
+        bool(failures & 2),
     )
 
 

@@ -1,17 +1,20 @@
 """What lookups ask of the ledger: has an index got this change, or a newer one, with its rows written?
 
 The port is `shared.lookup.sees.LedgerView`. A claim comes before its rows, so the rows are looked at, too: every live
-row must be there, and every pair that the fact has left must show a tombstone, or nothing.
+row must be there, and every pair that the fact has left must show a tombstone, or nothing. What is of a period that is
+over is not shown, whatever is there.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Protocol
 
+from shared.errors import TableMissingError
 from shared.keys.fact import fact_hash
 from shared.keys.index import row_key
 from shared.pipeline.ledger_rows import LEDGER_TABLE, decode, ledger_partition
 from shared.pipeline.pairs import list_pair
+from shared.pipeline.present import present
 from shared.pipeline.storage import place_of
 
 if TYPE_CHECKING:
@@ -43,7 +46,9 @@ class Seen(Protocol):
         """The declared version, as a clock."""
 
 
-async def has_applied(accounts: Accounts, plan: SourcePlan, generation: Generation, seen: Seen) -> bool:
+async def has_applied(
+    accounts: Accounts, plan: SourcePlan, generation: Generation, seen: Seen, now_seconds: float
+) -> bool:
     """Whether the generation has that change or a newer one, and its rows are written."""
     partition = ledger_partition(plan.source, fact_hash(seen.fact_key), plan.buckets)
     found = await accounts.main.get(LEDGER_TABLE, partition, seen.fact_key)
@@ -53,7 +58,12 @@ async def has_applied(accounts: Accounts, plan: SourcePlan, generation: Generati
     part = row.parts.get(generation.id)
     if part is None or not _is_claimed(row, part, seen):
         return False
-    return await _is_written(accounts, generation, part)
+    try:
+        return await _is_written(accounts, generation, present(part, generation, now_seconds))
+    except TableMissingError:
+        if generation.periods is None:
+            raise
+        return False  # it is made with the first row of its period
 
 
 def _is_claimed(row: LedgerRow, part: Part, seen: Seen) -> bool:

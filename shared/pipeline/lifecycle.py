@@ -13,8 +13,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from shared.errors import LifecycleRefusedError, SettingError, StorageUnavailableError, UnknownIndexError
+from shared.keys.periods import UNDATED
 from shared.pipeline.catalog_rows import Served
 from shared.pipeline.entering import defined
+from shared.pipeline.period_tables import tables_of
 from shared.pipeline.plans import generation_of
 from shared.pipeline.task_rows import Task
 from shared.pipeline.tasks import CLAIM_SECONDS
@@ -225,10 +227,11 @@ class Lifecycle:
         """One transaction: the index's row, and both generations as they were read; None when one is not."""
         now_seconds = self._clocks.now_seconds()
         served = snapshot.served.get(target.index, Served(target.index, ""))
-        old = snapshot.serving(target.index, now_seconds)
+        # Where the clock is ahead, lookups have switched a little earlier.
+        old = snapshot.serving(target.index, now_seconds + _CLOCKS_APART_SECONDS)
         since = now_seconds + self._clocks.refresh_seconds + _CLOCKS_APART_SECONDS
         if old is None or not old.is_written or old.id == target.id:
-            # Nothing serves, or a switch is taken back before its moment.
+            # Nothing serves, or a switch is taken back before its moment: at that moment every lookup looks again.
             after = replace(served, serving=target.id, before=served.serving, since=now_seconds)
             rows = [replace(target, unwanted_at=None)]
         else:
@@ -288,8 +291,13 @@ class Lifecycle:
             # Its connection has gone with its index. The others must not wait for it.
             _log.warning("A table cannot be dropped: %s", error, extra={"generation": one.id, "table": one.table})
             return
-        for account, table in sorted(generation_of(one).tables()):
+        # Its own tables first: without them nobody makes one for a period.
+        generation = generation_of(one)
+        for account, table in sorted(generation.tables()):
             await accounts.tables(account).delete_table(table)
+        for place in await tables_of(accounts, generation):
+            if place.start != UNDATED:
+                await accounts.tables(place.account).delete_table(place.table)
         await self._catalog.change(one.id, partial(_dropped, now=int(self._clocks.now_seconds())))
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
+from shared.errors import TableMissingError
 from shared.keys.index import pair_and_version
+from shared.keys.periods import is_of_period
 from shared.projection.columns import EXPIRES
 from shared.projection.rows import GONE, is_tombstone
 from shared.tables.port import ROW_KEY, RowRange
@@ -27,7 +29,16 @@ class PairRow(NamedTuple):
 
 
 async def list_pair(tables: Tables, table: str, partition: str, pair: str) -> list[PairRow]:
-    """All rows of a pair, the newest first."""
+    """All rows of a pair, the newest first; none when its period has no table."""
+    try:
+        return await _list_pair(tables, table, partition, pair)
+    except TableMissingError:
+        if is_of_period(table):
+            return []
+        raise
+
+
+async def _list_pair(tables: Tables, table: str, partition: str, pair: str) -> list[PairRow]:
     found: list[PairRow] = []
     continuation = None
     while True:

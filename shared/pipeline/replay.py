@@ -3,10 +3,11 @@
     1. refuse      what is too old, and what has no index or source any more
     2. read        the kept change; what could not be read is read again by the same reader
     3. apply       as any change, but dropped as a whole when its fact has moved on: nothing is resurrected
-    4. look again  the letter was put again: it still fails; it is as it was: remove it, under its ETag
+    4. look again  the letter was put again: it still fails; it is as it was: remove it, under its ETag; or applying
+                   has closed it
 
-The letter is the only trace of its change, so it is removed last. A crash before that leaves a letter whose replay
-finds everything done.
+The letter is the only trace of its change, so it goes last. A crash before that leaves a letter whose replay finds
+everything done.
 """
 
 from __future__ import annotations
@@ -18,7 +19,6 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, cast
 from shared.errors import NotReplayableError, UnreadableChangeError
 from shared.keys.fact import encode_fact_key, fact_hash
 from shared.pipeline.dead_letter_rows import Letter, document_of
-from shared.pipeline.dead_letters import DeadLetters
 from shared.pipeline.intake import ReceivedEvent
 from shared.pipeline.projections import project_all
 from shared.projection.change import Change
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from shared.pipeline.apply import Applier
     from shared.pipeline.dead_letter_list import DeadLetterList
     from shared.pipeline.dead_letter_rows import KeptLetter, Via
+    from shared.pipeline.dead_letters import DeadLetters
     from shared.pipeline.generations import SourcePlan
     from shared.pipeline.outcome import Outcome
 
@@ -51,18 +52,11 @@ class Replayed(NamedTuple):
     detail: str
 
 
-class LettersLeftOpen(DeadLetters):
-    """Dead letters that a success does not close: a replay has no second delivery, should it crash before its claim."""
-
-    async def close(self, change: Change, index: str, *, is_claimed: bool) -> None:
-        """Leave it to the replay."""
-
-
 class Replayer:
     """Replays letters of the sources that a worker knows.
 
-    Every replay has an applier of its own, which leaves letters open (`LettersLeftOpen`). One that remembered what it
-    has finished would pass over a part that still fails, and the letter would look like one that is done with.
+    Every replay has an applier of its own. One that remembered what it has finished would pass over a part that still
+    fails, and the letter would look like one that is done with.
     """
 
     def __init__(
@@ -157,7 +151,7 @@ class Replayer:
         if letter.via == "feed" and source.cosmos is not None:
             self._check_age(_written_at_seconds(kept, letter.failed_at_seconds))
             reader = CosmosReader(source)
-            return (reader.all_versions if source.all_versions else reader.latest)(kept)
+            return (reader.all_versions if _is_item(kept) else reader.latest)(kept)
         raise NotReplayableError(
             f'Source "{letter.source}" does not get changes in this way any more: purge the letter.'
         )
@@ -203,6 +197,12 @@ def _half_mended(letter: KeptLetter, change: Change, plan: SourcePlan) -> str | 
 
 def _applied(letter: KeptLetter) -> Replayed:
     return Replayed(letter, "applied", "The change has been applied; the letter is closed.")
+
+
+def _is_item(kept: Any) -> bool:
+    """Whether it is an item of an all versions feed. A build of such a source reads documents, as everywhere, and has
+    kept one: it says itself when it was written."""
+    return isinstance(kept, dict) and "metadata" in kept and "_ts" not in kept
 
 
 def _written_at_seconds(kept: Any, otherwise: float) -> float:

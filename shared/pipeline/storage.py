@@ -54,4 +54,4 @@ class Accounts:
 
 def place_of(generation: Generation, partition: str) -> Place:
     """Where a partition of a generation is."""
-    return Place(generation.account_of(partition), generation.table, partition)
+    return Place(generation.account_of(partition), generation.table_of(partition), partition)

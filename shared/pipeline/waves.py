@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from shared.keys.index import row_key
 from shared.pipeline.pairs import list_pair
 from shared.pipeline.storage import place_of
-from shared.pipeline.writes import PairWrite, write_all
+from shared.pipeline.writes import Gathered, PairWrite
 from shared.projection.rows import live_row, tombstone_row
 from shared.tables.port import Delete, Upsert
 
@@ -45,14 +45,24 @@ class Waves:
         self._accounts = accounts
         self._run_all = run_all
 
+    def new_wave(self) -> Gathered:
+        """Nothing written yet."""
+        return Gathered(self._accounts, self._run_all)
+
     async def write_live(self, parts: Iterable[tuple[str, PartWrites]]) -> dict[str, Exception]:
         """The first wave; the facts that failed."""
+        wave = self.new_wave()
+        await self.add_live(wave, parts)
+        return await self._finished(wave)
+
+    async def add_live(self, wave: Gathered, parts: Iterable[tuple[str, PartWrites]]) -> None:
+        """More of the first wave: what fills a transaction is sent."""
         known: list[Wanted] = []
         unknown: list[Wanted] = []
         for fact, part in parts:
             wanted = [_live(fact, part, write) for write in part.live]
             (unknown if part.must_list else known).extend(wanted)
-        return await self._write(known, unknown)
+        await self._add(wave, known, unknown)
 
     async def write_removals(self, parts: Iterable[tuple[str, PartWrites]]) -> dict[str, Exception]:
         """The second wave; the facts that failed."""
@@ -69,17 +79,23 @@ class Waves:
         return await self._write(wanted, [])
 
     async def _write(self, known: Sequence[Wanted], unknown: Sequence[Wanted]) -> dict[str, Exception]:
+        wave = self.new_wave()
+        await self._add(wave, known, unknown)
+        return await self._finished(wave)
+
+    async def _finished(self, wave: Gathered) -> dict[str, Exception]:
+        await wave.finish()
+        return wave.failures
+
+    async def _add(self, wave: Gathered, known: Sequence[Wanted], unknown: Sequence[Wanted]) -> None:
         writes = [PairWrite(wanted.fact, wanted.place, _operations(wanted)) for wanted in known]
-        failures: dict[str, Exception] = {}
         listings = await self._run_all([partial(self._list, wanted) for wanted in unknown]) if unknown else []
         for wanted, rows in zip(unknown, listings, strict=True):
             if isinstance(rows, Exception):
-                failures[wanted.fact] = rows
+                wave.failures[wanted.fact] = rows
             elif operations := _missing_operations(wanted, rows):
                 writes.append(PairWrite(wanted.fact, wanted.place, operations))
-        if writes:
-            failures |= await write_all(self._accounts, writes, self._run_all)
-        return failures
+        await wave.add(writes)
 
     async def _list(self, wanted: Wanted) -> list[PairRow]:
         place = wanted.place

@@ -24,6 +24,7 @@ from shared.pipeline.expiry import Expirer, ExpiryWalk, sweep_message
 from shared.pipeline.intake import ReceivedEvent, read_all
 from shared.pipeline.ledger_view import has_applied
 from shared.pipeline.needed_tables import PIPELINE_TABLES
+from shared.pipeline.period_tables import drop_over, make_near
 from shared.pipeline.plans import plans_of
 from shared.pipeline.retention import Retention
 from shared.pipeline.sweep import Sweeper
@@ -64,6 +65,8 @@ class Services:
     retention_seconds: int
     # Requests to the Table service since the last call.
     take_transactions: Callable[[], int]
+    # How long a sweep message waits.
+    sweep_delay_seconds: int = 3600
     # No batch starts with a view of the catalog that is older than this.
     refresh_seconds: float = 30
     # A new generation is built this long after it was entered: no batch that does not know it runs any more.
@@ -101,7 +104,9 @@ class Worker:
         self.dead_letters = new_desk(definitions, self._catalog, self._current_plans, services)
         self._sweeper = Sweeper(services.accounts, services.run_all)
         self._expirer = Expirer(services.accounts, services.run_all, services.now_seconds)
-        self._walk = ExpiryWalk(services.accounts, services.sweep_queue, services.now_seconds)
+        self._walk = ExpiryWalk(
+            services.accounts, services.sweep_queue, services.now_seconds, services.sweep_delay_seconds
+        )
         self._retention = Retention(services.accounts.main, services.retention_seconds, services.now_seconds)
 
     @property
@@ -143,8 +148,16 @@ class Worker:
         plans = {name: self._within_reach(plan) for name, plan in plans_of(snapshot, self._definitions).items()}
         generations = [generation for plan in plans.values() for generation in plan.generations]
         await self._create({place for generation in generations for place in generation.tables()})
+        for generation in generations:
+            await self._make_near(generation)
         self._plans = plans
         self._read_at_seconds = read_at_seconds
+
+    async def _make_near(self, generation: Generation) -> None:
+        """The tables of the periods that entries of now expire in, unless this worker has seen to them before."""
+        wanted = generation.near_tables(self._services.now_seconds()) - self._created
+        if wanted and await make_near(self._services.accounts, generation, wanted):
+            self._created |= wanted
 
     def _within_reach(self, plan: SourcePlan) -> SourcePlan:
         """Without generations whose index has left the file, together with the connection of its account: they wait
@@ -193,7 +206,10 @@ class Worker:
         await self.refresh()
         plan = self._plans[source]
         generation = next((one for one in plan.generations if one.id == generation_id), None)
-        return generation is not None and await has_applied(self._services.accounts, plan, generation, seen)
+        services = self._services
+        return generation is not None and await has_applied(
+            services.accounts, plan, generation, seen, services.now_seconds()
+        )
 
     async def retain(self) -> None:
         """Forget some of the facts that were deleted long ago; called every hour."""
@@ -208,9 +224,14 @@ class Worker:
         _log.info("Dead letters purged", extra={"purged": await self.dead_letters.purge_all()})
 
     async def find_expired(self) -> None:
-        """Look for entries whose time is over, on the next pages of their tables; called every few minutes."""
+        """Look for entries whose time is over, on the next pages of their tables, and drop the tables of periods that
+        are over; called every few minutes. Tables of periods to come are made by the refresh."""
         await self.refresh()
-        await self._walk.walk(self._plans.values())
+        services = self._services
+        try:
+            await self._walk.walk(self._plans.values())
+        finally:  # an account that does not answer one of them may answer the other
+            await drop_over(services.accounts, self._plans.values(), services.now_seconds())
 
     async def _apply(self, source: str, intake: Intake) -> None:
         """Dead letters first: they are few, and nothing of the batch may be acknowledged without them."""

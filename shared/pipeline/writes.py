@@ -9,12 +9,14 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from shared.errors import LimitError, OperationFailedError
+from shared.errors import LimitError, OperationFailedError, TableMissingError
+from shared.keys.periods import is_of_period, without_period
+from shared.projection.rows import GONE
 from shared.tables.limits import OPERATIONS_MAX
 from shared.tables.port import Delete
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from shared.pipeline.concurrency import RunAll
     from shared.pipeline.storage import Accounts, Place
@@ -32,37 +34,76 @@ class PairWrite(NamedTuple):
     operations: tuple[Operation, ...]
 
 
-async def write_all(accounts: Accounts, writes: Sequence[PairWrite], run_all: RunAll) -> dict[str, Exception]:
-    """Send all writes; the facts whose writes were not all acknowledged, each with a reason."""
-    groups = list(_groups(writes))
-    work = [partial(_send_group, accounts.tables(group[0].place.account), group) for group in groups]
-    failures: dict[str, Exception] = {}
-    for group, result in zip(groups, await run_all(work), strict=True):
-        if isinstance(result, Exception):
-            failures |= {write.fact: result for write in group}
-    return failures
+class _Group:
+    """Writes to one partition, for one transaction."""
+
+    __slots__ = ("size", "writes")
+
+    def __init__(self) -> None:
+        self.writes: list[PairWrite] = []
+        self.size = 0
 
 
-def _groups(writes: Sequence[PairWrite]) -> Iterator[list[PairWrite]]:
-    """Writes to one partition together, as many as a transaction takes."""
-    by_place: dict[Place, list[PairWrite]] = {}
-    for write in writes:
-        by_place.setdefault(write.place, []).append(write)
-    for together in by_place.values():
-        group: list[PairWrite] = []
-        size = 0
-        for write in together:
-            if size + len(write.operations) > OPERATIONS_MAX and group:
+class Gathered:
+    """Writes that are sent when they fill a transaction, or at the end. `failures` are the facts whose writes were not
+    all acknowledged, each with a reason."""
+
+    def __init__(self, accounts: Accounts, run_all: RunAll) -> None:
+        self._accounts = accounts
+        self._run_all = run_all
+        self._open: dict[Place, _Group] = {}
+        self.failures: dict[str, Exception] = {}
+
+    async def add(self, writes: Iterable[PairWrite]) -> None:
+        """Keep these, and send the transactions that are full."""
+        await self._send(list(self._filled(writes)))
+
+    async def finish(self) -> None:
+        """Send the rest."""
+        rest, self._open = self._open, {}
+        await self._send(list(rest.values()))
+
+    def _filled(self, writes: Iterable[PairWrite]) -> Iterator[_Group]:
+        """Groups that hold as many writes to one partition as a transaction takes."""
+        for write in writes:
+            size = len(write.operations)
+            group = self._open.get(write.place)
+            if group is not None and group.size + size > OPERATIONS_MAX:
                 yield group
-                group, size = [], 0
-            group.append(write)
-            size += len(write.operations)
-        yield group
+                group = None
+            if group is None:
+                group = self._open[write.place] = _Group()
+            group.writes.append(write)
+            group.size += size
+
+    async def _send(self, groups: Sequence[_Group]) -> None:
+        if not groups:
+            return
+        results = await self._run_all([partial(self._send_group, group.writes) for group in groups])
+        for group, result in zip(groups, results, strict=True):
+            if isinstance(result, Exception):
+                self.failures |= {write.fact: result for write in group.writes}
+
+    async def _send_group(self, writes: Sequence[PairWrite]) -> None:
+        place = writes[0].place
+        operations = [operation for write in writes for operation in write.operations]
+        await _send_or_make(self._accounts.tables(place.account), place.table, operations)
 
 
-async def _send_group(tables: Tables, group: Sequence[PairWrite]) -> None:
-    operations = [operation for write in group for operation in write.operations]
-    await send_blind(tables, group[0].place.table, operations)
+async def _send_or_make(tables: Tables, table: str, operations: Sequence[Operation]) -> None:
+    """The table of a period is made when it is missed, also by builds and repairs, which nobody mends tables for. Also
+    for tombstones: whoever else writes there may be about to make it.
+
+    Not without the generation's own, which goes first when it is retired: nobody would drop it any more.
+    """
+    try:
+        await send_blind(tables, table, operations)
+    except TableMissingError:
+        if not is_of_period(table):
+            raise
+        await tables.query(without_period(table), None, limit=1, select=(GONE,))
+        await tables.create_table(table)
+        await send_blind(tables, table, operations)
 
 
 async def send_blind(tables: Tables, table: str, operations: Sequence[Operation]) -> None:

@@ -48,6 +48,7 @@ ENTITY_BYTES_MAX: Final = 1024 * 1024 - 1024
 _NATIVE_COLUMNS_MAX: Final = 200
 _INT64: Final = range(-(2**63), 2**63)
 _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,254}")
+_SERVICE_COLUMNS: Final = frozenset({"PartitionKey", "RowKey", "Timestamp"})
 _SERVICE_NAMES: Final = frozenset({"partitionkey", "rowkey", "timestamp", "etag"})
 # Not in XML, which the service also speaks; the surrogates have no UTF-8 either.
 _NOT_PLAIN: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
@@ -105,8 +106,8 @@ def put_text(columns: Columns, name: str, text: str) -> None:
 def take_text(columns: Mapping[str, ColumnValue], name: str) -> str | None:
     """The text that `put_text` put, or None when there is none."""
     piece = columns.get(name)
-    if isinstance(piece, str) and f"{name}_1" not in columns:
-        return piece
+    if isinstance(piece, str) and len(piece) < _SHORT:
+        return piece  # the first piece of several is longer
     pieces = []
     while isinstance(piece, str):
         pieces.append(piece)
@@ -144,7 +145,7 @@ class StoredEntry(NamedTuple):
 def read_columns(columns: Mapping[str, ColumnValue]) -> StoredEntry:
     """The entry that these columns were made from. Keys and columns of the service are passed over."""
     document: dict[str, Any] = {
-        name: value for name, value in columns.items() if name[0] != "_" and is_column_name(name)
+        name: value for name, value in columns.items() if name[0] != "_" and name not in _SERVICE_COLUMNS
     }
     if (rest := take_text(columns, REST)) is not None:
         document |= loads(rest)
@@ -173,4 +174,4 @@ def read_fact(columns: Mapping[str, ColumnValue]) -> tuple[str, tuple[FactKeyVal
     if text is None:
         raise NotJsonError("the row lacks _fact")
     fact = loads(text)
-    return fact["id"], tuple(MISSING if value == {} else value for value in fact["partitionKey"])
+    return fact["id"], tuple([MISSING if value == {} else value for value in fact["partitionKey"]])

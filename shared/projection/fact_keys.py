@@ -13,7 +13,7 @@ from shared.definitions.dotted import segments
 from shared.definitions.instants import unix_seconds
 from shared.definitions.values import COERCIONS, REFUSED, to_datetime
 from shared.keys.index import IndexKeys
-from shared.keys.limits import PARTITION_UNITS, SORT_UNITS, within
+from shared.keys.limits import SORT_UNITS, within
 from shared.projection.paths import compile_dotted, compile_path, compile_truth
 from shared.projection.shown import shown
 
@@ -106,7 +106,7 @@ class FactKeys:
             texts.append(encode(typed))
         split = self._partition_parts
         return FactKey(
-            within("".join(texts[:split]), PARTITION_UNITS),
+            within("".join(texts[:split]), self.shards.partition_units),
             within("".join(texts[split:]), SORT_UNITS),
             values,
             roots[_ELEMENT],

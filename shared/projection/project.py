@@ -101,7 +101,7 @@ class Projector:
             columns = self._reference(change, key)
             raw = canonical_bytes(columns)
         return Entry(
-            self._keys.shards.partition_key(key.partition, change.fact_hash),
+            self._keys.shards.partition_key(key.partition, change.fact_hash, key.expires_seconds),
             key.sort + change.fact_key,
             columns,
             sha256(raw).hexdigest()[:DIGEST_DIGITS],

@@ -191,3 +191,15 @@ class DeleteTable:
     def perform(self, store: Store) -> bool:
         """Whether it was there."""
         return store.drop(self.table)
+
+
+@dataclass(frozen=True, slots=True)
+class ListTables:
+    """The tables whose names begin like `table`."""
+
+    kind: ClassVar[CallKind] = "list"
+    table: str
+
+    def perform(self, store: Store) -> tuple[str, ...]:
+        """Their names, in order."""
+        return tuple(sorted(name for name in store.tables() if name.startswith(self.table)))

@@ -114,6 +114,18 @@ class TableClient:
         limits.check_table(table)
         return await self._call("delete", table, Request("DELETE", urls.table_path(table)), results.read_deleted)
 
+    async def list_tables(self, prefix: str) -> tuple[str, ...]:
+        """The names of all tables that begin like this, in order, page by page."""
+        limits.check_table(prefix)
+        names: list[str] = []
+        next_table: str | None = None
+        while True:
+            request = Request("GET", urls.tables_path(prefix, next_table))
+            page, next_table = await self._call("list", prefix, request, results.read_tables)
+            names += [name for name in page if name.startswith(prefix)]
+            if next_table is None:
+                return tuple(sorted(names))
+
     async def _call(self, kind: CallKind, table: str, request: Request, read: Callable[[Answer, str], T]) -> T:
         async def attempt(left_seconds: float) -> T:
             self.counts.add(table, kind)

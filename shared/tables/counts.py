@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-CallKind = Literal["get", "transact", "query", "create", "delete"]
+CallKind = Literal["get", "transact", "query", "create", "delete", "list"]
 
 
 class Counts:

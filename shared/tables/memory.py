@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from shared.tables import batch, limits
-from shared.tables.calls import Call, CreateTable, DeleteTable, Get, Query, Transact
+from shared.tables.calls import Call, CreateTable, DeleteTable, Get, ListTables, Query, Transact
 from shared.tables.counts import Counts
 from shared.tables.port import PARTITION_KEY, ROW_KEY
 from shared.tables.store import Store
@@ -83,6 +83,10 @@ class MemoryTables:
     async def delete_table(self, table: str) -> bool:
         """Delete the table with all its rows; whether it was there."""
         return await self._call(DeleteTable(table))
+
+    async def list_tables(self, prefix: str) -> tuple[str, ...]:
+        """The names of all tables that begin like this, in order."""
+        return await self._call(ListTables(prefix))
 
     async def _call(self, call: Call[T]) -> T:
         limits.check_table(call.table)

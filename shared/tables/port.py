@@ -132,3 +132,9 @@ class Tables(Protocol):
 
     async def delete_table(self, table: str) -> bool:
         """Delete the table with all its rows; whether it was there."""
+
+    async def list_tables(self, prefix: str) -> tuple[str, ...]:
+        """The names of all tables that begin like this, in order, however many pages that takes.
+
+        A prefix is itself a table name: at least three letters and digits.
+        """

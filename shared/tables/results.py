@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _NEXT_PARTITION: Final = "x-ms-continuation-NextPartitionKey"
 _NEXT_ROW: Final = "x-ms-continuation-NextRowKey"
+_NEXT_TABLE: Final = "x-ms-continuation-NextTableName"
 
 
 def read_row(answer: Answer, table: str) -> Row | None:
@@ -72,6 +73,18 @@ def read_deleted(answer: Answer, table: str) -> bool:
     if refusal.reason == "missing" or isinstance(error, TableMissingError):
         return False
     raise error
+
+
+def read_tables(answer: Answer, table: str) -> tuple[list[str], str | None]:
+    """The names on a page of tables, and where the next one begins."""
+    if answer.status != 200:
+        raise refusal_of(answer).error(table)
+    fields = _json(answer, table)
+    try:
+        names = [str(one["TableName"]) for one in fields["value"]]
+    except (KeyError, TypeError) as error:
+        raise unreadable(table) from error
+    return names, answer.headers.get(_NEXT_TABLE)
 
 
 def _json(answer: Answer, table: str) -> Any:

@@ -68,6 +68,10 @@ class Store:
         """Remove a table with its rows; whether it was there."""
         return self._tables.pop(table, None) is not None
 
+    def tables(self) -> tuple[str, ...]:
+        """The names of all tables."""
+        return tuple(self._tables)
+
     def partition_keys(self, table: str) -> tuple[str, ...]:
         """The partitions that a table has, or had once."""
         return tuple(self._partitions(table))

@@ -48,6 +48,14 @@ def table_path(table: str) -> str:
     return f"{TABLES}('{table}')"
 
 
+def tables_path(prefix: str, next_table: str | None) -> str:
+    """The address of one page of the tables whose names begin like this."""
+    after = prefix[:-1] + chr(ord(prefix[-1]) + 1)
+    wanted = quote(f"TableName ge '{prefix}' and TableName lt '{after}'", safe="")
+    found = f"{TABLES}?$filter={wanted}"
+    return found if next_table is None else f"{found}&NextTableName={quote(next_table, safe='')}"
+
+
 def query_path(
     table: str,
     rows: RowRange | None,

@@ -33,7 +33,7 @@ OLDER_THAN: Final = "olderThanDays"
 _PAGING: Final = ("maxpagesize", "token")
 # What tokens are sealed for; no index has such a name, so that none of a lookup fits.
 _LISTED: Final = "/dead-letters"
-_DAYS_MAX: Final = 3650
+DAYS_MAX: Final = 3650
 _SECONDS_PER_DAY: Final = 86_400
 
 
@@ -146,9 +146,9 @@ def _filter(parameters: Mapping[str, str], known: Known, faults: list[Fault]) ->
 def _older_than_seconds(text: str | None, faults: list[Fault]) -> float | None:
     if text is None:
         return None
-    if text.isascii() and text.isdecimal() and int(text[:5]) <= _DAYS_MAX and len(text) <= 4:
+    if text.isascii() and text.isdecimal() and int(text[:5]) <= DAYS_MAX and len(text) <= 4:
         return int(text) * _SECONDS_PER_DAY
-    detail = f"{OLDER_THAN} is {shown(text)}; send a whole number of days from 0 to {_DAYS_MAX}."
+    detail = f"{OLDER_THAN} is {shown(text)}; send a whole number of days from 0 to {DAYS_MAX}."
     faults.append(fault("InvalidParameterValue", OLDER_THAN, detail))
     return None
 

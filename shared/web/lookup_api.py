@@ -9,7 +9,6 @@ from shared.errors import IndexBuildingError
 from shared.lookup.parameters import parse, query_of, to_query
 from shared.web.answers import Answer, json_answer
 from shared.web.descriptions import describe
-from shared.web.openapi import openapi
 from shared.web.parameters import no_parameters
 
 if TYPE_CHECKING:
@@ -61,6 +60,8 @@ class LookupApi:
 
     async def openapi(self, url: str) -> Answer:
         """The description of this API."""
+        from shared.web.openapi import openapi  # rarely asked for, and brings in much that lookups do not need
+
         no_parameters(url)
         return json_answer(openapi(self._definitions))
 

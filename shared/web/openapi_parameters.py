@@ -57,19 +57,24 @@ def _condition(part: KeyPart, name: str, *, is_required: bool) -> Schema:
     }
 
 
-def _options(index: Index, source: Source) -> list[Schema]:
+def paging() -> list[Schema]:
+    """How much to answer at once, and where to go on."""
     size = {"type": "integer", "minimum": 1, "maximum": PAGE_SIZE_MAX, "default": PAGE_SIZE_DEFAULT}
-    options = [
-        _option("maxpagesize", "At most how many entries a page has.", size),
-        _option("token", "Where to go on; comes with nextLink.", {"type": "string"}),
+    return [
+        option("maxpagesize", "At most how many a page has.", size),
+        option("token", "Where to go on; comes with nextLink.", {"type": "string"}),
     ]
+
+
+def _options(index: Index, source: Source) -> list[Schema]:
+    options = paging()
     if index.project != "keys":
-        option = _option("select", "Which fields `data` holds, separated by commas.", _select_schema(index))
-        options.append({**option, "style": "form", "explode": False})
+        select = option("select", "Which fields `data` holds, separated by commas.", _select_schema(index))
+        options.append({**select, "style": "form", "explode": False})
     if source.cosmos is not None:
-        options.append(_option("expand", "Fetch each fact, too.", {"enum": ["fact"]}))
+        options.append(option("expand", "Fetch each fact, too.", {"enum": ["fact"]}))
     if source.cosmos is not None or source.version is not None:
-        options.append(_option("sees", "Wait until the index has this change, as JSON.", {"type": "string"}))
+        options.append(option("sees", "Wait until the index has this change, as JSON.", {"type": "string"}))
     return options
 
 
@@ -81,5 +86,6 @@ def _select_schema(index: Index) -> Schema:
     return {"type": "array", "items": field, "minItems": 1}
 
 
-def _option(name: str, description: str, schema: Schema) -> Schema:
+def option(name: str, description: str, schema: Schema) -> Schema:
+    """A query parameter that may be left out."""
     return {"name": name, "in": "query", "required": False, "description": description, "schema": schema}

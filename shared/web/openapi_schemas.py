@@ -6,11 +6,9 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from shared.lookup.faults import TITLES
 from shared.web.failures import DEFINITIONS_BROKEN, INTERNAL, KINDS
-from shared.web.problems import MEDIA_TYPE
+from shared.web.schema_parts import reference
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from shared.definitions.model import Index, KeyPart, PartType, Source
 
 Schema: TypeAlias = dict[str, Any]
@@ -99,7 +97,7 @@ def page_schema(entry: str) -> Schema:
         "type": "object",
         "required": ["value"],
         "properties": {
-            "value": {"type": "array", "items": {"$ref": f"#/components/schemas/{entry}"}},
+            "value": {"type": "array", "items": reference(entry)},
             "nextLink": {"type": "string", "description": "The next page; absent on the last one."},
             "readFrom": {"const": "secondary", "description": "The primary endpoint did not answer."},
         },
@@ -117,6 +115,7 @@ def explanation_schema() -> Schema:
             "partitionKeys": {"type": "array", "items": {"type": "string"}},
             "rowKeys": {"type": "object", "required": ["from", "before"]},
             "shards": {"type": "integer"},
+            "tables": {"type": "integer"},
             "storageTransactionsPerPage": {"type": "integer"},
             "factReadsPerPage": {"type": "integer"},
             "comparesStoredValues": {"type": "boolean"},
@@ -127,21 +126,3 @@ def explanation_schema() -> Schema:
 
 def _nullable(schema: Schema, part: KeyPart) -> Schema:
     return {**schema, "type": [schema["type"], "null"]} if part.keeps_nulls else schema
-
-
-def responses(schema: Schema, problems: Sequence[int]) -> Schema:
-    """The answers of a call: the good one, the problems with these statuses, and 401, which the platform gives."""
-    found: Schema = {"200": {"description": "Fine.", "content": {"application/json": {"schema": schema}}}}
-    for status in problems:
-        content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
-        found[str(status)] = {"description": _STATUSES[status], "content": content}
-    return found
-
-
-_STATUSES: Final = {
-    400: "The request cannot be answered as it is; `code` and `errors` say why.",
-    404: "There is no such index.",
-    410: "The token's generation is retired.",
-    500: "Something went wrong inside.",
-    503: "Not now; `code` says why.",
-}

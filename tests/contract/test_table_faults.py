@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+import orjson
 import pytest
 
 from local.azurite import ACCOUNT, ACCOUNT_KEY
@@ -68,9 +69,9 @@ def clock() -> SteppedTime:
 def client_of(script: Script, clock: SteppedTime) -> TableClient:
     """A client that is about to meet the script."""
     account = Account(ACCOUNT, f"http://127.0.0.1:{script.port}/{ACCOUNT}", key=ACCOUNT_KEY)
-    # Only silence is waited for; everything else gets all the time that a slow machine may need.
-    seconds = 0.4 if SILENT in script.replies else 20
-    return TableClient(account, clock.timing(), policy=POLICY, wire=Wire(answer_seconds=seconds))
+    # Only silence is waited for, by every probe; everything else gets all the time that a slow machine may need.
+    seconds, policy = (0.4, replace(POLICY, budget_seconds=10)) if SILENT in script.replies else (20, POLICY)
+    return TableClient(account, clock.timing(), policy=policy, wire=Wire(answer_seconds=seconds))
 
 
 async def insert_into(clock: SteppedTime, *replies: Reply) -> tuple[str | None, ...]:
@@ -260,3 +261,30 @@ async def test_a_pooled_connection_that_breaks_is_replaced(clock: SteppedTime) -
         assert await client.transact("things", INSERT) == (ETAG,)
         assert await client.transact("things", INSERT) == (ETAG,)
     assert script.connections == 2
+
+
+def page_of_tables(*names: str, next_table: str | None = None) -> Reply:
+    """A page of Query Tables."""
+    body = orjson.dumps({"value": [{"TableName": name} for name in names]})
+    return reply(200, body, *([] if next_table is None else [f"x-ms-continuation-NextTableName: {next_table}"]))
+
+
+async def test_tables_are_listed_to_the_last_page(clock: SteppedTime) -> None:
+    """Pages may be short or empty; trouble in between is tried again; each request is counted."""
+    replies = [
+        page_of_tables("thingsp1", next_table="thingsp2"),
+        page_of_tables(next_table="thingsp2"),
+        refused(503, "ServerBusy"),
+        page_of_tables("thingsp2", "other"),
+    ]
+    async with misbehaving_service(*replies) as script, client_of(script, clock) as client:
+        assert await client.list_tables("thingsp") == ("thingsp1", "thingsp2")
+        assert client.counts.by_table_and_kind() == {("thingsp", "list"): 4}
+
+
+@pytest.mark.parametrize("nonsense", [b"", b"[]", b"{}", b'{"value": 1}', b'{"value": [{}]}', PROXY_PAGE])
+async def test_nonsense_is_no_list_of_tables(clock: SteppedTime, nonsense: bytes) -> None:
+    """An empty list would mean that there are no periods."""
+    async with misbehaving_service(reply(200, nonsense)) as script, client_of(script, clock) as client:
+        with pytest.raises(StorageUnavailableError, match="cannot be read"):
+            await client.list_tables("thingsp")

@@ -327,3 +327,21 @@ async def test_every_call_is_counted_by_table_and_kind(tables: Service, table: s
         (table, "query"): 1,
         (table, "delete"): 1,
     }
+
+
+async def test_tables_are_listed_by_how_their_names_begin(tables: Service, table: str) -> None:
+    """In order; one that is deleted is not listed any more, and a prefix is not a pattern."""
+    names = [f"{table}p2027{month:02d}01" for month in (2, 1, 12)]
+    for name in names:
+        assert await tables.create_table(name)
+    assert await tables.list_tables(f"{table}p") == tuple(sorted(names))
+    assert await tables.list_tables(f"{table}p202701") == (names[1],)
+    assert await tables.list_tables(table) == (table, *sorted(names))
+    assert await tables.list_tables(f"{table}q") == ()
+    assert await tables.delete_table(names[1])
+    assert await tables.list_tables(f"{table}p") == (names[0], names[2])
+    for name in names:
+        await tables.delete_table(name)
+    for bad in ("", "ab", "a' or TableName ge '"):
+        with pytest.raises(LimitError):
+            await tables.list_tables(bad)

@@ -3,61 +3,30 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import threading
 import time
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
-from local import ports
-
-if TYPE_CHECKING:
-    from types import TracebackType
-    from typing import Self
+from tests.e2e.proxy import Proxy, copy
 
 _BUSY_BODY = b'{"odata.error":{"code":"ServerBusy","message":{"lang":"en-US","value":"The server is busy."}}}'
 _BUSY = b"HTTP/1.1 503 Busy\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(_BUSY_BODY)
-_CHUNK_BYTES = 1 << 16
 
 
 @dataclass
-class TableProxy:
-    """Forwards to the Table service on `target_port`; use it as a context manager.
+class TableProxy(Proxy):
+    """Forwards to the Table service on `target_port`.
 
     Requests are read whole and passed on as they are; answers are not looked at.
     """
-
-    target_port: int
-    port: int = field(default_factory=lambda: ports.any_free(1)[0])
 
     def admits(self) -> bool:
         """Whether the request that has just come in is forwarded."""
         return True
 
-    def __enter__(self) -> Self:
-        started = threading.Event()
-        self._thread = threading.Thread(target=lambda: asyncio.run(self._serve(started)), daemon=True)
-        self._thread.start()
-        assert started.wait(10)
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._loop.call_soon_threadsafe(self._stop.set)
-        self._thread.join(10)
-
-    async def _serve(self, started: threading.Event) -> None:
-        self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
-        server = await asyncio.start_server(self._handle, "127.0.0.1", self.port)
-        started.set()
-        await self._stop.wait()
-        server.close()
-
-    async def _handle(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """One connection of a client, with one of its own to the service."""
-        service_reader, service_writer = await asyncio.open_connection("127.0.0.1", self.target_port)
-        answering = asyncio.create_task(_copy(service_reader, writer))
+        service_reader, service_writer = await self.target()
+        answering = asyncio.create_task(copy(service_reader, writer))
         try:
             while True:
                 request = await _request(reader)
@@ -80,14 +49,6 @@ async def _request(reader: asyncio.StreamReader) -> bytes:
         if line.startswith(b"content-length:"):
             return head + await reader.readexactly(int(line.partition(b":")[2]))
     return head
-
-
-async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    with contextlib.suppress(ConnectionError):
-        while content := await reader.read(_CHUNK_BYTES):
-            writer.write(content)
-            await writer.drain()
-    writer.close()
 
 
 @dataclass

@@ -62,13 +62,13 @@ def settings(server: LocalEventHubs, storage: str, folder: Path) -> dict[str, st
 
 @pytest.mark.long
 def test_every_events_change_is_in_the_index_and_duplicates_change_nothing(
-    server: LocalEventHubs, azurite: str, tmp_path: Path
+    server: LocalEventHubs, own_azurite: str, tmp_path: Path
 ) -> None:
     """Two hosts share the partitions; hosts and server are killed in turns while events come in."""
     world = World(random.Random(7))
     writer = FactWriter(world, random.Random(8), Hubs(server.connection_string, threading.Event()))
     facts = ChangingFacts(writer, KINDS)
-    with two_hosts(tmp_path, settings(server, azurite, tmp_path)) as hosts:
+    with two_hosts(tmp_path, settings(server, own_azurite, tmp_path)) as hosts:
         facts.insert(COUNTS)
         with facts.changing():
             for number in range(ROUNDS):
@@ -83,16 +83,16 @@ def test_every_events_change_is_in_the_index_and_duplicates_change_nothing(
                 server.kill()
                 server.start()
                 facts.check()
-        wait_until_exact(azurite, world, KINDS)
-        before = rows(azurite)
-        send_all_again(writer, azurite)
+        wait_until_exact(own_azurite, world, KINDS)
+        before = rows(own_azurite)
+        send_all_again(writer, own_azurite)
         # Nothing is written. Rows that a kill left behind, masked by newer ones, may be cleared away.
-        assert rows(azurite, without="marker").items() <= before.items()
-        assert visible(azurite) == {
+        assert rows(own_azurite, without="marker").items() <= before.items()
+        assert visible(own_azurite) == {
             index: expected for kind in KINDS for index, expected in world.entries(kind).items()
         }
-    assert unprojectable(azurite) == world.unprojectable()
-    assert not unreadable(azurite)
+    assert unprojectable(own_azurite) == world.unprojectable()
+    assert not unreadable(own_azurite)
     assert not [host.name for host in hosts if GIVEN_UP in host.all_output]
 
 

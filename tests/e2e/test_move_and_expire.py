@@ -21,7 +21,7 @@ from azure.data.tables import TableServiceClient
 from shared.connections import container_client, queue_client, table_client
 from shared.definition_files import read_definitions
 from shared.pipeline.azure_storage import BlobContainer, DelayedQueue
-from shared.pipeline.concurrency import Bounded
+from shared.pipeline.concurrency import Bounded, Staggered
 from shared.pipeline.storage import Accounts
 from shared.pipeline.worker import Services, Worker
 from shared.settings import SWEEP_QUEUE, StorageConnection
@@ -115,10 +115,11 @@ async def walk(found: dict[str, Any], file: Path) -> None:
         blobs=BlobContainer(blobs),
         sweep_queue=DelayedQueue(queue, SWEEP_SECONDS),
         run_all=Bounded(),
-        run_buckets=Bounded(),
+        run_buckets=Staggered(),
         now_seconds=time.time,
         retention_seconds=86_400,
         take_transactions=lambda: 0,
+        sweep_delay_seconds=SWEEP_SECONDS,
     )
     worker = Worker(read_definitions(file).require(), services)
     try:

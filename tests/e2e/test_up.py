@@ -18,6 +18,9 @@ from tests.support import is_running, local_command, wait_until
 if TYPE_CHECKING:
     from pathlib import Path
 
+# Samples take time, and what applies them would still be waiting for storage that is gone.
+BARE = ("--no-samples",)
+
 
 def is_alive(base: str) -> bool:
     """Whether the function app answers."""
@@ -48,7 +51,7 @@ def wait_until_gone(pids: dict[str, int]) -> None:
 
 def test_the_app_is_ready_when_the_endpoints_are_published(tmp_path: Path) -> None:
     """Whoever reads the file may send requests at once."""
-    with runs.ready(tmp_path / "data") as (program, found):
+    with runs.ready(tmp_path / "data", *BARE) as (program, found):
         assert requests.get(f"{found['http']}/api/health/ready", timeout=10).json() == {"status": "ready"}
         assert found["pid"] == program.process.pid
         assert all(is_running(pid) for pid in found["pids"].values())
@@ -56,7 +59,7 @@ def test_the_app_is_ready_when_the_endpoints_are_published(tmp_path: Path) -> No
 
 def test_a_host_that_is_killed_is_restarted_and_serves_again(tmp_path: Path) -> None:
     """On the same address, with its new pid published."""
-    with runs.ready(tmp_path / "data") as (program, found):
+    with runs.ready(tmp_path / "data", *BARE) as (program, found):
         old_pid = found["pids"]["host"]
         os.kill(old_pid, signal.SIGKILL)
         wait_until(lambda: "host is back" in program.output, "a new host")
@@ -67,7 +70,7 @@ def test_a_host_that_is_killed_is_restarted_and_serves_again(tmp_path: Path) -> 
 
 def test_sigterm_stops_everything_in_order(tmp_path: Path) -> None:
     """No process and no endpoints are left, and the exit code is good."""
-    with runs.ready(tmp_path / "data") as (program, found):
+    with runs.ready(tmp_path / "data", *BARE) as (program, found):
         program.process.send_signal(signal.SIGTERM)
         assert program.wait() == 0
         wait_until_gone(found["pids"])
@@ -77,11 +80,11 @@ def test_sigterm_stops_everything_in_order(tmp_path: Path) -> None:
 @pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGKILL])
 def test_the_last_writes_are_there_at_the_next_start(tmp_path: Path, ending: signal.Signals) -> None:
     """However the supervisor ends: the children notice, storage saves itself, and the next run waits for that."""
-    with runs.ready(tmp_path / "data") as (program, found):
+    with runs.ready(tmp_path / "data", *BARE) as (program, found):
         write_row(found, "first")
         program.process.send_signal(ending)
         program.wait()
-    with runs.ready(tmp_path / "data") as (_, again):
+    with runs.ready(tmp_path / "data", *BARE) as (_, again):
         assert rows(again) == ["first"]
         write_row(again, "second")
     wait_until_gone({**found["pids"], **{f"new {name}": pid for name, pid in again["pids"].items()}})
@@ -89,7 +92,7 @@ def test_the_last_writes_are_there_at_the_next_start(tmp_path: Path, ending: sig
 
 def test_an_orphaned_run_ends_by_itself(tmp_path: Path) -> None:
     """A supervisor that is killed takes its children with it."""
-    with runs.ready(tmp_path / "data") as (program, found):
+    with runs.ready(tmp_path / "data", *BARE) as (program, found):
         program.process.kill()
         program.wait()
         wait_until_gone(found["pids"])
@@ -97,7 +100,7 @@ def test_an_orphaned_run_ends_by_itself(tmp_path: Path) -> None:
 
 def test_storage_that_dies_stops_the_whole(tmp_path: Path) -> None:
     """Without it nothing works; the reason is in the last lines."""
-    with runs.ready(tmp_path / "data") as (program, found):
+    with runs.ready(tmp_path / "data", *BARE) as (program, found):
         os.kill(found["pids"]["azurite"], signal.SIGKILL)
         assert program.wait() == 1
         assert "error: azurite was killed by SIGKILL. Its last lines:" in program.output
@@ -106,7 +109,7 @@ def test_storage_that_dies_stops_the_whole(tmp_path: Path) -> None:
 
 def test_taken_ports_are_replaced_by_free_ones(tmp_path: Path) -> None:
     """Two runs in two folders live side by side, and the second says where it listens."""
-    with runs.ready(tmp_path / "one") as (_, first), runs.ready(tmp_path / "two") as (_, second):
+    with runs.ready(tmp_path / "one", *BARE) as (_, first), runs.ready(tmp_path / "two", *BARE) as (_, second):
         assert first["http"] != second["http"]
         assert is_alive(first["http"])
         assert is_alive(second["http"])
@@ -119,18 +122,19 @@ def test_a_wanted_port_that_is_taken_is_refused(tmp_path: Path) -> None:
         with runs.up(tmp_path / "data", "--http-port", port) as program:
             assert program.wait() == 1
             assert f"error: Port {port} is taken" in program.output
+            assert "listens on" not in program.output, "nothing has been started"
 
 
 def test_keys_are_checked_with_auth(tmp_path: Path) -> None:
     """The keys are published with the endpoints."""
-    with runs.ready(tmp_path / "data", "--auth") as (_, found):
+    with runs.ready(tmp_path / "data", "--auth", *BARE) as (_, found):
         assert sorted(found["keys"]) == ["admin", "function"]
         assert is_alive(found["http"])  # health is for everyone
 
 
 def test_ready_says_why_not_when_storage_does_not_answer(tmp_path: Path) -> None:
     """A problem document with status 503."""
-    with runs.ready(tmp_path / "data") as (_, found):
+    with runs.ready(tmp_path / "data", *BARE) as (_, found):
         os.kill(found["pids"]["azurite"], signal.SIGSTOP)
         try:
             answer = requests.get(f"{found['http']}/api/health/ready", timeout=20)
@@ -152,6 +156,7 @@ def test_core_tools_that_are_missing_are_named(tmp_path: Path) -> None:
     with runs.up(tmp_path / "data", "--host", "func") as program:
         assert program.wait() == 1
         assert "func is not on PATH" in program.output
+        assert "listens on" not in program.output, "nothing has been started"
 
 
 def test_the_demo_shows_real_answers_and_ends() -> None:

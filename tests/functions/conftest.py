@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 from azure.cosmos import CosmosClient, PartitionKey
 
+from local.azurite import connection_string
+from tests.conftest import running_azurite
 from tests.contract.cosmos.server import LocalCosmos
 from tests.contract.table_services import key_client
 from tests.lookup_facts import CUSTOMERS, YAML, facts, put_facts
@@ -17,21 +19,28 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture(scope="session")
-def lookup_settings(azurite: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+def lookup_azurite() -> Iterator[str]:
+    """Storage for lookups alone: other tests have facts of sources with the same names."""
+    with running_azurite() as storage_ports:
+        yield connection_string(storage_ports)
+
+
+@pytest.fixture(scope="session")
+def lookup_settings(lookup_azurite: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
     """The settings of an app whose tables and containers hold the facts of `lookup_facts`."""
     folder = tmp_path_factory.mktemp("lookups")
     (folder / "indexes.yaml").write_text(YAML)
 
     async def fill_tables() -> None:
-        async with key_client(azurite) as tables:
+        async with key_client(lookup_azurite) as tables:
             await put_facts(tables, facts())
 
     asyncio.run(fill_tables())
     cosmos = LocalCosmos(folder / "cosmos").start()
     _fill_container(cosmos)
     yield {
-        "AzureWebJobsStorage": azurite,
-        "INDEX_STORAGE": azurite,
+        "AzureWebJobsStorage": lookup_azurite,
+        "INDEX_STORAGE": lookup_azurite,
         "INDEX_DEFINITIONS": str(folder / "indexes.yaml"),
         "COSMOS": f"AccountEndpoint={cosmos.endpoint}/;AccountKey={cosmos.key};",
     }

@@ -253,7 +253,9 @@ def test_the_command_line_does_all_of_it(app: App, capsys: pytest.CaptureFixture
     assert (code, err, "applied" in out) == (0, "1 dead letter replayed: 1 applied\n", True)
     code, _, err = run("replay", as_json["id"])
     assert (code, err.endswith("(DeadLetterNotFound)\n")) == (1, True)
-    code, _, err = run("replay", "--source", app.source)
+    assert app.letters() == [], "the change fits the other index, too, so that its letter is closed"
+    app.fail("g")
+    code, _, err = run("replay", *only)
     assert (code, err) == (0, "1 dead letter replayed: 1 applied\n")
     app.fail("poison", document={**PERSON, "age": "old"}, with_fault=False)
     assert run("replay", "--source", app.source, "--format", "json")[0] == 1

@@ -189,3 +189,9 @@ class BuildingWorld:
 
 def _projected(row: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in row.items() if name not in ("PartitionKey", "RowKey", "_fact", "_key")}
+
+
+async def built(world: BuildingWorld) -> None:
+    """The changed definition, built and verified."""
+    await world.build(CHANGED)
+    await world.catalog.note_verified((await world.generations())["standby"], 0, world.seconds)

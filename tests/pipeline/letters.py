@@ -11,7 +11,8 @@ from shared.pipeline.cache import LedgerCache
 from shared.pipeline.concurrency import Bounded
 from shared.pipeline.dead_letter_desk import DeadLetterDesk, Known
 from shared.pipeline.dead_letter_list import DeadLetterList, LetterFilter
-from shared.pipeline.replay import LettersLeftOpen, Replayer
+from shared.pipeline.dead_letters import DeadLetters
+from shared.pipeline.replay import Replayer
 from shared.projection.project import Projector
 from tests.pipeline.world import KeptBlobs
 
@@ -61,7 +62,7 @@ def new_replayer(
     blobs: Blobs | None = None,
 ) -> tuple[Replayer, DeadLetterList]:
     """Replays as a worker makes them, on any storage."""
-    letters = LettersLeftOpen(accounts.main, blobs or KeptBlobs(), now_seconds)
+    letters = DeadLetters(accounts.main, blobs or KeptBlobs(), now_seconds)
     listed = DeadLetterList(accounts.main, letters)
 
     def new_applier() -> Applier:
@@ -79,7 +80,7 @@ def desk_of(world: World) -> DeadLetterDesk:
     def now_seconds() -> float:
         return world.now_seconds
 
-    letters = LettersLeftOpen(world.tables, world.blobs, now_seconds)
+    letters = DeadLetters(world.tables, world.blobs, now_seconds)
     replayer, listed = new_replayer(
         world.definitions, world.plan, world.accounts, world.queue, Bounded(), now_seconds, blobs=world.blobs
     )

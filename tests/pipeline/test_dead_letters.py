@@ -13,7 +13,6 @@ import pytest
 from shared.errors import UnknownDeadLetterError
 from shared.pipeline.dead_letter_list import LetterFilter
 from shared.pipeline.dead_letter_rows import unreadable_letter
-from shared.pipeline.dead_letters import DeadLetters
 from shared.pipeline.generations import plan_of
 from shared.pipeline.intake import ReceivedEvent
 from shared.tables.port import Upsert
@@ -147,21 +146,6 @@ async def test_a_replayed_entry_is_changed_and_removed_like_any_other(world: Wor
     assert len(visible(await world.rows("by-town", "Y !"))) == 1
 
 
-async def test_a_letter_of_the_same_version_is_closed_by_whoever_has_claimed_it(world: World) -> None:
-    """Before the claim only older ones go: the version may be acknowledged as failed, and a crash would leave neither
-    entries nor a letter."""
-    change = world.writer.change("1", PERSON)
-    world.plan = refusing(world.plan, world.definitions)
-    await world.apply(change)
-    letters = DeadLetters(world.tables, world.blobs, lambda: world.now_seconds)
-    await letters.close(change, "by-age", is_claimed=False)
-    assert "by-age" in {letter.index for letter in await letters_of(world)}
-    await letters.close(change, "by-age", is_claimed=True)
-    assert "by-age" not in {letter.index for letter in await letters_of(world)}
-    await letters.close(world.writer.change("1", PERSON), "by-town", is_claimed=False)
-    assert await letters_of(world) == []
-
-
 async def test_a_letter_that_still_fails_stays_as_old_as_it_is(world: World) -> None:
     """Its reason may be another; its time is that of the failure."""
     failed_at = world.now_seconds
@@ -291,6 +275,22 @@ async def test_a_document_of_the_feed_that_could_not_be_read_is_read_again(world
     assert results(await replay_all(world)) == ["applied", "stillFails", "stillFails"]
     assert len(await ages(world)) == 1
     assert len(await letters_of(world)) == 2
+
+
+async def test_an_all_versions_source_reads_again_what_its_feed_or_a_build_kept(world: World) -> None:
+    """Its feed has items with metadata; a build reads documents, which may have a field of that name."""
+    hub = f"eventHub: {world.plan.source}, partitionKey: id, version: rev"
+    mend(world, hub, "partitionKey: id, deletes: {feed: allVersions}")
+    await world.create_tables()
+    seconds = int(world.now_seconds)
+    built = {"id": "f", **PERSON, "metadata": {"by": "me"}, "_ts": seconds, "_lsn": 3}
+    item = {"current": {"id": "g", **PERSON, "_ts": seconds}, "metadata": {"operationType": "create", "lsn": 4}}
+    desk = desk_of(world)
+    kept: dict[str, Any]
+    for kept in (built, item, {"metadata": {}}):
+        await desk.letters.put(unreadable_letter(world.plan.source, kept, "Nonsense.", "feed"))
+    assert results(await replay_all(world)) == ["applied", "applied", "stillFails"]
+    assert len(await ages(world)) == 2
 
 
 async def test_an_event_that_can_be_read_but_does_not_fit_has_a_letter_for_that(world: World) -> None:

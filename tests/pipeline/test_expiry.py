@@ -12,8 +12,7 @@ from shared.lookup.generations import DefinedGenerations
 from shared.lookup.lookups import Lookups
 from shared.lookup.replicas import Replicas
 from shared.lookup.tokens import Tokens
-from shared.pipeline.catalog import CATALOG_TABLE
-from shared.pipeline.expiry import ExpiryWalk
+from shared.pipeline.expiry import WALK_PAGES, ExpiryWalk
 from shared.pipeline.retention import Retention
 from tests.pipeline.world import World
 
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
 # 2027-01-15T08:00:00Z
 NOW_SECONDS = 1_800_000_000
 RETENTION_SECONDS = 1000
+DELAY_SECONDS = 60
 TEXT = """
 version: 1
 sources:
@@ -38,7 +38,6 @@ async def world(service: Tables) -> World:
     source = f"p{uuid4().hex[:12]}"
     world = World(service, TEXT.replace("SOURCE", source), source)
     await world.create_tables()
-    await service.create_table(CATALOG_TABLE)
     return world
 
 
@@ -60,9 +59,10 @@ async def found(world: World, now_seconds: float, **parameters: str) -> list[str
     return [entry["id"] for entry in page.entries]
 
 
-async def walk(world: World) -> int:
-    """The timer's walk."""
-    return await ExpiryWalk(world.accounts, world.queue, lambda: world.now_seconds).walk([world.plan])
+async def walk(world: World, pages: int = WALK_PAGES) -> int:
+    """The timer's walk, in a process that has just started."""
+    step = ExpiryWalk(world.accounts, world.queue, lambda: world.now_seconds, DELAY_SECONDS)
+    return await step.walk([world.plan], pages)
 
 
 async def test_a_lookup_hides_an_entry_from_its_very_second_on(world: World) -> None:
@@ -99,8 +99,10 @@ async def test_a_walk_and_a_sweep_remove_rows_and_ledger_entries(world: World) -
     )
     world.now_seconds = NOW_SECONDS
     assert await walk(world) == 1
+    world.now_seconds += DELAY_SECONDS
     await world.sweep()
     assert [row["_fact"] for row in await world.rows("by-town", "X !")] == ['{"id":"new","partitionKey":["new"]}']
+    world.now_seconds += DELAY_SECONDS
     assert await walk(world) == 0
     rows = {row["RowKey"]: row for row in await world.ledger_rows()}
     assert [key for key, row in rows.items() if "expiredAt" in row] == ["old !old !"]
@@ -129,9 +131,22 @@ async def test_a_walk_goes_on_where_the_last_one_stopped(world: World) -> None:
         changes = [world.writer.change(f"{n:04d}", person("2027-01-15T06:00:00Z")) for n in range(start, start + 500)]
         await world.apply(*changes)
     world.now_seconds = NOW_SECONDS
-    step = ExpiryWalk(world.accounts, world.queue, lambda: world.now_seconds)
-    counts = [await step.walk([world.plan], pages=1) for _ in range(3)]
-    assert counts == [1000, 500, 1000]
+    counts = [await walk(world, pages=1) for _ in range(3)]
+    world.now_seconds += 2 * DELAY_SECONDS
+    counts.append(await walk(world, pages=1))
+    assert counts == [1000, 500, 0, 1000]
+
+
+async def test_what_a_walk_has_found_is_not_named_again_before_the_sweep(world: World) -> None:
+    """A round begins some time after the messages of the last one have come, however often the timer does."""
+    await world.apply(world.writer.change("f", person("2027-01-15T06:00:00Z")))
+    world.now_seconds = NOW_SECONDS
+    found = []
+    for _ in range(10):
+        found.append(await walk(world))
+        world.now_seconds += DELAY_SECONDS / 4
+    assert found == [1, 0, 0, 0, 0, 1, 0, 0, 0, 0]
+    assert len(world.queue.messages) == 2
 
 
 async def test_an_entry_with_a_very_long_id_expires_too(world: World) -> None:

@@ -53,3 +53,22 @@ async def test_a_generation_that_is_retired_in_flight_takes_no_more_changes() ->
     await worker.apply_latest("people", [FACT])
     with pytest.raises(TableMissingError):
         world.tables.store.partition_keys(gone.table)
+
+
+async def test_a_generation_that_is_retired_in_flight_gets_no_table_of_a_period_any_more() -> None:
+    """Nobody would drop it; a table of a generation that lives is made again at once."""
+    world = World()
+    expire = "expire: {path: until, after: 30d, tables: month}"
+    worker = await world.worker(TOWNS.replace("project: [phone]", f"project: [phone], {expire}"))
+    gone = await generation(world)
+    fact = {**FACT, "until": "2031-01-01T00:00:00Z"}
+    await worker.apply_latest("people", [fact])
+    assert f"{gone.table}p20310101" in world.tables.store.tables()
+    await Catalog(world.tables).change(gone.id, lambda one: replace(one, state="retired"))
+    for name in await world.tables.list_tables(gone.table):
+        await world.tables.delete_table(name)
+    with pytest.raises(IncompleteBatchError, match=f"{gone.table} is not there"):
+        await worker.apply_latest("people", [{**fact, "phone": "q", "_lsn": 2}])
+    await worker.apply_latest("people", [{**fact, "phone": "q", "_lsn": 2}])
+    # What the file says has come back, under another name.
+    assert not [name for name in await world.tables.list_tables(gone.table) if not name.startswith(f"{gone.table}r2")]

@@ -18,6 +18,7 @@ from tests.pipeline.building import (
     GRACE_SECONDS,
     REFRESH_SECONDS,
     BuildingWorld,
+    built,
 )
 from tests.pipeline.world import TOWNS
 
@@ -35,12 +36,6 @@ async def world() -> BuildingWorld:
     await world.write(worker, "a", town="t", phone="1", email="2")
     await world.worker(CHANGED)
     return world
-
-
-async def built(world: BuildingWorld) -> None:
-    """Built and verified."""
-    await world.build(CHANGED)
-    await world.catalog.note_verified((await world.generations())["standby"], 0, world.seconds)
 
 
 def serving(snapshot: Snapshot, seconds: float) -> str:
@@ -88,6 +83,16 @@ async def test_a_switch_can_be_taken_back_before_its_moment(world: BuildingWorld
     served = await world.lifecycle(CHANGED).switch("by-town")
     await world.lifecycle(CHANGED).rollback("by-town")
     assert serving(await world.catalog.read(), served.since + 1) == old
+
+
+async def test_a_switch_is_not_taken_back_unseen_when_a_clock_may_be_past_its_moment(world: BuildingWorld) -> None:
+    """Some lookups may use the new generation already: then the old one serves again from another moment on."""
+    await built(world)
+    served = await world.lifecycle(CHANGED).switch("by-town")
+    world.seconds = served.since - 0.5
+    back = await world.lifecycle(CHANGED).rollback("by-town")
+    assert (back.before, back.serving) == (served.serving, served.before)
+    assert back.since > world.seconds + REFRESH_SECONDS
 
 
 async def test_after_the_grace_the_old_generation_is_retired_and_its_table_dropped(world: BuildingWorld) -> None:

@@ -7,7 +7,7 @@ import pytest
 from shared.errors import SettingError, TableMissingError
 from shared.keys.placement import DEFAULT_ACCOUNT
 from shared.pipeline.catalog import CATALOG_TABLE
-from shared.pipeline.concurrency import Bounded
+from shared.pipeline.concurrency import Bounded, Staggered
 from shared.pipeline.storage import Accounts
 from shared.pipeline.worker import Services, Worker
 from shared.tables.memory import MemoryTables
@@ -34,7 +34,7 @@ def worker(queue: KeptMessages, **accounts: MemoryTables) -> Worker:
         blobs=KeptBlobs(),
         sweep_queue=queue,
         run_all=Bounded(),
-        run_buckets=Bounded(),
+        run_buckets=Staggered(),
         now_seconds=lambda: 1_800_000_000.0,
         retention_seconds=1000,
         take_transactions=lambda: 0,

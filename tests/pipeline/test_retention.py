@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
 import pytest
 
-from shared.pipeline.retention import Retention
+from shared.pipeline.ledger_rows import LEDGER_TABLE
+from shared.pipeline.retention import REST_SECONDS, Retention
+from shared.tables.client import TableClient
+from shared.tables.memory import MemoryTables
 from tests.pipeline.world import TOWNS, World
 
 if TYPE_CHECKING:
@@ -35,9 +39,13 @@ async def clean_for_a_day(world: World) -> int:
     forgotten = 0
     for _ in range(24):
         world.now_seconds += 3600
-        retention = Retention(world.tables, RETENTION_SECONDS, lambda: world.now_seconds)
-        forgotten += await retention.clean([world.plan])
+        forgotten += await retention(world).clean([world.plan])
     return forgotten
+
+
+def retention(world: World) -> Retention:
+    """What the timer of a process that has just started uses."""
+    return Retention(world.tables, RETENTION_SECONDS, lambda: world.now_seconds)
 
 
 async def facts(world: World) -> set[str]:
@@ -64,3 +72,75 @@ async def test_a_fact_that_came_back_stays(world: World) -> None:
     await world.apply(world.writer.change("deleted", {"town": "X", "name": "n"}))
     world.now_seconds += RETENTION_SECONDS
     assert await clean_for_a_day(world) == 0
+
+
+def pages_read(world: World) -> int:
+    """How many pages of the ledger have been read so far."""
+    assert isinstance(world.tables, MemoryTables | TableClient)
+    return world.tables.counts.by_table_and_kind().get((LEDGER_TABLE, "query"), 0)
+
+
+async def pages_of_run(world: World, **limits: int) -> int:
+    """How many pages of the ledger one run reads."""
+    before = pages_read(world)
+    await retention(world).clean([world.plan], **limits)
+    return pages_read(world) - before
+
+
+async def test_a_run_reads_so_many_pages_and_the_next_one_goes_on(world: World) -> None:
+    """One page of each of the 16 buckets, seven in a run: the third run comes to the end."""
+    world.now_seconds += RETENTION_SECONDS
+    assert [await pages_of_run(world, pages=7) for _ in range(3)] == [7, 7, 2]
+    assert await facts(world) == {"living", "filtered"}
+
+
+async def test_a_round_is_followed_by_a_day_of_rest(world: World) -> None:
+    """However often the timer comes."""
+    assert [await pages_of_run(world) for _ in range(2)] == [16, 0]
+    world.now_seconds += REST_SECONDS - 1
+    assert await pages_of_run(world) == 0
+    world.now_seconds += 1
+    assert await pages_of_run(world) == 16
+
+
+async def test_a_clock_that_went_back_stops_nothing(world: World) -> None:
+    """The end of the last round lies in the future then."""
+    assert await pages_of_run(world) == 16
+    world.now_seconds -= 10 * DAY_SECONDS
+    assert await pages_of_run(world) == 16
+
+
+async def test_a_run_goes_on_in_the_middle_of_a_bucket(world: World) -> None:
+    """Nothing of it is read again."""
+    world.plan = replace(world.plan, buckets=1)
+    for start in range(0, 1500, 500):
+        await world.apply(*[world.writer.change(f"{n:04d}", {"name": "n"}) for n in range(start, start + 500)])
+    await world.apply(world.writer.change("9999", None))
+    world.now_seconds += RETENTION_SECONDS
+    forgotten = [await retention(world).clean([world.plan], pages=1) for _ in range(2)]
+    assert forgotten == [0, 1]
+    assert await pages_of_run(world, pages=1) == 0, "the round is over"
+
+
+async def test_a_run_looks_at_so_many_facts_and_the_next_one_goes_on(world: World) -> None:
+    """It ends with the page that has used them up."""
+    deleted = [f"d{number}" for number in range(40)]
+    await world.apply(*[world.writer.change(fact, None) for fact in deleted])
+    world.now_seconds += RETENTION_SECONDS
+    counts: list[int] = []
+    while sum(counts) < len(deleted) + 1:
+        counts.append(await retention(world).clean([world.plan], looks=1))
+        assert counts[-1], "each run forgets what it looks at"
+    assert len(counts) > 5
+    assert await facts(world) == {"living", "filtered"}
+
+
+async def test_sources_share_what_one_run_may_do(world: World) -> None:
+    """However many there are, a run ends in time."""
+    other = World(world.tables, TOWNS.replace("people", "others"), "others")
+    before = pages_read(world)
+    await retention(world).clean([world.plan, other.plan], pages=14)
+    assert pages_read(world) - before == 14
+    before = pages_read(world)
+    await retention(world).clean([world.plan, other.plan])
+    assert pages_read(world) - before == 2 * 16 - 14

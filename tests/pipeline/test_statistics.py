@@ -11,6 +11,7 @@ import pytest
 
 from shared.operations.sampling import Sampler
 from shared.operations.statistics import Tally
+from shared.pipeline.period_tables import drop_over
 from shared.tables.calls import Query
 from shared.tables.memory import DirectCarrier, MemoryTables
 from tests.pipeline.world import TOWNS, World
@@ -50,7 +51,7 @@ async def filled(tables: Tables, towns: list[str], shards: int = 1) -> World:
 
 async def statistics_of(world: World, pages_max: int = 50) -> Statistics:
     """Of its only generation."""
-    (found,) = (await Sampler(world.accounts, pages_max).statistics(world.plan)).values()
+    (found,) = (await Sampler(world.accounts, lambda: world.now_seconds, pages_max).statistics(world.plan)).values()
     return found
 
 
@@ -64,6 +65,24 @@ async def test_a_small_index_is_counted_whole(service: Tables, shards: int) -> N
     assert (found.largest_share, found.top[0].shards) == (0.9, shards)
     assert found.entry_bytes is not None
     assert 200 < found.entry_bytes < 600
+
+
+async def test_entries_in_tables_per_period_are_counted_until_their_period_is_over(service: Tables) -> None:
+    """Partitions without their periods, with the values and sizes of their rows."""
+    source = f"p{uuid4().hex[:12]}"
+    expire = "expire: {path: until, after: 1w, tables: week}"
+    world = World(service, TOWNS.replace("people", source).replace("sort: name", f"sort: name, {expire}"), source)
+    await world.create_tables()
+    times = ["2027-01-15", "2027-01-20", "2027-02-20"]
+    people = [{"town": "Redmond", "name": "n", "phone": "555", "until": until} for until in times]
+    await world.apply(*[world.writer.change(f"{n}", one) for n, one in enumerate(people)])
+    found = await statistics_of(world)
+    assert (found.entries, found.partitions, found.top[0].values) == (3, 1, {"town": "Redmond"})
+    assert found.entry_bytes is not None
+    world.now_seconds += 20 * 86_400
+    await drop_over(world.accounts, [world.plan], world.now_seconds)
+    found = await statistics_of(world)
+    assert (found.facts, found.entries, found.top[0].entries) == (3, 1, 1)
 
 
 async def test_a_large_source_is_sampled_by_whole_buckets() -> None:

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import math
 import tracemalloc
+from collections import Counter
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pytest
 
 from shared.keys.fact import encode_fact_key, fact_hash
-from shared.pipeline.verification.assembly import Asked, verification_of
+from shared.pipeline.ledger_rows import LEDGER_TABLE
+from shared.pipeline.verification.assembly import Asked, judge_of, sampling_of, verification_of
+from shared.pipeline.verification.report import Report
 from shared.pipeline.verification.verify import State
 from shared.tables.memory import MemoryTables
 from tests.pipeline.many_facts import ManyFacts, seed
 from tests.pipeline.verifying import VerifiedWorld
-
-if TYPE_CHECKING:
-    from shared.pipeline.verification.report import Report
 
 BUCKETS = 16
 
@@ -68,6 +67,40 @@ async def test_differences_cost_a_second_reading_and_a_look_at_each() -> None:
     assert await transactions(world, 5000) == 2 * right + looks
     rows = 10_000
     assert 2 * right <= rows / 1000 * 2 + 2 * BUCKETS
+
+
+async def test_a_sample_reads_so_many_pages_and_the_next_one_goes_on() -> None:
+    """Three pages of one bucket, one in each sample: the wrong fact on the last of them is found by the third."""
+    world = VerifiedWorld(MemoryTables())
+    world.plan = replace(world.plan, buckets=1)
+    await world.create_tables()
+    seed(world, 2500)
+    (live,) = await world.live("f999")
+    await world.delete_row(live)
+    means = replace(world.means(), facts=ManyFacts(2500))
+    judged, found = [], []
+    for _ in range(4):
+        report = Report()
+        judge = judge_of(world.subject("by-town"), means, Asked())
+        await sampling_of(world.subject("by-town"), means).run(1000, judge, report, pages=1)
+        judged.append(report.counts["ledgerRows"])
+        found.append(report.total)
+    assert judged == [1000, 1000, 500, 1000]
+    assert found == [0, 0, 1, 0]
+
+
+async def test_a_sample_reads_no_more_buckets_than_hold_enough() -> None:
+    """Each of the 16 has some 30 facts; the next sample draws from others."""
+    world = await world_of(500)
+    assert isinstance(world.tables, MemoryTables)
+    means = replace(world.means(), facts=ManyFacts(500))
+    queries = []
+    for _ in range(2):
+        before = Counter(world.tables.counts.by_table_and_kind())
+        judge = judge_of(world.subject("by-town"), means, Asked())
+        await sampling_of(world.subject("by-town"), means).run(10, judge, Report())
+        queries.append((Counter(world.tables.counts.by_table_and_kind()) - before)[LEDGER_TABLE, "query"])
+    assert queries == [1, 1]
 
 
 @pytest.mark.long

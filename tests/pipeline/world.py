@@ -10,7 +10,8 @@ from shared.keys.placement import DEFAULT_ACCOUNT
 from shared.keys.versions import ticks_clock
 from shared.pipeline.apply import Applier
 from shared.pipeline.cache import LedgerCache
-from shared.pipeline.concurrency import Bounded
+from shared.pipeline.catalog_rows import CATALOG_TABLE
+from shared.pipeline.concurrency import Bounded, Staggered
 from shared.pipeline.dead_letter_rows import DEAD_LETTER_TABLE
 from shared.pipeline.dead_letters import DeadLetters
 from shared.pipeline.expiry import Expirer, sweep_message
@@ -104,7 +105,7 @@ class World:
 
     def restart(self, run_all: RunAll | None = None) -> None:
         """A new worker process: nothing is cached."""
-        run_buckets = run_all or Bounded()
+        run_buckets = run_all or Staggered()
         run_all = run_all or Bounded()
         letters = DeadLetters(self.tables, self.blobs, lambda: self.now_seconds)
         cache = LedgerCache()
@@ -116,7 +117,7 @@ class World:
 
     async def create_tables(self) -> None:
         """The tables that a start-up would create."""
-        for table in (LEDGER_TABLE, DEAD_LETTER_TABLE, *(one.table for one in self.plan.generations)):
+        for table in (CATALOG_TABLE, LEDGER_TABLE, DEAD_LETTER_TABLE, *(one.table for one in self.plan.generations)):
             await self.tables.create_table(table)
 
     async def apply(self, *changes: Change) -> None:

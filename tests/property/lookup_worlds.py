@@ -8,17 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 from hypothesis import strategies as st
 
-from shared.definitions.model import CosmosContainer, Each, Index, KeyPart, Source
+from shared.definitions.model import CosmosContainer, Each, Expire, Index, KeyPart, Source
 from shared.definitions.values import folded, rank
 from shared.keys.fact import encode_fact_key
 from shared.keys.index import row_key
 from shared.keys.limits import SORT_UNITS, units, within
+from shared.keys.periods import period_of, table_of
 from shared.keys.versions import ticks_clock
 from shared.lookup.generations import Generation, generation_of
 from shared.projection.change import FactReader
 from shared.projection.project import Projector
 from shared.projection.rows import live_row, tombstone_row
-from shared.tables.port import Delete, Operation, Upsert
+from shared.tables.port import Delete, Operation, Upsert, key_of
 from tests.property.strategies import VALUES, long_texts, orders, part_types, texts
 
 if TYPE_CHECKING:
@@ -28,6 +29,22 @@ if TYPE_CHECKING:
 
 SOURCE = Source("facts", cosmos=CosmosContainer("d", "c"), partition_key=("pk",))
 PAGES_MAX = 200
+# 2027-01-15T08:00:00Z
+NOW_SECONDS = 1_800_000_000
+AFTER_DAYS = 30
+# By whether what expires thirty days later has expired now: over long ago, just now, near, far.
+UNTIL = {
+    "2026-10-01T00:00:00Z": True,
+    "2026-12-16T08:00:00Z": True,
+    "2026-12-16T08:00:01Z": False,
+    "2027-01-10T00:00:00Z": False,
+    "2031-05-05T00:00:00Z": False,
+}
+PERIODS = [
+    Expire("until", AFTER_DAYS * 86_400),
+    Expire("until", AFTER_DAYS * 86_400, "week"),
+    Expire("until", AFTER_DAYS * 86_400, "month"),
+]
 
 
 def as_text(value: PartValue) -> str:
@@ -151,6 +168,8 @@ class World:
         """Every (fact id, key values) that the index should hold, by brute force."""
         found = []
         for fact_id, document in self.facts.items():
+            if UNTIL.get(document.get("until", "")):
+                continue
             seen = []
             for element in document["tags"] if self.index.each else [None]:
                 values = {
@@ -178,9 +197,16 @@ class World:
         return (within(self._whole_sort(values), SORT_UNITS) + encode_fact_key(("p",), fact_id)).encode("utf-16-be")
 
 
-async def write(tables: Tables, table: str, operations: list[Operation]) -> None:
-    """One after the other: a row may be written and deleted by the same change."""
+async def write(tables: Tables, generation: Generation, operations: list[Operation]) -> None:
+    """One after the other: a row may be written and deleted by the same change. Tables of periods are made."""
+    made = {generation.table}
     for operation in operations:
+        table = generation.table
+        if generation.keys.shards.periods is not None:
+            table = table_of(table, period_of(str(key_of(operation)[0])))
+        if table not in made:
+            await tables.create_table(table)
+            made.add(table)
         await tables.transact(table, [operation])
 
 
@@ -200,7 +226,7 @@ def key_parts(draw: st.DrawFn, name: str) -> KeyPart:
 
 @st.composite
 def indexes(draw: st.DrawFn) -> Index:
-    """An index of one or two partition parts and up to three sort parts, perhaps sharded, perhaps multi-valued."""
+    """One or two partition parts and up to three sort parts, perhaps sharded, multi-valued, or in periods."""
     partition = [draw(key_parts(f"p{number}")) for number in range(draw(st.integers(1, 2)))]
     sort: list[KeyPart] = [draw(key_parts(f"s{number}")) for number in range(draw(st.integers(0, 3)))]
     each = None
@@ -217,6 +243,7 @@ def indexes(draw: st.DrawFn) -> Index:
         project=("n",),
         each=each,
         shards=draw(st.sampled_from([1, 1, 3])),
+        expire=draw(st.none() | st.sampled_from(PERIODS)),
     )
 
 
@@ -240,7 +267,8 @@ def documents(draw: st.DrawFn, index: Index, values: dict[str, list[PartValue | 
             document["tags"] = draw(st.lists(st.sampled_from(values[part.name]), max_size=3))
         else:
             document[part.path] = draw(st.sampled_from(values[part.name]))
-    return document
+    until = None if index.expire is None else draw(st.none() | st.sampled_from(sorted(UNTIL)))
+    return document if until is None else {**document, "until": until}
 
 
 @st.composite

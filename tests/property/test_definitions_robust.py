@@ -90,7 +90,7 @@ def test_a_mutilated_file_gives_faults_or_definitions_that_work(tree: Any) -> No
     for index in definitions.indexes.values():
         source = definitions.sources[index.source]
         Projector(index, source)
-        assert len(table_name(index.name, generation_id(index, source))) <= 63
+        assert len(table_name(index, generation_id(index, source))) <= 63
 
 
 @given(st.text() | texts)

@@ -1,4 +1,5 @@
-"""Lookups against brute force over the facts: all types and orders, folds, nulls, shards, long keys, pages, updates."""
+"""Lookups against brute force over the facts: all types and orders, folds, nulls, shards, periods, long keys, pages,
+updates."""
 
 from __future__ import annotations
 
@@ -107,8 +108,10 @@ async def check_world(tables: Tables, data: st.DataObject) -> None:
     table = f"t{uuid.uuid4().hex}"
     world.generation = replace(world.generation, table=table)
     await tables.create_table(table)
-    await worlds.write(tables, table, operations)
-    lookups = Lookups(OneGeneration(world.generation), Replicas(tables), Tokens(b"key"))
+    await worlds.write(tables, world.generation, operations)
+    lookups = Lookups(
+        OneGeneration(world.generation), Replicas(tables), Tokens(b"key"), now_seconds=lambda: worlds.NOW_SECONDS
+    )
     for _ in range(LOOKUPS_PER_WORLD):
         asked = data.draw(worlds.lookups(world.index, values))
         parameters = {**asked.parameters(), "maxpagesize": str(data.draw(st.integers(1, 7)))}
@@ -124,7 +127,8 @@ async def check_world(tables: Tables, data: st.DataObject) -> None:
             if data.draw(st.integers(0, 3)) == 0:
                 touched.add(fact_id)
                 document = data.draw(st.none() | worlds.documents(world.index, values))
-            await worlds.write(tables, table, world.change(fact_id, document, tidy=data.draw(st.booleans())))
+            changes = world.change(fact_id, document, tidy=data.draw(st.booleans()))
+            await worlds.write(tables, world.generation, changes)
 
         found = await all_pages(lookups, parameters, pause)
         kept = [(entry["id"], entry["key"]) for entry in found if entry["id"] not in touched]

@@ -29,6 +29,7 @@ FIRST_OF_BOTH = replace(BOTH, generations=BOTH.generations[:1])
 SECOND_OF_BOTH = replace(BOTH, generations=BOTH.generations[1:])
 MANY = plan_of(definitions_of(SEVERAL_TOWNS), "people")
 
+POISON = "poison"
 Spec: TypeAlias = "str | tuple[str, ...] | None"
 History: TypeAlias = "tuple[Change, ...]"
 
@@ -39,11 +40,13 @@ def refusing(plan: SourcePlan) -> SourcePlan:
 
 
 def document(spec: Spec) -> dict[str, Any] | None:
-    """`A:x` lives in town A with phone x, `("A", "B")` in both towns; None is deleted."""
+    """`A:x` lives in town A with phone x, `("A", "B")` in both towns, POISON in no text; None is deleted."""
     if spec is None:
         return None
     if isinstance(spec, tuple):
         return {"towns": list(spec), "name": "n"}
+    if spec == POISON:
+        return {"town": {"is": "no text"}, "name": "n"}
     town, _, phone = spec.partition(":")
     return {"town": town, "name": "n", "phone": phone}
 

@@ -18,8 +18,10 @@ from shared.pipeline.dead_letter_rows import DEAD_LETTER_TABLE
 from shared.pipeline.dead_letters import DeadLetters
 from shared.pipeline.expiry import Expirer, ExpiryWalk, sweep_message
 from shared.pipeline.ledger_rows import LEDGER_TABLE
+from shared.pipeline.period_tables import drop_over
 from shared.pipeline.storage import Accounts
 from shared.pipeline.sweep import Sweeper
+from shared.tables.calls import ListTables
 from shared.tables.memory import MemoryTables
 from shared.tables.store import Store
 from tests.pipeline.letters import new_replayer
@@ -118,7 +120,10 @@ class InAccount:
     async def carry(self, call: Call[T], store: Store) -> T:
         """The answer that the scheduler gives."""
         renamed: Any = replace(cast(Any, call), table=stored_name(self._account, call.table))
-        return cast(T, await Stopping().carry(renamed, store))
+        answer: Any = await Stopping().carry(renamed, store)
+        if isinstance(renamed, ListTables):
+            answer = tuple(name.removeprefix(stored_name(self._account, "")) for name in answer)
+        return cast(T, answer)
 
 
 class EveryAccount(dict[str, MemoryTables]):
@@ -133,11 +138,11 @@ def accounts() -> Accounts:
     return Accounts(EveryAccount({DEFAULT_ACCOUNT: MemoryTables(carrier=Stopping())}))
 
 
-def new_process() -> Applier:
-    """A worker process as it starts."""
+def new_process(now_seconds: int = NOW_SECONDS) -> Applier:
+    """A worker process as it starts, with the time of its clock."""
     reached = accounts()
-    letters = DeadLetters(reached.main, KeptBlobs(), lambda: NOW_SECONDS)
-    return Applier(reached, letters, StoppingQueue(), LedgerCache(), interleaved, interleaved, lambda: NOW_SECONDS)
+    letters = DeadLetters(reached.main, KeptBlobs(), lambda: now_seconds)
+    return Applier(reached, letters, StoppingQueue(), LedgerCache(), interleaved, interleaved, lambda: now_seconds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,10 +153,11 @@ class Worker:
     batches: tuple[tuple[Change, ...], ...]
     attempts: int = 2
     reads_first: bool = False
+    now_seconds: int = NOW_SECONDS
 
     async def __call__(self) -> None:
         """Apply everything or raise."""
-        applier = new_process()
+        applier = new_process(self.now_seconds)
         if self.reads_first:
             applier._claiming.first_move.observe(existing=10, absent=0)
         for batch in self.batches:
@@ -216,10 +222,25 @@ class Walk:
 
     async def __call__(self) -> int:
         """Walk through all tables once."""
-        return await ExpiryWalk(accounts(), StoppingQueue(), lambda: NOW_SECONDS).walk([self.plan])
+        return await ExpiryWalk(accounts(), StoppingQueue(), lambda: NOW_SECONDS, 0).walk([self.plan])
 
     def __str__(self) -> str:
         return "walk"
+
+
+@dataclass(frozen=True, slots=True)
+class Drop:
+    """The timer that drops the tables of periods that are over."""
+
+    plan: SourcePlan
+    now_seconds: int = NOW_SECONDS
+
+    async def __call__(self) -> int:
+        """Drop all of them once."""
+        return await drop_over(accounts(), [self.plan], self.now_seconds)
+
+    def __str__(self) -> str:
+        return "drop"
 
 
 def batches_of(*changes: Change) -> tuple[tuple[Change, ...], ...]:

@@ -27,6 +27,13 @@ indexes:
     where: "!hidden"
     shards: 2
     placement: {by: list, map: {A: ONE, B: TWO}, default: INDEX_STORAGE}
+  by-day:
+    source: people
+    partition: group
+    sort: name
+    project: [phone]
+    expire: {path: until, after: 1d, tables: day}
+    placement: {by: list, map: {g: ONE}, default: INDEX_STORAGE}
   by-rank:
     source: people
     partition: group
@@ -67,7 +74,7 @@ def _document(random: Random) -> dict[str, Any] | None:
         "homes": random.sample(["A", "B", "C"], random.randint(0, 3)),
         "hidden": random.random() < 0.2,
         "group": random.choice(["g", "k"]),
-        "until": random.choice([None, "2020-01-01", "2020-01-02", "2035-01-01"]),
+        "until": random.choice([None, "2020-01-01", "2020-01-02", "2027-01-15", "2035-01-01"]),
         # What is no number cannot be in `by-rank`.
         "rank": random.choice([1, 2, 3, "poison"]) if random.random() < 0.5 else 1,
     }

@@ -12,17 +12,18 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from shared.errors import OperationFailedError, ThrottledError, TransientError
-from shared.pipeline.dead_letter_rows import DEAD_LETTER_TABLE
+from shared.pipeline.coalesce import newest_of_each
+from shared.pipeline.dead_letter_rows import DEAD_LETTER_TABLE, letter_id
 from shared.pipeline.sweep_messages import unpack
 from shared.tables.calls import Query, Transact
 from tests.pipeline.letters import refusing
 from tests.simulation.explore import describe, describe_answer, no_answer, resent
-from tests.simulation.programs import Replay, SendMessage, Sweep, Walk, new_process, new_store
+from tests.simulation.programs import Drop, Replay, SendMessage, Sweep, Walk, new_process, new_store
 from tests.simulation.random_history import DEFINITIONS, PLAN, STEADY, random_feed
 from tests.simulation.reader import Reader
-from tests.simulation.scenario import difference
+from tests.simulation.scenario import difference, wrong_letters
 from tests.simulation.steps import Answer, Ended, Run, ViolationError, perform
-from tests.simulation.truth import expected_letters, shown
+from tests.simulation.truth import expected, letters_in, shown
 
 if TYPE_CHECKING:
     from random import Random
@@ -86,11 +87,16 @@ class Simulation:
         self.waiting: list[Waiting] = []
         self.checkpoint = 0
         self.started = 0
+        # Until code with a fault has put letters, or a request that puts one may land after the letter was closed.
+        self.letters_are_exact = True
 
     def run(self) -> None:
         """Deliver the feed under faults, drain, sweep, compare; then deliver it all again and compare again."""
         self._deliver()
+        if self.letters_are_exact:
+            self._check_letters("before any replay")
         self._settle()
+        self._check_traces()
         self._finish(Run(REPLAY), "the last replay")
         self._settle()
         self._check("after the feed")
@@ -117,6 +123,8 @@ class Simulation:
             self._start(Run(REPLAY), "replay")
         elif random.random() < 0.02:
             self._start(Run(Walk(PLAN)), "walk")
+        elif random.random() < 0.02:
+            self._start(Run(Drop(PLAN)), "drop")
         if self.late and random.random() < 0.1:
             self._land(random.randrange(len(self.late)))
         ready = self._ready()
@@ -143,6 +151,7 @@ class Simulation:
             plan = replace(PLAN, generations=PLAN.generations[:-1])
         elif self.random.random() < 0.2:
             plan = FAULTY
+            self.letters_are_exact = False
         process = Process(new_process(), replace(plan, left_max=self.random.choice([0, 1, 4])), self.checkpoint)
         process.batches_left = self.random.randint(1, 6)
         if self.random.random() < 0.5:
@@ -221,13 +230,17 @@ class Simulation:
             actor.resends = place
             return None
         if chance < 0.05:
-            self.late.append((actor.number, call))
+            self._send_late(actor, call)
             return perform(call, self.store, place)
         if chance < 0.065:
-            self.late.append((actor.number, call))
+            self._send_late(actor, call)
         else:
             perform(call, self.store, place)
         return no_answer(place)
+
+    def _send_late(self, actor: Actor, call: Transact) -> None:
+        self.late.append((actor.number, call))
+        self.letters_are_exact &= call.table != DEAD_LETTER_TABLE
 
     def _crash(self, actor: Actor) -> None:
         self.trace.append(f"{actor.name}: crash")
@@ -291,11 +304,20 @@ class Simulation:
         for generation in PLAN.generations:
             if text := difference(generation, self.feed, self.store):
                 raise ViolationError(f"{moment}: {text}")
-        if missing := self._missing_letters():
-            raise ViolationError(f"{moment}: dead letters are missing: {missing}")
+        self._check_letters(moment)
 
-    def _missing_letters(self) -> list[str]:
-        """Failures of newest versions without a letter. One of an older version may stay behind: it says how old."""
-        wanted = expected_letters(PLAN.generations, self.feed)
-        rows = {key: self.store.get(DEAD_LETTER_TABLE, PLAN.source, key) for key in wanted}
-        return [key for key, row in rows.items() if row is None or row.entity["version"] != wanted[key]]
+    def _check_traces(self) -> None:
+        """Before the last replay: what an index does not show as it should has a letter, its only trace."""
+        letters = letters_in(self.store, PLAN.source)
+        for generation in PLAN.generations:
+            wanted, found = expected(generation, self.feed), shown(generation, self.store)
+            wrong = {pair for _, pair, _ in wanted ^ found}
+            for change in newest_of_each(self.feed):
+                letter = letter_id(PLAN.source, change.fact_key, generation.index.name)
+                is_wrong = any(pair.endswith(change.fact_key) for pair in wrong)
+                if is_wrong and letters.get(letter) != change.version:
+                    raise ViolationError(f"index {generation.index.name} lacks {change.id}, and nothing says so")
+
+    def _check_letters(self, moment: str) -> None:
+        if text := wrong_letters(PLAN, self.feed, self.store):
+            raise ViolationError(f"{moment}: {text}")

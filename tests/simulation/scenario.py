@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from tests.simulation.programs import Sweep, forget_messages, messages_in, new_store
 from tests.simulation.steps import Ended, Run, finish
-from tests.simulation.truth import expected, shown
+from tests.simulation.truth import expected, expected_letters, letters_in, shown
 
 if TYPE_CHECKING:
     from shared.pipeline.generations import Generation, SourcePlan
@@ -45,6 +45,8 @@ class Scenario:
     sweeper: type[Sweeper] | None = None
     # What an operator does when everything has come to rest.
     finally_: tuple[Program, ...] = ()
+    # Whether there is a dead letter for each failure of a newest version, and no other.
+    letters_are_exact: bool = False
 
     def start(self) -> tuple[Store, tuple[Program, ...]]:
         """The service after the prefix, and the programs to run on it."""
@@ -77,6 +79,8 @@ class Scenario:
 
     def problem(self, store: Store) -> str | None:
         """Sweep, then compare every index with the projection of the newest facts."""
+        if self.letters_are_exact and (text := wrong_letters(self.plan, self.changes, store)):
+            return text
         for moment in ("before", "after"):
             for generation in self.plan.generations:
                 if text := difference(generation, self.changes, store):
@@ -92,6 +96,12 @@ def difference(generation: Generation, changes: tuple[Change, ...], store: Store
     if wanted == found:
         return None
     return f"index {generation.index.name}: missing {_pairs(wanted - found)}, ghosts {_pairs(found - wanted)}"
+
+
+def wrong_letters(plan: SourcePlan, changes: tuple[Change, ...], store: Store) -> str | None:
+    """How the dead letters differ from the failures of newest versions, or None."""
+    wanted, found = expected_letters(plan.generations, changes), letters_in(store, plan.source)
+    return None if wanted == found else f"dead letters: wanted {wanted}, found {found}"
 
 
 def _pairs(entries: frozenset[tuple[str, str, frozenset[tuple[str, object]]]]) -> list[tuple[str, str, object]]:

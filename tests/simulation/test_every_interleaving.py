@@ -15,6 +15,7 @@ from tests.simulation.histories import (
     HISTORIES,
     MANY,
     PLAN,
+    POISON,
     SECOND_OF_BOTH,
     History,
     deliveries,
@@ -194,6 +195,34 @@ def test_a_failed_part_that_is_claimed_again_at_its_version(specs: tuple[str, ..
     replay = workers((versions[1],))
     holds(Scenario("replay", PLAN, versions, replay, prefix, crashes=1, faults=1, sweeps_beside=True))
     holds(Scenario("replay", PLAN, versions, (*replay, *replay), prefix, crashes=1))
+
+
+@pytest.mark.parametrize(
+    "specs",
+    [
+        (POISON, "A:x"),
+        ("A:x", POISON, "A:y"),
+        (POISON, None),
+        (POISON, POISON),
+        ("A:x", POISON),
+    ],
+)
+def test_a_worker_with_poison_that_is_overtaken(specs: tuple[str | None, ...]) -> None:
+    """Its letter may come after the newer version, its batch again: a letter stays if and only if it is due."""
+    versions = history(*specs)
+    overtaken, newest = workers(versions[-2:])
+    prefix = workers(versions[:-2])
+    holds(
+        Scenario("poison", PLAN, versions, (overtaken, newest), prefix, crashes=1, lates=False, letters_are_exact=True)
+    )
+
+
+def test_a_batch_that_comes_again_after_its_letter_was_overtaken() -> None:
+    """The old version is coalesced away then; the newest has been finished by somebody else, and one more after it."""
+    versions = history(POISON, "A:x", "A:y")
+    overtaken = Worker(PLAN, batches_of(versions[0], versions[2]), reads_first=True)
+    others = Worker(PLAN, batches_of(versions[1], versions[2]), reads_first=True)
+    holds(Scenario("poison", PLAN, versions, (overtaken, others), crashes=1, lates=False, letters_are_exact=True))
 
 
 REPLAY = Replay(PLAN, DEFINITIONS)

@@ -202,7 +202,7 @@ class WalkAndSweep:
     async def __call__(self) -> None:
         """Find and remove at once."""
         kept = KeptMessages()
-        await ExpiryWalk(accounts(), kept, lambda: NOW_SECONDS).walk([self.plan])
+        await ExpiryWalk(accounts(), kept, lambda: NOW_SECONDS, 0).walk([self.plan])
         await Sweep(tuple(kept.messages))()
 
     def __str__(self) -> str:

@@ -13,12 +13,13 @@ from shared.pipeline import decide as deciding
 from shared.pipeline.apply import Applier
 from shared.pipeline.cache import LedgerCache
 from shared.pipeline.decide import decide
+from shared.pipeline.letters import Letters
 from shared.pipeline.pairs import list_pair
 from shared.pipeline.replay import Replayed, Replayer
 from shared.pipeline.sweep import Sweeper
 from shared.tables.port import Delete
 from tests.simulation.explore import Explorer
-from tests.simulation.histories import DEFINITIONS, PLAN, history, reading_beside_updates, refusing, workers
+from tests.simulation.histories import DEFINITIONS, PLAN, POISON, history, reading_beside_updates, refusing, workers
 from tests.simulation.programs import HandOver, Replay, SharedProcess, Worker, batches_of
 from tests.simulation.random_run import Simulation
 from tests.simulation.scenario import Scenario
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from shared.pipeline.generations import SourcePlan
     from shared.pipeline.projections import Projected
     from shared.pipeline.sweep_messages import Tombstone
+    from shared.pipeline.writes import Gathered
     from shared.projection.change import Change
 
 TRIMMING = replace(PLAN, left_max=0)
@@ -69,6 +71,19 @@ def test_random_runs_catch_a_naive_skip_too(monkeypatch: pytest.MonkeyPatch) -> 
     """Within a few hundred seeds: the larger simulation sees as sharply as the exhaustive one."""
     changing(monkeypatch, skip_unchanged)
     with pytest.raises(ViolationError):
+        for seed in range(500):
+            Simulation(Random(seed)).run()
+
+
+def test_a_failure_without_a_letter_is_found_before_anybody_replays(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Random runs look for the trace of what an index lacks."""
+
+    async def silent(self: Letters, works: Sequence[Work]) -> dict[str, Exception]:
+        return {}
+
+    monkeypatch.setattr(Letters, "put", silent)
+    monkeypatch.setattr(Simulation, "_check_letters", lambda self, moment: None)
+    with pytest.raises(ViolationError, match="nothing says so"):
         for seed in range(500):
             Simulation(Random(seed)).run()
 
@@ -158,6 +173,44 @@ def test_a_replay_closes_its_letter_before_it_is_applied(monkeypatch: pytest.Mon
     caught(failing_beside_replay(Replay(PLAN, DEFINITIONS)))
 
 
+def overtaken_poison() -> Scenario:
+    """A worker with a version that does not fit, and one with the next, which does."""
+    versions = history(POISON, "A:x")
+    return Scenario("poison", PLAN, versions, workers(versions), crashes=1, lates=False, letters_are_exact=True)
+
+
+def test_a_worker_does_not_look_at_the_ledger_after_its_letter(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The newer version was applied between its claim and its letter: that stays for ever."""
+
+    async def trusting(self: Letters, plan: SourcePlan, works: Sequence[Work]) -> dict[str, Exception]:
+        return await close_of_it(self, plan, [work for work in works if not work.decision.failed])
+
+    close_of_it = Letters.close_outdated
+    monkeypatch.setattr(Letters, "close_outdated", trusting)
+    caught(overtaken_poison())
+
+
+def test_a_dropped_version_leaves_its_letter(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its worker was overtaken and ended right after it had put the letter."""
+
+    async def idle(self: Letters, plan: SourcePlan, works: Sequence[Work]) -> dict[str, Exception]:
+        return await close_of_it(self, plan, [work for work in works if work.decision.claim is not None])
+
+    close_of_it = Letters.close_outdated
+    monkeypatch.setattr(Letters, "close_outdated", idle)
+    caught(overtaken_poison())
+
+
+def test_a_letter_is_closed_without_a_look_at_the_ledger(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Code with a fault fails at the version that other code has claimed again: its letter is due."""
+
+    async def never(self: Letters, plan: SourcePlan, work: Work, index: str, version: str) -> bool:
+        return version > work.change.version
+
+    monkeypatch.setattr(Letters, "_is_due", never)
+    caught(failing_beside_replay(Replay(PLAN, DEFINITIONS)))
+
+
 def test_a_sweep_of_the_tombstone_alone_unmasks_a_late_row() -> None:
     """A write that everyone thought lost is under the tombstone."""
     versions = history("A:x", "B:x")
@@ -167,11 +220,15 @@ def test_a_sweep_of_the_tombstone_alone_unmasks_a_late_row() -> None:
 def test_removals_before_live_rows_leave_a_moment_without_entry(monkeypatch: pytest.MonkeyPatch) -> None:
     """One wave, or the wrong order of two."""
 
-    async def backwards(self: Applier, claimed: Sequence[Work]) -> dict[str, Exception]:
+    async def later(self: Applier, live: Gathered, claimed: Sequence[Work]) -> None:
+        pass
+
+    async def backwards(self: Applier, live: Gathered, claimed: Sequence[Work]) -> dict[str, Exception]:
         parts = [(work.fact, part) for work in claimed for part in work.decision.writes]
         failures = await self._waves.write_removals(parts)
         return failures | await self._waves.write_live(parts)
 
+    monkeypatch.setattr(Applier, "_start_writing", later)
     monkeypatch.setattr(Applier, "_write", backwards)
     versions = history("A:x", "B:x")
     prefix = (Worker(PLAN, batches_of(versions[0])),)

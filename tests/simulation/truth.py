@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from shared.errors import UnprojectableError
 from shared.keys.index import pair_and_version
 from shared.pipeline.coalesce import newest_of_each
-from shared.pipeline.dead_letter_rows import letter_id
+from shared.pipeline.dead_letter_rows import DEAD_LETTER_TABLE, letter_id
+from shared.pipeline.storage import place_of
 from shared.projection.rows import is_expired, is_tombstone
 from shared.tables.calls import utf16_order
 from shared.tables.store import as_row
@@ -45,6 +46,13 @@ def expected_letters(generations: Iterable[Generation], changes: Iterable[Change
     }
 
 
+def letters_in(store: Store, source: str) -> dict[str, str]:
+    """The dead letters that there are: ids and versions."""
+    rows = store.partition(DEAD_LETTER_TABLE, source)
+    kept = {key: as_row((DEAD_LETTER_TABLE, source, key), value) for key, value in rows.items()}
+    return {key: str(row.entity["version"]) for key, row in kept.items() if row is not None}
+
+
 def _entries(generation: Generation, change: Change) -> tuple[Entry, ...] | None:
     """None when the change does not fit."""
     try:
@@ -56,12 +64,18 @@ def _entries(generation: Generation, change: Change) -> tuple[Entry, ...] | None
 def shown(generation: Generation, store: Store) -> Shown:
     """What a reader sees: the newest row of each pair, unless it is a tombstone, in the account of its partition."""
     found: set[tuple[str, str, frozenset[tuple[str, Any]]]] = set()
-    for account, name in generation.tables():
-        table = stored_name(account, name)
+    for table in tables_in(store, generation):
         for partition in store.partition_keys(table):
-            if generation.account_of(partition) == account:
+            place = place_of(generation, partition)
+            if stored_name(place.account, place.table) == table:
                 found.update(_shown_in(table, partition, store))
     return frozenset(found)
+
+
+def tables_in(store: Store, generation: Generation) -> list[str]:
+    """The tables of a generation that are there, those of periods included, by their names in the store."""
+    own = [stored_name(account, name) for account, name in sorted(generation.tables())]
+    return [name for name in store.tables() if any(name == one or name.startswith(f"{one}p") for one in own)]
 
 
 def _shown_in(table: str, partition: str, store: Store) -> Iterator[tuple[str, str, frozenset[tuple[str, Any]]]]:

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from shared.keys.fact import encode_fact_key, fact_hash
 from shared.keys.index import pair_and_version, row_key
+from shared.keys.periods import UNDATED
 from shared.keys.versions import ticks_clock, version
 from shared.pipeline.ledger_rows import LEDGER_TABLE, ledger_partition
+from shared.pipeline.storage import place_of
 from shared.pipeline.verification.assembly import Asked
 from shared.projection.rows import tombstone_row
 from tests.pipeline.kept_facts import FACT_TABLE, kept_key, stored_change
@@ -20,7 +22,7 @@ from tests.simulation.random_history import DEFINITIONS, PLAN
 from tests.simulation.random_run import Process, Simulation
 from tests.simulation.repairs import Verify
 from tests.simulation.steps import Ended, Run, ViolationError
-from tests.simulation.truth import expected, shown
+from tests.simulation.truth import expected, shown, tables_in
 
 if TYPE_CHECKING:
     from random import Random
@@ -165,8 +167,7 @@ class VerifiedSimulation(Simulation):
     def _rows(self, generation: Generation) -> list[str]:
         return [
             key
-            for account, name in generation.tables()
-            for table in [stored_name(account, name)]
+            for table in tables_in(self.store, generation)
             for partition in self.store.partition_keys(table)
             for key, stored in self.store.partition(table, partition).items()
             if stored.body is not None
@@ -175,12 +176,14 @@ class VerifiedSimulation(Simulation):
 
 def _table(generation: Generation, partition: str) -> str:
     """The table that holds a partition, as it is called in the one store of all accounts."""
-    return stored_name(generation.account_of(partition), generation.table)
+    place = place_of(generation, partition)
+    return stored_name(place.account, place.table)
 
 
 def _nowhere(generation: Generation) -> str:
     """A partition that no fact is in."""
-    return "000 Ghosts !" if generation.index.shards > 1 else "Ghosts !"
+    partition = "000 Ghosts !" if generation.index.shards > 1 else "Ghosts !"
+    return partition if generation.periods is None else f"{UNDATED} {partition}"
 
 
 def version_of(number: int) -> str:

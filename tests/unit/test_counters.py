@@ -170,3 +170,15 @@ async def test_counts_wait_while_the_storage_is_down() -> None:
     while kept.unkept():
         await asyncio.sleep(0)
     assert (await read_totals(tables)).of("source", "people")["applied"] == 3
+
+
+def test_requests_to_the_tables_of_periods_count_for_their_generation() -> None:
+    """Also the lists of them: what an index costs is one number, and periods come and go."""
+    base, counts, counters = "orders0123456789abcdef", Counts(), Counters()
+    counters.watch("lookups", counts)
+    for table in (base, f"{base}p20270101", f"{base}p20270201"):
+        counts.add(table, "query")
+    counts.add(f"{base}p", "list")
+    counts.add("Ledger", "get")
+    tables = {one.name: count for one, count in counters.now().items() if one.kind == "table"}
+    assert tables == {base: 4, "Ledger": 1}

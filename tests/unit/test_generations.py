@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 from shared.definitions.compare import Step, compare
 from shared.definitions.generation import generation_id, table_name
 from shared.definitions.load import load
+from shared.definitions.model import Expire, Index, KeyPart
+from shared.keys.periods import is_of_period, table_of, without_period
 
 if TYPE_CHECKING:
     from shared.definitions.model import Definitions
@@ -60,6 +62,7 @@ def test_an_edit_without_meaning_keeps_the_generation(body: str) -> None:
         BASE + ", shards: 2",
         BASE + ", hot: {Redmond: 4}",
         BASE + ", expire: {path: t, after: 1d}",
+        BASE + ", expire: {path: t, after: 1d, tables: day}",
         BASE + ", placement: {by: hash, accounts: [A]}",
         BASE.replace("partition: town", "partition: {path: town, fold: case}"),
         BASE.replace("partition: town", "partition: {path: town, nulls: index}"),
@@ -88,17 +91,32 @@ def test_generation_ids_are_the_same_in_every_process() -> None:
     assert printed.strip() == generation(BASE) == "80adaec1aae4246c"
 
 
+def test_an_index_without_periods_keeps_the_generation_that_it_had_before_there_were_any() -> None:
+    """Nobody rebuilds a table for a key that is not used."""
+    assert generation(BASE + ", expire: {path: t, after: 1d}") == "f23332f7fb38291a"
+
+
+def index_named(name: str, expire: Expire | None = None) -> Index:
+    """An index of that name."""
+    return Index(name, "s", (KeyPart("p", "p"),), expire=expire)
+
+
 @given(st.from_regex(r"\A[A-Za-z][A-Za-z0-9_-]{0,62}\Z"), st.from_regex(r"\A[0-9a-f]{16}\Z"), st.integers(1, 99))
 def test_table_names_are_what_the_service_takes(name: str, generation: str, attempt: int) -> None:
     """Letters and digits, 3 to 63, a letter first; with the whole generation id, which keeps them apart."""
-    table = table_name(name, generation, attempt)
+    table = table_name(index_named(name), generation, attempt)
+    dated = table_name(index_named(name, Expire("t", 86_400, "day")), generation, attempt)
+    assert len(table_of(dated, "20270115")) <= 63
+    assert (is_of_period(table), is_of_period(dated), is_of_period(table_of(dated, "20270115"))) == (False, False, True)
+    assert without_period(table_of(dated, "20270115")) == without_period(f"{dated}p") == dated
+    assert without_period(table) == table
     assert re.fullmatch(r"[a-z][a-z0-9]{2,62}", table)
     assert generation in table
 
 
 def test_a_generation_that_comes_back_gets_another_table() -> None:
     """Names are never reused: Azure frees the name of a deleted table late."""
-    names = {table_name("by-town", "0123456789abcdef", attempt) for attempt in (1, 2, 12)}
+    names = {table_name(index_named("by-town"), "0123456789abcdef", attempt) for attempt in (1, 2, 12)}
     assert len(names) == 3
 
 
@@ -106,7 +124,7 @@ def test_names_that_differ_only_in_punctuation_have_their_own_tables() -> None:
     """`by-town` and `bytown` look alike without the id."""
     made = definitions(f"  by-town: {{{BASE}}}\n  bytown: {{{BASE}}}")
     source = made.sources["customers"]
-    assert len({table_name(i.name, generation_id(i, source)) for i in made.indexes.values()}) == 2
+    assert len({table_name(i, generation_id(i, source)) for i in made.indexes.values()}) == 2
 
 
 def test_a_plan_says_what_happens_to_each_index_and_why() -> None:

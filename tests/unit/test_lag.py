@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from shared.errors import FeedUnavailableError
+from shared.facts.feed_tokens import new_token
 from shared.operations import lag as lag_module
 from shared.operations.history import BUCKET_SECONDS, EXACT_SECONDS, KEPT_SECONDS, LagHistory, Point, thinned
 from shared.operations.lag import LagMeter
-from shared.operations.leases import positions, sdk_token
+from shared.operations.leases import positions
 from shared.tables.memory import MemoryTables
 from shared.tables.retry import Timing
 
@@ -144,6 +145,6 @@ def test_a_lease_without_a_range_is_refused() -> None:
 
 def test_leases_with_a_token_of_the_sdk_are_read() -> None:
     """As the local host writes them: the token names its ranges."""
-    token = sdk_token("RID==", "LatestVersion", RANGE, '"12"')
+    token = new_token("RID==", "LatestVersion", RANGE, '"12"')
     lease = {"id": "x_RID==..0", "ContinuationToken": token, "FeedRange": {"Range": RANGE}}
     assert positions([lease], "RID==") == [(RANGE, '"12"')]

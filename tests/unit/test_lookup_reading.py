@@ -119,6 +119,10 @@ class Down:
         """Never."""
         raise StorageUnavailableError("It is down: try again.", outcome_unknown=False)
 
+    async def list_tables(self, prefix: str) -> tuple[str, ...]:
+        """Nor this."""
+        raise StorageUnavailableError("It is down: try again.", outcome_unknown=False)
+
 
 async def test_the_secondary_answers_when_the_primary_does_not() -> None:
     """And the page says so."""

@@ -82,6 +82,12 @@ def test_where_leaves_facts_out() -> None:
     assert keys(body, {"town": "Kent", "active": 1, "total": 5}) == []
 
 
+@pytest.mark.parametrize(("total", "count"), [("b", 1), ("a", 0), (None, 0), (True, 0), (["b"], 0)])
+def test_a_comparison_is_between_two_numbers_or_two_texts(total: object, count: int) -> None:
+    """With anything else it does not hold."""
+    assert len(keys("partition: town, where: total > 'a'", {"town": "Kent", "total": total})) == count
+
+
 def test_each_gives_one_entry_per_element() -> None:
     """Distinct keys only; nulls are left out."""
     body = "partition: actor, each: {actor: cast}"
@@ -214,6 +220,7 @@ def test_the_digest_tells_columns_apart() -> None:
         ("partition: town", {"town": "Kent", "x": "\ud800"}, "lone surrogate"),
         ("partition: town", {"town": "Kent", "\udfff": 1}, "lone surrogate"),
         ("partition: town, where: length(n) > `1`", {"town": "Kent", "n": 5}, "length()"),
+        ("partition: town, where: n > `1`", {"town": "Kent", "n": "5"}, "not supported between"),
         ("partition: tag, each: {tag: tags}", {"tags": ["a", {"b": 1}]}, "an object of 1 at `tag`"),
     ],
 )

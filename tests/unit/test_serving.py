@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 import pytest
@@ -69,6 +70,39 @@ async def test_what_was_read_before_serves_while_no_endpoint_answers() -> None:
     world.primary.is_down = world.secondary.is_down = True
     world.seconds = 2 * REFRESH_SECONDS
     assert (await generations.serving("customers-by-town")).id == before.id
+
+
+async def test_a_switch_that_was_taken_back_before_its_moment_is_never_seen() -> None:
+    """Also by an instance that has read of it, and would not read the catalog again for a while."""
+    world = World()
+    generations = await world.generations()
+    index = "customers-by-town"
+    old = await generations.serving(index)
+    snapshot = await world.catalogs[0].read()
+    (other,) = [one for one in snapshot.generations if one.index == "customers-by-name"]
+    world.seconds = REFRESH_SECONDS + 1
+    switched = replace(snapshot.served[index], serving=other.id, before=old.id, since=world.seconds + REFRESH_SECONDS)
+    assert await world.catalogs[0].write(switched)
+    assert (await generations.serving(index)).id == old.id
+    served = (await world.catalogs[0].read()).served[index]
+    assert await world.catalogs[0].write(replace(served, serving=old.id, before=other.id, since=world.seconds + 1))
+    world.seconds = switched.since
+    assert (await generations.serving(index)).id == old.id
+
+
+async def test_a_switch_happens_at_its_moment_while_no_endpoint_answers() -> None:
+    """What was read of it is good enough."""
+    world = World()
+    generations = await world.generations()
+    index = "customers-by-town"
+    snapshot = await world.catalogs[0].read()
+    (other,) = [one for one in snapshot.generations if one.index == "customers-by-name"]
+    served = snapshot.served[index]
+    assert await world.catalogs[0].write(replace(served, serving=other.id, before=served.serving, since=10.0))
+    assert (await generations.serving(index)).id == served.serving
+    world.primary.is_down = world.secondary.is_down = True
+    world.seconds = 10.0
+    assert (await generations.serving(index)).id == other.id
 
 
 async def test_a_catalog_that_was_never_read_is_not_guessed() -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from shared.errors import OperationFailedError
+from shared.errors import OperationFailedError, TableMissingError
 from shared.pipeline.apply import Applier
 from shared.pipeline.cache import LedgerCache
 from shared.pipeline.storage import place_of
@@ -80,13 +80,25 @@ def verification_of(subject: Subject, means: Means, asked: Asked, state: State) 
         partial(_remove, means),
     )
     return Verification(
-        _scans(subject, means), judge_of(subject, means, asked), state, sweeping if asked.repairs else None
+        _scans(subject, means),
+        judge_of(subject, means, asked),
+        state,
+        sweeping if asked.repairs else None,
+        partial(_oldest_open, generation, means),
     )
+
+
+def _oldest_open(generation: Generation, means: Means) -> str:
+    periods = generation.periods
+    return "" if periods is None else periods.oldest_open(means.patience.now_seconds())
 
 
 def sampling_of(subject: Subject, means: Means) -> Sampling:
     """A verification of some facts."""
-    return Sampling(subject.plan, subject.source, subject.generation, means.accounts, means.run_all, means.chance)
+    now_seconds = means.patience.now_seconds
+    return Sampling(
+        subject.plan, subject.source, subject.generation, means.accounts, means.run_all, means.chance, now_seconds
+    )
 
 
 def judge_of(subject: Subject, means: Means, asked: Asked) -> Judge:
@@ -108,11 +120,12 @@ def judge_of(subject: Subject, means: Means, asked: Asked) -> Judge:
 def _scans(subject: Subject, means: Means) -> list[Scan]:
     plan, source, generation = subject.plan, subject.source, subject.generation
     has_facts = means.facts is not None and source.cosmos is not None
+    now_seconds = means.patience.now_seconds
     scans: list[Scan] = []
     if means.facts is not None and has_facts:
-        scans.append(FactScan(source, generation, means.facts, means.patience.now_seconds))
-    scans.append(LedgerScan(plan, generation, means.accounts, has_facts=has_facts))
-    scans.append(TableScan(source, generation, means.accounts))
+        scans.append(FactScan(source, generation, means.facts, now_seconds))
+    scans.append(LedgerScan(plan, generation, means.accounts, now_seconds, has_facts=has_facts))
+    scans.append(TableScan(source, generation, means.accounts, now_seconds))
     return scans
 
 
@@ -134,7 +147,7 @@ def _tools(subject: Subject, means: Means) -> Tools:
 
 async def _remove(means: Means, stray: Stray) -> None:
     """Nobody else writes where it is; if it was changed all the same, the next verification finds it."""
-    with suppress(OperationFailedError):
+    with suppress(OperationFailedError, TableMissingError):
         await means.accounts.tables(stray.account).transact(
             stray.table, [Delete(stray.partition, stray.row_key, stray.etag)]
         )

@@ -10,11 +10,12 @@ from functools import partial
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, cast
 
-from shared.errors import UnprojectableError, UnreadableChangeError
+from shared.errors import TableMissingError, UnprojectableError, UnreadableChangeError
 from shared.keys.fact import decode_fact_key, encode_fact_key, fact_hash, fact_key_in
 from shared.keys.index import pair_and_version
 from shared.pipeline.concurrency import all_of
 from shared.pipeline.ledger_rows import LEDGER_TABLE, LedgerRow, decode, ledger_partition
+from shared.pipeline.present import present
 from shared.pipeline.storage import place_of
 from shared.projection.change import FactReader
 from shared.projection.columns import read_fact
@@ -166,7 +167,7 @@ class Examiner:
         """Look at a fact and at these pairs besides those of its ledger row; None when it changes all the time."""
         for _ in range(_ATTEMPTS):
             row, etag = await self._ledger_row(who)
-            part = row.parts.get(self.generation.id)
+            part = self._present(row.parts.get(self.generation.id))
             wanted = list(dict.fromkeys([*pairs, *(_keys(part) if part else ())]))
             found = await self._pairs(wanted)
             who = _known(who, found)
@@ -174,6 +175,9 @@ class Examiner:
             if (await self._ledger_row(who))[1] == etag:
                 return self._examined(Examined(who, row, etag, part, self._can_read(who), document, pairs=found))
         return None
+
+    def _present(self, part: Part | None) -> Part | None:
+        return None if part is None else present(part, self.generation, self._now_seconds())
 
     def _examined(self, examined: Examined) -> Examined:
         document = examined.document
@@ -212,7 +216,15 @@ class Examiner:
         return dict(zip(keys, rows, strict=True))
 
     async def _pair(self, partition: str, pair: str) -> tuple[SeenRow, ...]:
-        """All rows of a pair with their columns, the newest first."""
+        """All rows of a pair with their columns, the newest first; none when its period has no table."""
+        try:
+            return await self._rows(partition, pair)
+        except TableMissingError:
+            if self.generation.periods is None:
+                raise
+            return ()
+
+    async def _rows(self, partition: str, pair: str) -> tuple[SeenRow, ...]:
         place = place_of(self.generation, partition)
         tables = self._accounts.tables(place.account)
         found: list[SeenRow] = []

@@ -3,6 +3,9 @@
 A cursor is plain JSON, so that a scan goes on in another process. Rows of a table come newest first per pair: the
 first counts, the others are hidden by it. Service continuations may skip a row that is updated in place meanwhile; that
 only makes its fact look different, and whoever looks again finds it.
+
+Entries that have expired are in no scan, as far as the scans can tell: without tables per period the facts do not have
+them, and the others may; with them, all three go by whether the period is over, or a month of entries would differ.
 """
 
 from __future__ import annotations
@@ -10,16 +13,19 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias, cast
 
-from shared.errors import UnprojectableError, UnreadableChangeError
+from shared.errors import TableMissingError, UnprojectableError, UnreadableChangeError
 from shared.keys.fact import fact_hash
 from shared.keys.index import pair_and_version
 from shared.keys.limits import VERSION_UNITS
 from shared.pipeline.ledger_rows import LEDGER_TABLE, bucket_partition, decode
+from shared.pipeline.period_tables import tables_of
+from shared.pipeline.present import present
+from shared.pipeline.storage import place_of
 from shared.pipeline.verification.examine import Who, columns_digest, owner_of
 from shared.pipeline.verification.sketch import entry_hash
 from shared.projection.cosmos import CosmosReader
 from shared.projection.rows import is_expired, is_tombstone
-from shared.tables.port import PARTITION_KEY, ROW_KEY, Continuation, RowRange
+from shared.tables.port import PARTITION_KEY, ROW_KEY, Continuation, Page, RowRange
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -30,6 +36,7 @@ if TYPE_CHECKING:
     from shared.pipeline.verification.examine import Key
     from shared.pipeline.verification.ports import CurrentFacts
     from shared.projection.change import Change
+    from shared.projection.project import Entry
     from shared.tables.port import Entity, Row
 
 Cursor: TypeAlias = "list[Any] | None"
@@ -101,7 +108,7 @@ class FactScan:
         self._source = source
         self._facts = facts
         self._reader = CosmosReader(source)
-        self._projector = generation.projector
+        self._generation = generation
         self._now_seconds = now_seconds
 
     async def page(self, cursor: Cursor) -> Scanned:
@@ -122,7 +129,7 @@ class FactScan:
 
     def _entries(self, change: Change) -> tuple[int, ...]:
         try:
-            entries = self._projector.project(change)
+            entries = self._generation.projector.project(change)
         except UnprojectableError:
             return ()
         now_seconds = self._now_seconds()
@@ -130,9 +137,14 @@ class FactScan:
             [
                 _fact_entry(entry.partition_key, entry.pair, entry.digest)
                 for entry in entries
-                if not is_expired(entry.columns, now_seconds)
+                if not self._is_gone(entry, now_seconds)
             ]
         )
+
+    def _is_gone(self, entry: Entry, now_seconds: float) -> bool:
+        if self._generation.periods is None:
+            return is_expired(entry.columns, now_seconds)
+        return self._generation.is_over(entry.partition_key, now_seconds)
 
 
 class LedgerScan:
@@ -140,8 +152,17 @@ class LedgerScan:
 
     name = LEDGER
 
-    def __init__(self, plan: SourcePlan, generation: Generation, accounts: Accounts, *, has_facts: bool) -> None:
+    def __init__(
+        self,
+        plan: SourcePlan,
+        generation: Generation,
+        accounts: Accounts,
+        now_seconds: Callable[[], float],
+        *,
+        has_facts: bool,
+    ) -> None:
         self._plan = plan
+        self._now_seconds = now_seconds
         self._generation = generation
         self._accounts = accounts
         self._has_facts = has_facts
@@ -159,7 +180,7 @@ class LedgerScan:
     def _item(self, entity: Entity) -> Item:
         fact_key = cast(str, entity[ROW_KEY])
         part = decode(entity).parts.get(self._generation.id)
-        live = () if part is None else part.live
+        live = () if part is None else present(part, self._generation, self._now_seconds()).live
         takes = tuple([_fact_entry(one.partition, one.pair, one.digest) for one in live]) if self._has_facts else ()
         adds = tuple([_row_entry(one.partition, one.pair, one.at, one.digest) for one in live])
         # Who it is is asked only of the few that differ.
@@ -171,37 +192,58 @@ class TableScan:
 
     name = TABLE
 
-    def __init__(self, source: Source, generation: Generation, accounts: Accounts) -> None:
+    def __init__(
+        self, source: Source, generation: Generation, accounts: Accounts, now_seconds: Callable[[], float]
+    ) -> None:
         self._levels = len(source.partition_key)
         self._generation = generation
-        self._tables = sorted(generation.tables())
         self._accounts = accounts
+        self._now_seconds = now_seconds
 
     async def page(self, cursor: Cursor) -> Scanned:
-        """The next rows. The cursor remembers the last pair: its older rows may come on the next page."""
-        number, plain, last = (0, None, None) if cursor is None else cursor
-        account, table = self._tables[number]
-        page = await self._accounts.tables(account).query(table, None, continuation=_continuation(plain))
+        """The next rows. The cursor remembers the last pair: its older rows may come on the next page; and the tables
+        that there were at first, if whoever began knew of periods."""
+        begun: list[Any] = [0, None, None] if cursor is None else cursor
+        number, plain, last, *listed = begun
+        tables: list[list[str]] = listed[0] if listed else await self._tables()
+        account, table = tables[number]
+        page = await self._query(account, table, _continuation(plain))
         items = []
         key: Key | None = None if last is None else (last[0], last[1])
         for row in page.rows:
-            if self._is_ours(account, row.entity):
+            if self._is_ours(account, table, row.entity):
                 item, key = self._item(row.entity, key)
                 items.append(item)
             else:
                 items.append(_stray(account, table, row))
         if page.continuation is not None:
-            return Scanned(items, [number, list(_plain(page.continuation)), None if key is None else list(key)])
-        return Scanned(items, [number + 1, None, None] if number + 1 < len(self._tables) else None)
+            return Scanned(items, [number, list(_plain(page.continuation)), None if key is None else list(key), tables])
+        return Scanned(items, [number + 1, None, None, tables] if number + 1 < len(tables) else None)
 
-    def _is_ours(self, account: str, entity: Entity) -> bool:
+    async def _tables(self) -> list[list[str]]:
+        """Without those of periods that are over: they go as they are."""
+        found, now_seconds = await tables_of(self._accounts, self._generation), self._now_seconds()
+        return [
+            [one.account, one.table] for one in found if not self._generation.is_period_over(one.start, now_seconds)
+        ]
+
+    async def _query(self, account: str, table: str, continuation: Continuation | None) -> Page:
+        try:
+            return await self._accounts.tables(account).query(table, None, continuation=continuation)
+        except TableMissingError:
+            if table == self._generation.table:
+                raise
+            return Page((), None)  # its period has come to its end meanwhile
+
+    def _is_ours(self, account: str, table: str, entity: Entity) -> bool:
         """Whether a worker may have written a row of this key here."""
         if _OURS.fullmatch(cast(str, entity[ROW_KEY])) is None:
             return False
         try:
-            return self._generation.account_of(cast(str, entity[PARTITION_KEY])) == account
+            place = place_of(self._generation, cast(str, entity[PARTITION_KEY]))
         except ValueError:
-            return False  # it has no shard, though every partition of this index has
+            return False  # it has no shard or period, though every partition of this index has
+        return (place.account, place.table) == (account, table)
 
     def _item(self, entity: Entity, last: Key | None) -> tuple[Item, Key]:
         partition = cast(str, entity[PARTITION_KEY])

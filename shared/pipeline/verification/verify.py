@@ -5,17 +5,19 @@
     judge     look at the suspects one by one, twice with a pause: what is still wrong then is a difference; with a
               repairer it is mended
 
-Changes that are applied meanwhile make facts differ between the scans; being looked at again clears them.
+Changes that are applied meanwhile make facts differ between the scans; being looked at again clears them. The end of a
+period does so to all facts that it has: then everything is summed up again.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from shared.pipeline.sweep_messages import Tombstone, pack
 from shared.pipeline.verification.findings import Finding
-from shared.pipeline.verification.report import Report
+from shared.pipeline.verification.report import MORE_COUNTS, Report
 from shared.pipeline.verification.scans import FACTS, TABLE
 from shared.pipeline.verification.sketch import Sketch
 from shared.pipeline.verification.suspects import Suspects
@@ -43,6 +45,9 @@ class State:
     report: Report = field(default_factory=Report)
     suspects: Suspects = field(default_factory=Suspects)
     sketch: Sketch = field(default_factory=Sketch)
+    # The first period that was not over when the sum began, and whether it began anew since.
+    open_from: str | None = None
+    is_second_sum: bool = False
 
     def plain(self) -> dict[str, Any]:
         """As JSON, without the sketch."""
@@ -52,13 +57,16 @@ class State:
             "cursor": self.cursor,
             "report": self.report.plain(),
             "suspects": self.suspects.plain(),
+            "openFrom": self.open_from,
+            "isSecondSum": self.is_second_sum,
         }
 
     @classmethod
     def of_plain(cls, plain: dict[str, Any], sketch: bytes) -> State:
         """The state that `plain` and the sketch's own state gave."""
         report, suspects = Report.of_plain(plain["report"]), Suspects.of_plain(plain["suspects"])
-        return cls(plain["phase"], plain["scan"], plain["cursor"], report, suspects, Sketch(sketch))
+        periods = plain.get("openFrom"), plain.get("isSecondSum", False)
+        return cls(plain["phase"], plain["scan"], plain["cursor"], report, suspects, Sketch(sketch), *periods)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +80,17 @@ class Sweeping:
 
 
 class Verification:
-    """A verification on its way."""
+    """A verification on its way. `oldest_open` says which periods are over now."""
 
-    def __init__(self, scans: Sequence[Scan], judge: Judge, state: State, sweeping: Sweeping | None = None) -> None:
+    def __init__(
+        self,
+        scans: Sequence[Scan],
+        judge: Judge,
+        state: State,
+        sweeping: Sweeping | None = None,
+        oldest_open: Callable[[], str] = str,
+    ) -> None:
+        self._oldest_open = oldest_open
         self._scans = scans
         self._judge = judge
         self.state = state
@@ -88,6 +104,8 @@ class Verification:
     async def step(self) -> None:
         """One page of one scan; at the end of all of them, what follows."""
         state = self.state
+        if state.open_from is None:
+            state.open_from = self._oldest_open()
         scan = self._scans[state.scan]
         page = await scan.page(state.cursor)
         if state.phase == "sum":
@@ -106,10 +124,20 @@ class Verification:
         state = self.state
         state.scan = 0
         if state.phase == "sum" and not state.sketch.is_zero():
-            state.phase = "look"
+            if not state.is_second_sum and self._oldest_open() != state.open_from:
+                self._sum_again()
+            else:
+                state.phase = "look"
             return
         await self._judge.judge(state.suspects.take(), state.report)
         state.phase = "done"
+
+    def _sum_again(self) -> None:
+        """From the beginning, once. What was repaired stays counted, what was read is not counted twice."""
+        state, old = self.state, self.state.report
+        counts = Counter({name: old.counts[name] for name in MORE_COUNTS})
+        state.report = Report(counts) if self._sweeping is None else Report(counts, old.differences, old.examples)
+        state.sketch, state.open_from, state.is_second_sum = Sketch(), None, True
 
     async def _sum(self, scan: Scan, items: Sequence[Item]) -> None:
         state = self.state

@@ -1,0 +1,74 @@
+"""Tables per period: which of them a generation has, and the end of those that are over.
+
+The storage service itself is the list of periods. A period that is over has nothing that anybody shows: its table goes
+as a whole, in every account, and the ledger lets go of its entries without being touched. A request on its way may make
+the table once more; the next run drops it.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from shared.errors import StorageUnavailableError
+from shared.keys.periods import UNDATED, table_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from collections.abc import Set as AbstractSet
+
+    from shared.pipeline.generations import Generation, SourcePlan
+    from shared.pipeline.storage import Accounts
+
+# Per run: as many as months have passed in eight years.
+DROPPED_MAX: Final = 100
+
+_log = logging.getLogger(__name__)
+
+
+class PeriodTable(NamedTuple):
+    """A table of a generation that is there, and the first day of its period."""
+
+    account: str
+    table: str
+    start: str
+
+
+async def tables_of(accounts: Accounts, generation: Generation) -> list[PeriodTable]:
+    """All tables of a generation: its own in every account, there or not, and those of periods that are there."""
+    found = [PeriodTable(account, table, UNDATED) for account, table in sorted(generation.tables())]
+    if generation.periods is not None:
+        for account, table, _ in tuple(found):
+            names = await accounts.tables(account).list_tables(f"{table}p")
+            starts = generation.periods.starts_in(names, table)
+            found += [PeriodTable(account, table_of(table, start), start) for start in starts]
+    return found
+
+
+async def make_near(accounts: Accounts, generation: Generation, wanted: AbstractSet[tuple[str, str]]) -> bool:
+    """Make the tables of near periods, by account and name, before the first entry misses them; whether they are there.
+
+    Whoever writes makes what is missing, so that storage which does not answer now is no reason to stop: there may be
+    other accounts. Mostly they are there, which one list says for all of them.
+    """
+    try:
+        there = {(one.account, one.table) for one in await tables_of(accounts, generation)}
+        for account, table in sorted(wanted - there):
+            await accounts.tables(account).create_table(table)
+    except StorageUnavailableError as error:
+        _log.warning("Tables of near periods are not made yet: %s", error, extra={"generation": generation.id})
+        return False
+    return True
+
+
+async def drop_over(accounts: Accounts, plans: Iterable[SourcePlan], now_seconds: float) -> int:
+    """Drop the tables of periods that are over, at most so many; how many went."""
+    dropped = 0
+    generations = [one for plan in plans for one in plan.generations if one.periods is not None]
+    for generation in generations:
+        for one in await tables_of(accounts, generation):
+            if dropped < DROPPED_MAX and generation.is_period_over(one.start, now_seconds):
+                dropped += await accounts.tables(one.account).delete_table(one.table)
+    if generations:
+        _log.info("Dropped the tables of periods that are over", extra={"dropped": dropped})
+    return dropped

@@ -1,0 +1,56 @@
+"""Calls of the OpenAPI document: what they answer, and the key that they need."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from shared.web.problems import MEDIA_TYPE
+from shared.web.schema_parts import reference
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from shared.web.openapi_schemas import Schema
+
+FUNCTION_KEY: Final = "functionKey"
+ADMIN_KEY: Final = "adminKey"
+# Both come in the same header; the admin key is good for everything.
+SECURITY: Final[Schema] = {
+    name: {"type": "apiKey", "in": "header", "name": "x-functions-key", "description": description}
+    for name, description in (
+        (FUNCTION_KEY, "A function key, or the admin key."),
+        (ADMIN_KEY, "The admin key, in Azure `_master`."),
+    )
+}
+_STATUSES: Final = {
+    400: "The request cannot be answered as it is; `code` and `errors` say why.",
+    404: "There is no such index, or no such dead letter.",
+    409: "It cannot be done as things are; `code` and `detail` say why.",
+    410: "The token's generation is retired.",
+    500: "Something went wrong inside.",
+    503: "Not now; `code` says why.",
+}
+
+
+def operation(
+    operation_id: str, summary: str, answer: Schema, problems: Sequence[int], key: str = FUNCTION_KEY
+) -> Schema:
+    """A call that needs a key, which the platform checks."""
+    responses = _responses(answer, problems)
+    responses["401"] = {"description": "The key is missing or wrong."}
+    return {"operationId": operation_id, "summary": summary, "security": [{key: []}], "responses": responses}
+
+
+def anonymous(operation_id: str, summary: str, problems: Sequence[int]) -> Schema:
+    """A call that anybody may make."""
+    responses = _responses({"type": "object"}, problems)
+    return {"operationId": operation_id, "summary": summary, "security": [], "responses": responses}
+
+
+def _responses(answer: Schema, problems: Sequence[int]) -> Schema:
+    """The good answer, and the problems with these statuses."""
+    found: Schema = {"200": {"description": "Fine.", "content": {"application/json": {"schema": answer}}}}
+    for status in problems:
+        content = {MEDIA_TYPE: {"schema": reference("Problem")}}
+        found[str(status)] = {"description": _STATUSES[status], "content": content}
+    return found

@@ -1,0 +1,34 @@
+"""What JSON Schemas of the OpenAPI document are put together from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from shared.web.openapi_schemas import Schema
+
+TEXT: Final[Schema] = {"type": "string"}
+COUNT: Final[Schema] = {"type": "integer", "minimum": 0}
+INSTANT: Final[Schema] = {"type": "string", "format": "date-time"}
+
+
+def object_of(optional: Mapping[str, Schema] | None = None, /, **required: Schema) -> Schema:
+    """An object with these members."""
+    return {"type": "object", "required": list(required), "properties": {**required, **(optional or {})}}
+
+
+def list_of(items: Schema) -> Schema:
+    """Any number of these."""
+    return {"type": "array", "items": items}
+
+
+def or_null(schema: Schema) -> Schema:
+    """What may not be known."""
+    return {**schema, "type": [schema["type"], "null"]}
+
+
+def reference(name: str) -> Schema:
+    """The component of this name."""
+    return {"$ref": f"#/components/schemas/{name}"}
