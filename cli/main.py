@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import io
 import os
+import re
 import sys
 from typing import TYPE_CHECKING, Final
 
@@ -55,6 +56,8 @@ _COMMANDS: Final = (
     dead_letters,
 )
 
+_OPTION: Final = re.compile("-h|--[a-z-]+(=.*)?", re.DOTALL)
+
 
 def build_parser() -> argparse.ArgumentParser:
     """The parser of all commands."""
@@ -73,7 +76,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the exit code."""
     _never_fail_to_print()
     parser = build_parser()
-    args = parser.parse_args(arguments)
+    args = parser.parse_args(_with_keys_joined(sys.argv[1:] if arguments is None else arguments))
     try:
         code: int = args.run(args)
         sys.stdout.flush()
@@ -88,6 +91,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     return code
+
+
+def _with_keys_joined(arguments: Sequence[str]) -> list[str]:
+    """`--key -abc` as `--key=-abc`: argparse takes whatever begins with a dash for an option, and one key in 64 does."""
+    joined: list[str] = []
+    for argument in arguments:
+        if joined and joined[-1] == "--key" and argument[:1] == "-" and not _OPTION.fullmatch(argument):
+            joined[-1] = f"--key={argument}"
+        else:
+            joined.append(argument)
+    return joined
 
 
 def _never_fail_to_print() -> None:

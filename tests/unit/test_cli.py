@@ -55,6 +55,20 @@ def test_a_broken_file_is_a_problem(broken: Path, capsys: pytest.CaptureFixture[
     assert "2 faults; mend and validate again" in err
 
 
+def test_a_key_may_begin_with_a_dash(capsys: pytest.CaptureFixture[str]) -> None:
+    """Keys are base64 for addresses: one in 64 does. Nothing listens there, so all that can fail is the call."""
+    assert main(["status", "--url", "http://127.0.0.1:1", "--key", "-bTqk3T9mB8JrPzY0W4"]) == 1
+    assert "127.0.0.1:1 does not answer" in capsys.readouterr().err
+
+
+def test_a_forgotten_key_is_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
+    """The next option is not taken for the key."""
+    with pytest.raises(SystemExit) as ended:
+        main(["status", "--key", "--url", "http://127.0.0.1:1"])
+    assert ended.value.code == 2
+    assert "argument --key: expected one argument" in capsys.readouterr().err
+
+
 def test_a_missing_file_is_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
     """Exit 2, and stdout stays empty."""
     assert main(["validate", "nosuch.yaml"]) == 2
