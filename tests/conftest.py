@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import subprocess
 import uuid
 from contextlib import contextmanager
@@ -22,6 +23,13 @@ if TYPE_CHECKING:
 # is a fault of the code, so examples are not timed.
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("untimed")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def garbage_stays_in_its_module() -> Iterator[None]:
+    """What a module leaves to the garbage collector is collected, and complained of, there: not in a later test."""
+    yield
+    gc.collect()
 
 
 @contextmanager
