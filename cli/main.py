@@ -94,7 +94,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _with_keys_joined(arguments: Sequence[str]) -> list[str]:
-    """`--key -abc` as `--key=-abc`: argparse takes whatever begins with a dash for an option, and one key in 64 does."""
+    """`--key -abc` as `--key=-abc`: argparse takes what begins with a dash for an option, and one key in 64 does."""
     joined: list[str] = []
     for argument in arguments:
         if joined and joined[-1] == "--key" and argument[:1] == "-" and not _OPTION.fullmatch(argument):
