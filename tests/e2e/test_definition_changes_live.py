@@ -228,7 +228,8 @@ def test_a_definition_changes_twice_under_load_and_kills(tmp_path: Path) -> None
         for version in (1, 2):
             generation = world.deploy(version)
             world.build()
-            assert world.verified() == 0
+            # What the killed host has claimed and not written is a difference until its batch comes again.
+            wait_until(lambda: world.verified() == 0, "the new generation is right", TAKEOVER_SECONDS)
             assert world.call("POST", "switch")["serving"] == generation
             world.kill()
             wait_until(lambda name=FIELDS[version]: name in world.fields_seen, "the new generation serves", 60)  # type: ignore[misc]

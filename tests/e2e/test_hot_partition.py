@@ -71,12 +71,12 @@ class Writing(threading.Thread):
         super().__init__(daemon=True)
         client = CosmosClient(found["cosmos"]["endpoint"], found["cosmos"]["key"])
         self._container = client.get_database_client("test").get_container_client("people")
-        self._stop = threading.Event()
+        self._is_over = threading.Event()
         self.written = 0
 
     def run(self) -> None:
         """One fact after the other: new ones, and old ones that move to Redmond."""
-        while not self._stop.wait(0.05):
+        while not self._is_over.wait(0.05):
             number = FACTS + self.written
             self._container.upsert_item(person(number))
             self._container.upsert_item({**person(self.written % FACTS), "town": "Redmond"})
@@ -84,7 +84,7 @@ class Writing(threading.Thread):
 
     def end(self) -> int:
         """Stop; how many new facts there are."""
-        self._stop.set()
+        self._is_over.set()
         self.join()
         return self.written
 

@@ -66,9 +66,8 @@ def test_entries_move_between_periods_under_live_writes_and_kills(tmp_path: Path
     """Every lookup equals the newest facts, a verification finds nothing, and no other row is live anywhere."""
     file, data = tmp_path / "indexes.yaml", tmp_path / "data"
     file.write_text(DEFINITIONS)
-    with runs.ready(data, "--definitions", str(file), environment={"SWEEP_DELAY_SECONDS": "2"}) as (_, found):
-        writing = Writing(found)
-        writing.start()
+    settings = {"SWEEP_DELAY_SECONDS": "2"}
+    with runs.ready(data, "--definitions", str(file), environment=settings) as (_, found), Writing(found) as writing:
         for _ in range(KILLS):
             seen = newest_shown(found)
             wait_until(partial(is_further, found, seen + 100), "changes are applied", 60)
