@@ -13,9 +13,12 @@ from __future__ import annotations
 
 import re
 from decimal import Decimal
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from shared.definitions.instants import normalise, seconds_since_year_one
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 _COMPLEMENT: Final = str.maketrans("0123456789abcdef", "fedcba9876543210")
 _DECIMALS: Final = 9
@@ -66,6 +69,12 @@ def following(version_before: str) -> str:
     """The least version above this one. No change has it, but for another document of the same clock value whose
     digest is the next number."""
     return f"{version_before[:_CLOCK_DIGITS]}{int(version_before[_CLOCK_DIGITS:], 16) + 1:09x}"
+
+
+def newest_beside(version_claimed: str, others: Iterable[str]) -> str:
+    """The newest of a version and of those that were made just above it with `following`."""
+    clock = version_claimed[:_CLOCK_DIGITS]
+    return max([version_claimed, *(other for other in others if other[:_CLOCK_DIGITS] == clock)])
 
 
 def inverted(version_or_inverted: str) -> str:

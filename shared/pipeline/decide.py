@@ -9,7 +9,8 @@ Per part, `v` being the change's version:
   Otherwise it stays `left` and gets tombstones again; or, when that is too much, it is trimmed: tombstones are
   written again before the claim, at the version that the ledger holds. At the new version they would hide rows
   of a claim in between;
-- it is `v` and failed, and the change fits now: claim `v` again, with rows just above it;
+- it is `v` and failed, and the change fits now: claim `v` again, with rows just above it, and tombstones above those
+  that earlier code wrote there;
 - it is `v`, not failed and perhaps not written, and this code cannot project it: claim `v` as failed.
 
 Entries of periods that are over are neither written nor hidden any more: they are not there, in ledger and projection.
@@ -20,7 +21,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from shared.keys.versions import following
+from shared.keys.versions import following, newest_beside
 from shared.pipeline.ledger_rows import LedgerRow, Left, Live, Part
 from shared.pipeline.present import present, present_entries
 
@@ -125,24 +126,28 @@ def decide(
     """The decision for one change. With `needs_read` a cached row was not enough."""
     if plan.is_replay and (newer := _newer_than(change, known.row)) is not None:
         return replace(NOTHING, newer=newer)
-    decider = _Decider(change, known, plan.left_max, now_seconds)
+    decider = _Decider(change, known, plan, now_seconds)
     for one in projected:
         decider.add(one)
     if decider.redelivers and known.is_cached and not decider.claimed:
         return READ_FIRST
-    return decider.decision(plan.retired)
+    return decider.decision()
 
 
 class _Decider:
     """Collects the parts of one decision."""
 
-    def __init__(self, change: Change, known: Known, left_max: int, now_seconds: int) -> None:
+    def __init__(self, change: Change, known: Known, plan: SourcePlan, now_seconds: int) -> None:
         self._change = change
-        self._left_max = left_max
+        self._plan = plan
         self._now_seconds = now_seconds
         # An entry was let go before it was written: its period is over.
         self._came_late = False
         self._known = known
+        # By index, not by part: the letter of a generation that is retired is closed by its successor.
+        self._may_have_letter = {
+            plan.index_of(generation) for generation, part in known.row.parts.items() if part.may_have_letter
+        }
         self.claimed: dict[str, Part] = {}
         self.redelivers = False
         self._writes: list[PartWrites] = []
@@ -160,7 +165,7 @@ class _Decider:
             self._came_late |= there is not one
             one = there
         version = self._change.version
-        if part is not None and part.may_have_letter:
+        if one.generation.index.name in self._may_have_letter:
             self._lettered.add(one.generation.index.name)
         if part is None or part.version < version:
             self._claim(one, part)
@@ -196,14 +201,14 @@ class _Decider:
             tuple(live),
             tuple(left),
             failed=one.failure is not None,
-            failed_before=part is not None and part.may_have_letter,
+            failed_before=one.generation.index.name in self._may_have_letter,
         )
         self._writes.append(PartWrites(one.generation, self._change.version, tuple(writes), tuple(removals)))
 
     def _carried(self, one: Projected, part: Part) -> list[Left]:
         """What stays left from an unfinished version; nothing when it is trimmed."""
-        if len(part.left) > self._left_max:
-            self._trims.append(Trim(one.generation, part.version, tuple(_without_rows(part.left))))
+        if len(part.left) > self._plan.left_max:
+            self._trims.append(Trim(one.generation, part.tombstones_at, tuple(_without_rows(part.left))))
             return []
         keys = {(entry.partition_key, entry.pair) for entry in one.entries}
         return [old for old in part.left if (old.partition, old.pair) not in keys]
@@ -212,16 +217,17 @@ class _Decider:
         """A part that failed at this very version and does not fail any more. Its tombstones are at `v`, and whoever
         failed may still be writing them: the rows are written just above, where a late tombstone cannot hide them."""
         version = self._change.version
-        at = following(version)
         keys = {(entry.partition_key, entry.pair) for entry in one.entries}
         # Only code that fails where other code has claimed leaves live entries in a failed part.
         before = [*part.left, *(Left(old.partition, old.pair, old.at) for old in part.live)]
+        at = following(newest_beside(version, [old.at for old in before]))
         left = tuple([old for old in before if (old.partition, old.pair) not in keys])
         live = tuple([Live(entry.partition_key, entry.pair, at, entry.digest) for entry in one.entries])
-        self.claimed[one.generation.id] = Part(version, live, left, failed_before=True)
+        claimed = Part(version, live, left, failed_before=True)
+        self.claimed[one.generation.id] = claimed
         writes = tuple([_live_write(entry, at, None) for entry in one.entries])
         removals = tuple(_without_rows(left))
-        self._writes.append(PartWrites(one.generation, version, writes, removals, must_list=True))
+        self._writes.append(PartWrites(one.generation, claimed.tombstones_at, writes, removals, must_list=True))
 
     def _redeliver(self, one: Projected, part: Part) -> None:
         """Write what the part says. The same version of a fact has the same entries, so their columns are here;
@@ -242,7 +248,7 @@ class _Decider:
         removals = tuple(_without_rows(part.left))
         is_whole = len(writes) == len(part.live)
         self._writes.append(
-            PartWrites(one.generation, part.version, writes, removals, must_list=True, is_whole=is_whole)
+            PartWrites(one.generation, part.tombstones_at, writes, removals, must_list=True, is_whole=is_whole)
         )
 
     def _note_failure(self, one: Projected) -> None:
@@ -250,11 +256,11 @@ class _Decider:
             self._failed.append(one)
             self._lettered.add(one.generation.index.name)
 
-    def decision(self, retired: frozenset[str]) -> Decision:
+    def decision(self) -> Decision:
         """Everything together."""
         touched = {writes.generation.id for writes in self._writes}
         return Decision(
-            self._row(retired) if self.claimed else None,
+            self._row() if self.claimed else None,
             tuple(self._writes),
             tuple(self._trims),
             tuple(self._failed),
@@ -263,16 +269,19 @@ class _Decider:
             self._newer,
         )
 
-    def _row(self, retired: frozenset[str]) -> LedgerRow:
+    def _row(self) -> LedgerRow:
         old = self._known.row
-        carried = {generation: part for generation, part in old.parts.items() if generation not in retired}
+        carried = {generation: part for generation, part in old.parts.items() if generation not in self._plan.retired}
         parts = {**carried, **self.claimed}
         if not self._is_newest(old.parts):
             return LedgerRow(parts, old.mark, old.deleted_at_seconds, _if_empty(parts, old.expired_at_seconds))
         if self._change.is_delete:
             return LedgerRow(parts, self._change.mark, self._now_seconds)
-        expired_at = _if_empty(parts, self._now_seconds) if self._came_late else None
-        return LedgerRow(parts, self._change.mark, None, expired_at)
+        # A build brings the version that the ledger has to another generation: what has expired stays so.
+        is_known = any(part.version == self._change.version for part in old.parts.values())
+        expired_before = old.expired_at_seconds if is_known else None
+        expired_at = self._now_seconds if self._came_late else expired_before
+        return LedgerRow(parts, self._change.mark, None, _if_empty(parts, expired_at))
 
     def _is_newest(self, parts: Mapping[str, Part]) -> bool:
         return all(part.version <= self._change.version for part in parts.values())

@@ -11,6 +11,8 @@ from shared.keys.placement import AccountMap
 from shared.projection.project import Projector
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from shared.definitions.model import Definitions, Index, Source
 
 BUCKETS: Final = 16
@@ -77,6 +79,8 @@ class SourcePlan:
     generations: tuple[Generation, ...]
     retired: frozenset[str] = frozenset()
     buckets: int = BUCKETS
+    # The index of every generation of the source that the catalog lists, kept or not, by id.
+    indexes: Mapping[str, str] = field(default_factory=dict)
     # More left keys of an unfinished version than this are trimmed, not carried from version to version: those of a
     # fact whose key changes with every update, in workers that never see it twice, would grow without end.
     left_max: int = 4
@@ -85,6 +89,11 @@ class SourcePlan:
     # An old change is brought back. If its fact has moved on it is dropped as a whole, also for a generation that has
     # no part yet: the newest version, perhaps a delete, may never come to that one again.
     is_replay: bool = False
+
+    def index_of(self, generation: str) -> str | None:
+        """The index of a generation; None when neither this worker nor its catalog knows it."""
+        own = next((one.index.name for one in self.generations if one.id == generation), None)
+        return self.indexes.get(generation) if own is None else own
 
     @property
     def has_periods(self) -> bool:

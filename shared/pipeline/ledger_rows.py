@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import orjson
 
+from shared.keys.versions import following, newest_beside
 from shared.tables.port import PARTITION_KEY, ROW_KEY
 
 if TYPE_CHECKING:
@@ -60,8 +61,16 @@ class Part:
     # The version does not fit, and has a dead letter. Only after code that could not project what other code had
     # claimed does a failed part have live entries.
     failed: bool = False
-    # An earlier version failed, in this part: a worker that was overtaken may put its letter at any time.
+    # An earlier version failed, in this part or in an earlier generation of its index: a worker that was overtaken may
+    # put its letter at any time.
     failed_before: bool = False
+
+    @property
+    def tombstones_at(self) -> str:
+        """The version that hides what is left. It is the part's own, unless a row was written just above that: see
+        `shared.pipeline.decide`."""
+        newest = newest_beside(self.version, [one.at for one in self.left])
+        return following(newest) if any(one.at == newest for one in self.left) else self.version
 
     @property
     def may_have_letter(self) -> bool:

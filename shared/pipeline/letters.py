@@ -64,13 +64,12 @@ class Letters:
 
     async def _is_due(self, plan: SourcePlan, work: Work, index: str, version: str) -> bool:
         """Whether a generation of the index stands at the version, and has failed or is not known to be written. One
-        that this worker does not know may be of the index."""
+        that nobody has listed may be of the index."""
         row = await self._ledger.get(LEDGER_TABLE, *work.key)
         if row is None:
             return False
-        passed_over = plan.retired | {one.id for one in plan.generations if one.index.name != index}
         return any(
             part.failed or not work.has_written(generation, version)
             for generation, part in decode(row.entity).parts.items()
-            if part.version == version and generation not in passed_over
+            if part.version == version and generation not in plan.retired and plan.index_of(generation) in (index, None)
         )

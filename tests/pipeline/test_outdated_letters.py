@@ -11,14 +11,17 @@ import pytest
 
 from shared.errors import IncompleteBatchError, StorageUnavailableError
 from shared.pipeline.dead_letter_rows import DEAD_LETTER_TABLE
+from shared.pipeline.generations import plan_of
 from shared.projection.project import Projector
+from shared.projection.rows import is_tombstone
 from shared.tables.calls import Transact
 from shared.tables.memory import DirectCarrier, MemoryTables
-from shared.tables.port import Insert
+from shared.tables.port import Delete, Insert
 from tests.pipeline.letters import letters_of, refusing, replay_all
-from tests.pipeline.world import World, visible
+from tests.pipeline.world import World, definitions_of, visible
 
 if TYPE_CHECKING:
+    from shared.pipeline.generations import Generation, SourcePlan
     from shared.projection.change import Change
     from shared.projection.project import Entry
     from shared.tables.calls import Call
@@ -160,3 +163,79 @@ async def test_code_that_projects_less_hides_what_a_failed_part_had(world: World
     await world.apply(change)
     assert visible(await world.rows("by-town", "X !")) == []
     assert await letters_of(world) == []
+
+
+@pytest.mark.parametrize("crashes", [False, True])
+async def test_a_row_just_above_its_version_can_be_hidden(world: World, *, crashes: bool) -> None:
+    """Code that failed, fitted, failed again and now leaves the entry out, all at one version; also if that one dies
+    between its claim and its tombstone."""
+    change = world.writer.change("f", PERSON)
+    sound, faulty = world.plan, refusing(world.plan, world.definitions)
+    source = world.definitions.sources[sound.source]
+    leaving_out = [replace(one, projector=LeavingOut(one.index, source)) for one in sound.generations]
+    for plan in (faulty, sound, faulty, replace(sound, generations=tuple(leaving_out))):
+        world.restart()
+        world.plan = plan
+        await world.apply(change)
+    if crashes:
+        for row in await world.rows("by-town", "X !"):
+            if is_tombstone(row):
+                await world.tables.transact(table_of(world, "by-town"), [Delete(row["PartitionKey"], row["RowKey"])])
+        world.restart()
+        await world.apply(change)
+    assert visible(await world.rows("by-town", "X !")) == []
+    await world.sweep()
+    assert await world.rows("by-town", "X !") == []
+    await world.apply(world.writer.change("f", {**PERSON, "phone": "2"}))
+    world.plan = sound
+    await world.apply(world.writer.change("f", {**PERSON, "phone": "3"}))
+    assert [row["phone"] for row in visible(await world.rows("by-town", "X !"))] == ["3"]
+
+
+async def test_a_success_in_the_next_generation_closes_the_letter_of_a_retired_one(world: World) -> None:
+    """The part that failed has gone with its generation."""
+    poison = world.writer.change("f", POISON)
+    await world.apply(poison)
+    failed, kept = split(world.plan, "by-age")
+    mended = definitions_of(TEXT.replace("people", world.plan.source).replace("{path: age, type: integer}", "age"))
+    (new,), _ = split(plan_of(mended, world.plan.source), "by-age")
+    await world.tables.create_table(new.table)
+    known = {one.id: one.index.name for one in (*failed, *kept, new)}
+    world.restart()
+    world.plan = replace(world.plan, generations=(new,), indexes=known)  # its build
+    await world.apply(poison)
+    assert len(await letters_of(world)) == 1
+    world.restart()
+    retired = frozenset(one.id for one in failed)
+    world.plan = replace(world.plan, generations=(*kept, new), retired=retired)
+    await world.apply(world.writer.change("f", {**POISON, "phone": "2"}))
+    assert await letters_of(world) == []
+
+
+async def test_parts_of_other_indexes_keep_no_letter_of_a_build_open(world: World) -> None:
+    """A build knows one generation only; the others of its source are in the catalog."""
+    change = world.writer.change("f", PERSON)
+    whole = replace(world.plan, indexes={one.id: one.index.name for one in world.plan.generations})
+    built, live = split(whole, "by-town")
+    world.plan = replace(whole, generations=live)
+    await world.apply(change)
+    world.restart()
+    world.plan = refusing(replace(whole, generations=built), world.definitions)
+    await world.apply(change)
+    assert len(await letters_of(world)) == 1
+    world.restart()
+    world.plan = replace(whole, generations=built)
+    await world.apply(change)
+    assert len(visible(await world.rows("by-town", "X !"))) == 1
+    assert await letters_of(world) == []
+
+
+def split(plan: SourcePlan, index: str) -> tuple[tuple[Generation, ...], tuple[Generation, ...]]:
+    """The generations of an index, and the others."""
+    chosen = tuple(one for one in plan.generations if one.index.name == index)
+    return chosen, tuple(one for one in plan.generations if one not in chosen)
+
+
+def table_of(world: World, index: str) -> str:
+    """The table of an index."""
+    return next(one.table for one in world.plan.generations if one.index.name == index)

@@ -8,6 +8,7 @@ from uuid import uuid4
 
 import pytest
 
+from shared.pipeline.expiry import ExpiryWalk
 from shared.pipeline.ledger_rows import LEDGER_TABLE
 from shared.pipeline.retention import REST_SECONDS, Retention
 from shared.tables.client import TableClient
@@ -19,6 +20,13 @@ if TYPE_CHECKING:
 
 DAY_SECONDS = 86_400
 RETENTION_SECONDS = 30 * DAY_SECONDS
+EXPIRING = """
+version: 1
+sources: {SOURCE: {cosmos: {database: d, container: people}, partitionKey: id}}
+indexes:
+  by-town: {source: SOURCE, partition: town, project: keys, expire: {path: until, after: 1d}}
+  by-nick: {source: SOURCE, partition: nick, project: keys}
+"""
 
 
 @pytest.fixture
@@ -65,6 +73,25 @@ async def test_a_deleted_fact_is_forgotten_after_the_retention(world: World) -> 
     world.now_seconds += RETENTION_SECONDS
     assert await clean_for_a_day(world) == 1
     assert await facts(world) == {"living", "filtered"}
+
+
+async def test_an_expired_fact_is_forgotten_though_another_index_was_built_since(service: Tables) -> None:
+    """The fact has no entry there; its version, and that its last entry has expired, are as they were."""
+    source = f"p{uuid4().hex[:12]}"
+    world = World(service, EXPIRING.replace("SOURCE", source), source)
+    await world.create_tables()
+    whole = world.plan
+    change = world.writer.change("f", {"town": "X", "until": "2027-01-01T00:00:00Z"})
+    world.plan = replace(whole, generations=whole.generations[:1])
+    await world.apply(change)
+    await ExpiryWalk(world.accounts, world.queue, lambda: world.now_seconds, 0).walk([world.plan])
+    await world.sweep()
+    world.restart()
+    world.plan = replace(whole, generations=whole.generations[1:])
+    await world.apply(change)
+    world.plan = whole
+    world.now_seconds += RETENTION_SECONDS + 1
+    assert await clean_for_a_day(world) == 1
 
 
 async def test_a_fact_that_came_back_stays(world: World) -> None:
