@@ -33,8 +33,8 @@ T = TypeVar("T")
 TIMING = Timing(time.time, time.monotonic, asyncio.sleep, random.random)
 
 
-def new_instance_id() -> str:
-    """A name for this process that no other has."""
+def new_id() -> str:
+    """A name that nothing else has: of a process, of a blob."""
     return uuid.uuid4().hex
 
 

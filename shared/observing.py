@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 @lru_cache(maxsize=1)
 def counters() -> KeptCounters:
     """The counters of this instance."""
-    from shared.connections import TIMING, new_instance_id
+    from shared.connections import TIMING, new_id
     from shared.operations.counter_rows import InstanceRow
     from shared.operations.keeping import KeptCounters
 
     tables = _tables()
-    kept = KeptCounters(InstanceRow(tables, new_instance_id(), TIMING.wall_seconds), TIMING)
+    kept = KeptCounters(InstanceRow(tables, new_id(), TIMING.wall_seconds), TIMING)
     kept.counters.watch("operations", tables.counts)
     return kept
 

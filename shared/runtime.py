@@ -228,7 +228,7 @@ def new_worker(served: Definitions) -> Worker:
 
 
 def _services() -> Services:
-    from shared.connections import TIMING, Opened, container_client, queue_client, table_client
+    from shared.connections import TIMING, Opened, container_client, new_id, queue_client, table_client
     from shared.pipeline.azure_storage import BlobContainer, DelayedQueue
     from shared.pipeline.concurrency import Bounded, Staggered
     from shared.pipeline.storage import Accounts
@@ -244,7 +244,7 @@ def _services() -> Services:
     sweep_queue = queue_client(settings.storage_connection(settings.HOST_STORAGE), settings.SWEEP_QUEUE)
     return Services(
         accounts=Accounts(Opened(opened)),
-        blobs=BlobContainer(container_client(index_storage, settings.DEAD_LETTER_CONTAINER)),
+        blobs=BlobContainer(container_client(index_storage, settings.DEAD_LETTER_CONTAINER), new_id),
         sweep_queue=DelayedQueue(sweep_queue, settings.number(settings.SWEEP_DELAY_SECONDS)),
         run_all=Bounded(),
         run_buckets=Staggered(),

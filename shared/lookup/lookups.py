@@ -22,8 +22,8 @@ from shared.lookup.periods import PeriodsToRead
 from shared.lookup.plan import Plan, in_periods, plan
 from shared.lookup.read import read_page
 from shared.lookup.tokens import Position, continued
+from shared.projection.json_text import canonical_bytes
 from shared.projection.selection import compile_paths
-from shared.tables.port import PARTITION_KEY, ROW_KEY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -229,8 +229,8 @@ def _entries_asked_for(page: RowPage, asked: _Asked) -> list[tuple[Newest, Store
 
 
 def _etag(generation: Generation, parameters: Mapping[str, str], page: RowPage) -> str:
-    """A digest of the page: its row keys hold the versions, so it changes when any entry does."""
+    """A digest of the page. Of whole rows, though their keys hold the versions: a repair writes what is right where
+    something wrong stood."""
     digest = sha256(repr((generation.id, sorted(parameters.items()), page.last_pair)).encode())
-    for row in page.live:
-        digest.update(f"\0{row.entity[PARTITION_KEY]!r}\0{row.entity[ROW_KEY]!r}".encode())
+    digest.update(canonical_bytes([row.entity for row in page.live]))
     return f'"{digest.hexdigest()[:32]}"'

@@ -9,6 +9,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from azure.storage.blob.aio import ContainerClient
     from azure.storage.queue.aio import QueueClient
 
@@ -41,21 +43,24 @@ class DelayedQueue:
 
 
 class BlobContainer:
-    """A container for documents that fit in no row."""
+    """A container for documents that fit in no row; `new_id` makes names that are never made twice."""
 
-    def __init__(self, client: ContainerClient) -> None:
+    def __init__(self, client: ContainerClient, new_id: Callable[[], str]) -> None:
         self._client = client
+        self._new_id = new_id
 
-    async def put(self, name: str, content: bytes) -> None:
-        """Keep the content under this name, whatever was there."""
+    async def put(self, folder: str, content: bytes) -> str:
+        """Keep the content in this folder, under a name that nothing else ever has; the name."""
         from azure.core.exceptions import ResourceExistsError, ResourceNotFoundError
 
+        name = f"{folder}/{self._new_id()}"
         try:
             await self._client.upload_blob(name, content, overwrite=True)
         except ResourceNotFoundError:
             with suppress(ResourceExistsError):  # another worker was faster
                 await self._client.create_container()
             await self._client.upload_blob(name, content, overwrite=True)
+        return name
 
     async def get(self, name: str) -> bytes | None:
         """The content under this name, or None."""

@@ -100,7 +100,7 @@ def to_entity(letter: Letter) -> Entity:
     return entity
 
 
-def blob_name(letter: Letter) -> str:
+def blob_folder(letter: Letter) -> str:
     """Where the document of a letter goes that fits in no row."""
     return f"{letter.source}/{letter.id}/{letter.version or 'unreadable'}"
 

@@ -14,12 +14,12 @@ from shared.pipeline.dead_letter_rows import (
     DEAD_LETTER_TABLE,
     DOCUMENT,
     FAILED_AT,
-    blob_name,
+    blob_folder,
     to_entity,
     version_of,
 )
 from shared.pipeline.ledger_rows import compress, decompress, put_bytes, take_bytes
-from shared.tables.port import Delete, Insert, Replace
+from shared.tables.port import PARTITION_KEY, ROW_KEY, Delete, Insert, Replace
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -34,8 +34,8 @@ _ATTEMPTS: Final = 10
 class Blobs(Protocol):
     """Where documents go that fit in no row."""
 
-    async def put(self, name: str, content: bytes) -> None:
-        """Keep the content under this name, whatever was there."""
+    async def put(self, folder: str, content: bytes) -> str:
+        """Keep the content in this folder, under a name that nothing else ever has; the name."""
 
     async def get(self, name: str) -> bytes | None:
         """The content under this name, or None."""
@@ -54,11 +54,15 @@ class DeadLetters:
 
     async def put(self, letter: Letter) -> None:
         """Keep a dead letter, unless there is one of a newer version. One of the same version keeps its time: it is
-        the same failure, which was seen again."""
+        the same failure, which was seen again.
+
+        Every put has a blob of its own: whoever removes the letter that was there cannot take the document of this one.
+        """
         entity = await self._entity(letter)
         for _ in range(_ATTEMPTS):
             old = await self._tables.get(DEAD_LETTER_TABLE, letter.source, letter.id)
             if old is not None and version_of(old) > letter.version:
+                await self._forget_blob(entity)
                 return
             failed_at = None if old is None or version_of(old) != letter.version else old.entity.get(FAILED_AT)
             entity[FAILED_AT] = int(self._now_seconds()) if failed_at is None else failed_at
@@ -67,9 +71,10 @@ class DeadLetters:
                 await self._tables.transact(DEAD_LETTER_TABLE, [operation])
             except OperationFailedError:
                 continue  # somebody else wrote it between: look again
-            if old is not None and old.entity.get(BLOB) != entity.get(BLOB):
-                await self._forget_blob(old)
+            if old is not None:
+                await self._forget_blob(old.entity)
             return
+        await self._forget_blob(entity)
         raise _contended(letter.source)
 
     async def close(self, source: str, identity: str, is_due: Callable[[str], Awaitable[bool]]) -> None:
@@ -86,19 +91,26 @@ class DeadLetters:
 
     async def remove(self, row: Row) -> bool:
         """Forget a dead letter that is still as it was read, and its blob; whether it was."""
-        partition, identity = str(row.entity["PartitionKey"]), str(row.entity["RowKey"])
+        partition, identity = str(row.entity[PARTITION_KEY]), str(row.entity[ROW_KEY])
         try:
             await self._tables.transact(DEAD_LETTER_TABLE, [Delete(partition, identity, row.etag)])
         except OperationFailedError:
             return False
-        await self._forget_blob(row)
+        await self._forget_blob(row.entity)
         return True
 
     async def content(self, row: Row) -> bytes | None:
         """What a whole row keeps of its change; None when the blob is gone."""
         name = row.entity.get(BLOB)
         packed = await self._blobs.get(name) if isinstance(name, str) else take_bytes(row.entity, DOCUMENT)
-        return None if packed is None else decompress(packed)
+        return await self._content_put_again(row) if packed is None else decompress(packed)
+
+    async def _content_put_again(self, row: Row) -> bytes | None:
+        """The same of the letter as it is now, if its change was put again after the row was read."""
+        now = await self._tables.get(DEAD_LETTER_TABLE, str(row.entity[PARTITION_KEY]), str(row.entity[ROW_KEY]))
+        if now is None or now.etag == row.etag or version_of(now) != version_of(row):
+            return None
+        return await self.content(now)
 
     async def _entity(self, letter: Letter) -> Entity:
         entity = to_entity(letter)
@@ -106,12 +118,11 @@ class DeadLetters:
         if len(packed) <= _ROW_BYTES_MAX:
             put_bytes(entity, DOCUMENT, packed)
         else:
-            entity[BLOB] = blob_name(letter)
-            await self._blobs.put(blob_name(letter), packed)
+            entity[BLOB] = await self._blobs.put(blob_folder(letter), packed)
         return entity
 
-    async def _forget_blob(self, row: Row) -> None:
-        if isinstance(name := row.entity.get(BLOB), str):
+    async def _forget_blob(self, entity: Entity) -> None:
+        if isinstance(name := entity.get(BLOB), str):
             await self._blobs.delete(name)
 
 

@@ -18,7 +18,7 @@ import requests
 from azure.cosmos import CosmosClient
 from azure.data.tables import TableServiceClient
 
-from shared.connections import container_client, queue_client, table_client
+from shared.connections import container_client, new_id, queue_client, table_client
 from shared.definition_files import read_definitions
 from shared.pipeline.azure_storage import BlobContainer, DelayedQueue
 from shared.pipeline.concurrency import Bounded, Staggered
@@ -123,7 +123,7 @@ async def walk(found: dict[str, Any], file: Path) -> None:
     queue, blobs = queue_client(main, SWEEP_QUEUE), container_client(main, "dead-letters")
     services = Services(
         accounts=Accounts(clients),
-        blobs=BlobContainer(blobs),
+        blobs=BlobContainer(blobs, new_id),
         sweep_queue=DelayedQueue(queue, SWEEP_SECONDS),
         run_all=Bounded(),
         run_buckets=Staggered(),

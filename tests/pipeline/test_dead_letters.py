@@ -12,7 +12,8 @@ import pytest
 
 from shared.errors import UnknownDeadLetterError
 from shared.pipeline.dead_letter_list import LetterFilter
-from shared.pipeline.dead_letter_rows import unreadable_letter
+from shared.pipeline.dead_letter_rows import letter_of, unreadable_letter
+from shared.pipeline.dead_letters import DeadLetters
 from shared.pipeline.generations import plan_of
 from shared.pipeline.intake import ReceivedEvent
 from shared.tables.port import Upsert
@@ -24,7 +25,7 @@ from tests.pipeline.letters import (
     refusing,
     replay_all,
 )
-from tests.pipeline.world import World, definitions_of, visible
+from tests.pipeline.world import KeptBlobs, World, definitions_of, visible
 
 if TYPE_CHECKING:
     from shared.pipeline.replay import Replayed
@@ -40,6 +41,8 @@ indexes:
 """
 PERSON: dict[str, Any] = {"town": "X", "name": "n", "phone": "1", "age": 7}
 POISON = {**PERSON, "age": "old"}
+# More than fits in a row, also when it is compressed.
+NOISE = Random(5).randbytes(900_000).hex()
 
 
 @pytest.fixture
@@ -323,16 +326,54 @@ async def test_a_letter_older_than_its_retention_is_refused(world: World) -> Non
 
 async def test_a_large_document_is_replayed_from_its_blob(world: World) -> None:
     """And the blob goes with the letter; so does that of a letter which a newer one replaced."""
-    noise = Random(5).randbytes(900_000).hex()
-    await world.apply(world.writer.change("f", {**POISON, "noise": noise}))
-    await world.apply(world.writer.change("f", {**POISON, "noise": noise + "!"}))
+    await world.apply(world.writer.change("f", {**POISON, "noise": NOISE}))
+    await world.apply(world.writer.change("f", {**POISON, "noise": NOISE + "!"}))
     assert len(world.blobs.contents) == 1
-    await fail_with_a_fault(world, g={**PERSON, "noise": noise})
+    await fail_with_a_fault(world, g={**PERSON, "noise": NOISE})
     assert results(await replay_all(world)) == ["applied", "applied", "stillFails"]
     assert len(world.blobs.contents) == 1
     world.blobs.contents.clear()
     (replayed,) = await replay_all(world)
     assert (replayed.result, "blob with its document is gone" in replayed.detail) == ("refused", True)
+
+
+async def test_removing_a_letter_leaves_the_document_of_one_that_was_put_meanwhile(world: World) -> None:
+    """A purge deletes the row, a redelivery puts the same letter again, and only then does the purge delete its blob."""
+    change = world.writer.change("f", {**POISON, "noise": NOISE})
+    await world.apply(change)
+
+    class Late(KeptBlobs):
+        async def delete(self, name: str) -> None:
+            world.restart()
+            await world.apply(change)
+            await world.blobs.delete(name)
+
+    (letter,) = await letters_of(world)
+    assert await DeadLetters(world.tables, Late(), lambda: world.now_seconds).remove(letter.row)
+    assert results(await replay_all(world)) == ["stillFails"]
+    assert len(world.blobs.contents) == 1
+
+
+async def test_the_document_of_a_letter_that_was_put_again_is_found(world: World) -> None:
+    """Whoever read the letter before that knows a blob that is gone; that of another version would be the wrong one."""
+    change = world.writer.change("f", {**POISON, "noise": NOISE})
+    await world.apply(change)
+    (letter,) = await letters_of(world)
+    world.restart()
+    await world.apply(change)
+    letters = DeadLetters(world.tables, world.blobs, lambda: world.now_seconds)
+    assert await letters.content(letter.row) is not None
+    await world.apply(world.writer.change("f", {**POISON, "noise": NOISE + "!"}))
+    assert await letters.content(letter.row) is None
+
+
+async def test_a_letter_that_comes_too_late_leaves_no_blob(world: World) -> None:
+    """There is one of a newer version."""
+    older, newer = (world.writer.change("f", {**POISON, "noise": NOISE + end}) for end in "!?")
+    letters = DeadLetters(world.tables, world.blobs, lambda: world.now_seconds)
+    await letters.put(letter_of(newer, "by-age", "wrongType", "It does not fit."))
+    await letters.put(letter_of(older, "by-age", "wrongType", "It does not fit."))
+    assert len(world.blobs.contents) == 1
 
 
 async def test_purging_forgets_letters_older_than_the_retention(world: World) -> None:

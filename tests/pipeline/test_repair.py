@@ -10,6 +10,10 @@ import pytest
 
 from shared.keys.index import row_key
 from shared.keys.versions import ticks_clock
+from shared.lookup.generations import DefinedGenerations
+from shared.lookup.lookups import Lookups
+from shared.lookup.replicas import Replicas
+from shared.lookup.tokens import Tokens
 from shared.projection.rows import live_row, tombstone_row
 from shared.tables.memory import MemoryTables
 from shared.tables.port import Upsert
@@ -61,6 +65,21 @@ async def test_stale_columns_are_written_again(quick_world: VerifiedWorld, index
     await quick_world.put_row({**before, "_fact": "nonsense"}, index)
     assert await repaired(quick_world, index) == {"stale": 1}
     assert await quick_world.entity_of(live, index) == before
+
+
+async def test_a_page_has_another_etag_after_its_repair(quick_world: VerifiedWorld) -> None:
+    """Whoever keeps the wrong page must not be told that nothing has changed."""
+    lookups = Lookups(DefinedGenerations(quick_world.definitions), Replicas(quick_world.tables), Tokens(b"key"))
+    (live,) = await quick_world.live("g")
+    before = await quick_world.entity_of(live)
+    town = {"town": live.partition.removesuffix(" !")}
+    right = await lookups.find("by-town", town)
+    await quick_world.put_row({**before, "phone": "wrong"})
+    wrong = await lookups.find("by-town", town)
+    await repaired(quick_world)
+    again = await lookups.find("by-town", town)
+    assert again.entries == right.entries != wrong.entries
+    assert again.etag == right.etag != wrong.etag
 
 
 @pytest.mark.parametrize("index", INDEXES)

@@ -60,9 +60,13 @@ class KeptBlobs:
 
     def __init__(self) -> None:
         self.contents: dict[str, bytes] = {}
+        self._put = 0
 
-    async def put(self, name: str, content: bytes) -> None:
+    async def put(self, folder: str, content: bytes) -> str:
+        self._put += 1
+        name = f"{folder}/{self._put}"
         self.contents[name] = content
+        return name
 
     async def get(self, name: str) -> bytes | None:
         return self.contents.get(name)
