@@ -338,7 +338,7 @@ async def test_a_large_document_is_replayed_from_its_blob(world: World) -> None:
 
 
 async def test_removing_a_letter_leaves_the_document_of_one_that_was_put_meanwhile(world: World) -> None:
-    """A purge deletes the row, a redelivery puts the same letter again, and only then does the purge delete its blob."""
+    """A purge deletes the row, a redelivery puts the letter again, and only then does the purge delete its blob."""
     change = world.writer.change("f", {**POISON, "noise": NOISE})
     await world.apply(change)
 
