@@ -80,7 +80,7 @@ class LookupClient:
                 Tokens(key),
                 placed=others,
                 facts=facts,
-                now_seconds=timing.wall_seconds,
+                now_seconds=main.clock.now_seconds,
             )
             yield cls(lookups)
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from shared.tables.account import Account
 from shared.tables.breaker import Breaker
 from shared.tables.client import TableClient
+from shared.tables.clock import ServiceClock
 from shared.tables.entra import EntraCredential
 from shared.tables.retry import Timing
 
@@ -31,6 +32,7 @@ T = TypeVar("T")
 
 # The world outside, which everything below gets as parameters.
 TIMING = Timing(time.time, time.monotonic, asyncio.sleep, random.random)
+CLOCK = ServiceClock(TIMING.wall_seconds, TIMING.steady_seconds)
 
 
 def new_id() -> str:
@@ -61,7 +63,7 @@ def table_client(
     """The tables of an account."""
     account = account_of(connection)
     breaker = breaker or breaker_of(account.endpoint)
-    return TableClient(account, TIMING, counts=counts, policy=policy, breaker=breaker)
+    return TableClient(account, TIMING, counts=counts, policy=policy, breaker=breaker, clock=CLOCK)
 
 
 def cosmos_client(connection: CosmosConnection) -> CosmosClient:

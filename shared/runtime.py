@@ -112,7 +112,7 @@ def generations() -> Generations:
 
 def _readers(name: str) -> list[TableClient]:
     """A storage account as lookups read it: its primary endpoint and, if the app wants it, its secondary."""
-    from shared.connections import TIMING, account_of, breaker_of
+    from shared.connections import CLOCK, TIMING, account_of, breaker_of
     from shared.tables.client import TableClient
     from shared.tables.retry import RetryPolicy
 
@@ -122,14 +122,15 @@ def _readers(name: str) -> list[TableClient]:
     accounts = [account, account.secondary()] if settings.switch(settings.READ_SECONDARY) else [account]
     counts = observing.new_counts("lookups", name)
     return [
-        TableClient(each, TIMING, policy=retries, breaker=breaker_of(each.endpoint), counts=counts) for each in accounts
+        TableClient(each, TIMING, policy=retries, breaker=breaker_of(each.endpoint), counts=counts, clock=CLOCK)
+        for each in accounts
     ]
 
 
 @lru_cache(maxsize=1)
 def lookups() -> Lookups:
     """Lookups in the index storage; raises `DefinitionsError` or `SettingError`."""
-    from shared.connections import TIMING, Opened, cosmos_client
+    from shared.connections import CLOCK, TIMING, Opened, cosmos_client
     from shared.facts.cosmos import CosmosFacts
     from shared.lookup.lookups import Lookups
     from shared.lookup.replicas import Replicas
@@ -143,7 +144,7 @@ def lookups() -> Lookups:
         placed=Opened(lambda name: Replicas(*_readers(name))),
         facts=CosmosFacts(lambda: cosmos_client(settings.cosmos_connection(settings.COSMOS.name))),
         own_writes=OwnWrites(_Ledger(), settings.seconds(settings.SEES_SECONDS), TIMING.steady_seconds, TIMING.sleep),
-        now_seconds=TIMING.wall_seconds,
+        now_seconds=CLOCK.now_seconds,
         answered=observing.lookup_answered,
     )
 
@@ -228,7 +229,7 @@ def new_worker(served: Definitions) -> Worker:
 
 
 def _services() -> Services:
-    from shared.connections import TIMING, Opened, container_client, new_id, queue_client, table_client
+    from shared.connections import CLOCK, Opened, container_client, new_id, queue_client, table_client
     from shared.pipeline.azure_storage import BlobContainer, DelayedQueue
     from shared.pipeline.concurrency import Bounded, Staggered
     from shared.pipeline.storage import Accounts
@@ -248,7 +249,7 @@ def _services() -> Services:
         sweep_queue=DelayedQueue(sweep_queue, settings.number(settings.SWEEP_DELAY_SECONDS)),
         run_all=Bounded(),
         run_buckets=Staggered(),
-        now_seconds=TIMING.wall_seconds,
+        now_seconds=CLOCK.now_seconds,
         retention_seconds=settings.number(settings.LEDGER_RETENTION_DAYS) * SECONDS_PER_DAY,
         dead_letter_retention_seconds=settings.dead_letter_retention_days() * SECONDS_PER_DAY,
         take_transactions=lambda: sum(counts.take() for counts in counted),

@@ -162,7 +162,8 @@ class Lookups:
         if periods is None or asked.plan.bounds.is_empty:
             return asked
         now_seconds = self._time_of(asked.generation) or 0.0
-        starts = await self._periods.of(asked.generation, periods, now_seconds, afresh=afresh)
+        accounts = frozenset(asked.plan.accounts)
+        starts = await self._periods.of(asked.generation, accounts, periods, now_seconds, afresh=afresh)
         return replace(asked, plan=in_periods(asked.plan, keys, starts))
 
     def _impossible(self, options: Options) -> list[Fault]:

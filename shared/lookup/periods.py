@@ -13,6 +13,7 @@ from shared.keys.periods import UNDATED
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from collections.abc import Set as AbstractSet
 
     from shared.keys.periods import Periods
     from shared.lookup.generations import Generation
@@ -28,24 +29,35 @@ class _Listed(NamedTuple):
 
 @dataclass(slots=True)
 class PeriodsToRead:
-    """Knows the periods of generations."""
+    """Knows the periods of generations, in each account by itself: one that is down concerns nobody else."""
 
     replicas_of: Callable[[str], Replicas]
-    _listed: dict[str, _Listed] = field(init=False, default_factory=dict)
+    _listed: dict[tuple[str, str], _Listed] = field(init=False, default_factory=dict)
 
-    async def of(self, generation: Generation, periods: Periods, now_seconds: float, *, afresh: bool) -> list[str]:
-        """What is undated, and every period that may have entries which have not expired; in order."""
-        known = self._listed.get(generation.id)
+    async def of(
+        self,
+        generation: Generation,
+        accounts: AbstractSet[str],
+        periods: Periods,
+        now_seconds: float,
+        *,
+        afresh: bool,
+    ) -> list[str]:
+        """What is undated, and every period that may have entries in these accounts, unless it is over; in order."""
+        near = periods.near(now_seconds)
+        starts = set(near)
+        for account in sorted(accounts):
+            listed = await self._list(generation, account, periods, now_seconds, afresh=afresh)
+            starts.update(start for start in listed if start > near[0])
+        return [UNDATED, *sorted(starts)]
+
+    async def _list(
+        self, generation: Generation, account: str, periods: Periods, now_seconds: float, *, afresh: bool
+    ) -> frozenset[str]:
+        known = self._listed.get((generation.id, account))
         # A clock that went back says nothing about how old the list is.
         if afresh or known is None or not 0 <= now_seconds - known.at_seconds < LISTED_SECONDS:
-            known = _Listed(now_seconds, await self._list(generation, periods))
-            self._listed[generation.id] = known
-        near = periods.near(now_seconds)
-        return [UNDATED, *sorted({*near, *(start for start in known.starts if start > near[0])})]
-
-    async def _list(self, generation: Generation, periods: Periods) -> frozenset[str]:
-        found: set[str] = set()
-        for account in generation.keys.accounts.accounts:
             names = await self.replicas_of(account).list_tables(f"{generation.table}p")
-            found.update(periods.starts_in(names, generation.table))
-        return frozenset(found)
+            known = _Listed(now_seconds, frozenset(periods.starts_in(names, generation.table)))
+            self._listed[generation.id, account] = known
+        return known.starts

@@ -37,12 +37,18 @@ class PeriodTable(NamedTuple):
 async def tables_of(accounts: Accounts, generation: Generation) -> list[PeriodTable]:
     """All tables of a generation: its own in every account, there or not, and those of periods that are there."""
     found = [PeriodTable(account, table, UNDATED) for account, table in sorted(generation.tables())]
-    if generation.periods is not None:
-        for account, table, _ in tuple(found):
-            names = await accounts.tables(account).list_tables(f"{table}p")
-            starts = generation.periods.starts_in(names, table)
-            found += [PeriodTable(account, table_of(table, start), start) for start in starts]
+    for account, _, _ in tuple(found):
+        found += await _periods_in(accounts, account, generation)
     return found
+
+
+async def _periods_in(accounts: Accounts, account: str, generation: Generation) -> list[PeriodTable]:
+    """The tables of periods that a generation has in one account."""
+    if generation.periods is None:
+        return []
+    names = await accounts.tables(account).list_tables(f"{generation.table}p")
+    starts = generation.periods.starts_in(names, generation.table)
+    return [PeriodTable(account, table_of(generation.table, start), start) for start in starts]
 
 
 async def make_near(accounts: Accounts, generation: Generation, wanted: AbstractSet[tuple[str, str]]) -> bool:
@@ -62,13 +68,23 @@ async def make_near(accounts: Accounts, generation: Generation, wanted: Abstract
 
 
 async def drop_over(accounts: Accounts, plans: Iterable[SourcePlan], now_seconds: float) -> int:
-    """Drop the tables of periods that are over, at most so many; how many went."""
+    """Drop the tables of periods that are over, at most so many; how many went.
+
+    An account that does not answer keeps no other from being seen to; its error is raised in the end.
+    """
     dropped = 0
+    unavailable: StorageUnavailableError | None = None
     generations = [one for plan in plans for one in plan.generations if one.periods is not None]
     for generation in generations:
-        for one in await tables_of(accounts, generation):
-            if dropped < DROPPED_MAX and generation.is_period_over(one.start, now_seconds):
-                dropped += await accounts.tables(one.account).delete_table(one.table)
+        for account, _ in sorted(generation.tables()):
+            try:
+                for one in await _periods_in(accounts, account, generation):
+                    if dropped < DROPPED_MAX and generation.is_period_over(one.start, now_seconds):
+                        dropped += await accounts.tables(account).delete_table(one.table)
+            except StorageUnavailableError as error:
+                unavailable = unavailable or error
     if generations:
         _log.info("Dropped the tables of periods that are over", extra={"dropped": dropped})
+    if unavailable is not None:
+        raise unavailable
     return dropped

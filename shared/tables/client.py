@@ -9,6 +9,7 @@ import orjson
 from shared.errors import SettingError
 from shared.tables import batch, limits, results, urls
 from shared.tables.breaker import Breaker
+from shared.tables.clock import ServiceClock
 from shared.tables.counts import CallKind, Counts
 from shared.tables.port import PARTITION_KEY, ROW_KEY
 from shared.tables.retry import RetryPolicy, Timing, with_retries
@@ -35,7 +36,8 @@ class TableClient:
 
     A call that gets no usable answer is sent again within `policy`. A transaction may therefore be sent twice
     although its first attempt landed: `transact` may then fail with `OperationFailedError.resent`, and the
-    error that ends all attempts carries `outcome_unknown`. Clients of one account share a `breaker`.
+    error that ends all attempts carries `outcome_unknown`. Clients of one account share a `breaker`, all clients of a
+    process a `clock`.
     """
 
     def __init__(
@@ -47,13 +49,15 @@ class TableClient:
         wire: Wire | None = None,
         counts: Counts | None = None,
         breaker: Breaker | None = None,
+        clock: ServiceClock | None = None,
     ) -> None:
         self.counts = counts or Counts()
         self.breaker = breaker or Breaker()
         self._endpoint = account.endpoint
         self._timing = timing
         self._policy = policy or RetryPolicy()
-        self._transport = Transport(account.endpoint, _signer(account, timing), wire or Wire())
+        self.clock = clock or ServiceClock(timing.wall_seconds, timing.steady_seconds)
+        self._transport = Transport(account.endpoint, _signer(account, timing), wire or Wire(), self.clock)
 
     async def __aenter__(self) -> Self:
         return self

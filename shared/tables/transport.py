@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import ssl
     from collections.abc import Mapping
 
+    from shared.tables.clock import ServiceClock
     from shared.tables.sign import Signer
 
 # The first version that takes Entra tokens for tables.
@@ -63,8 +64,9 @@ class Request:
 class Transport:
     """The connections to one account's Table service."""
 
-    def __init__(self, endpoint: str, signer: Signer, wire: Wire) -> None:
+    def __init__(self, endpoint: str, signer: Signer, wire: Wire, clock: ServiceClock) -> None:
         self._endpoint = endpoint
+        self._clock = clock
         self._base_path = urlsplit(endpoint).path
         self._signer = signer
         self._wire = wire
@@ -82,6 +84,7 @@ class Transport:
                 allow_redirects=False,
                 timeout=self._timeout(within_seconds),
             ) as response:
+                self._clock.hear(response.headers.get("Date"))
                 return Answer(response.status, response.headers, await response.read())
         except aiohttp.ClientConnectorCertificateError as error:
             raise RequestRefusedError(
