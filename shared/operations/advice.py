@@ -10,6 +10,8 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+from shared.definitions.check_expiry import tables_at_once
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
@@ -34,6 +36,8 @@ _GROWING_PARTITIONS: Final = 20
 _LEAN_BYTES: Final = 1024
 _LARGE_BYTES: Final = 4096
 _GB: Final = 1e9
+# Some facts whose time lies ahead are nothing to speak of.
+_MANY_TIMES: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,6 +213,24 @@ def _oversized(subject: Subject) -> Advice | None:
     return Advice("oversized", what, mend, saved)
 
 
+def _far_periods(subject: Subject) -> Advice | None:
+    expire, tables = subject.index.expire, subject.statistics.tables
+    if expire is None or expire.tables is None:
+        return None
+    expected = 1 + tables_at_once(expire.tables, expire.after_seconds)
+    if tables <= _MANY_TIMES * expected:
+        return None
+    what = (
+        f"every lookup of {subject.name} reads {tables:,} tables where {expected} would do: facts expire in many a "
+        f"{expire.tables} that lies further ahead than `after`, and each has a table of its own"
+    )
+    mend = (
+        "Use longer periods, or take `tables` out of `expire`. Either is another generation; the tables of this one go "
+        "with it, also those that stand empty."
+    )
+    return Advice("far-periods", what, mend, _lookups_cost(subject, (expected - tables) * subject.index.shards))
+
+
 def _days(seconds: float) -> str:
     return f"{seconds / _DAY_SECONDS:.0f} days" if seconds >= 2 * _DAY_SECONDS else f"{seconds / 3600:.0f} hours"
 
@@ -227,4 +249,5 @@ _RULES: Final[tuple[Callable[[Subject], Advice | None], ...]] = (
     _volatile,
     _monotonic,
     _oversized,
+    _far_periods,
 )

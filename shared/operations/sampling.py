@@ -7,6 +7,7 @@ the pages are used up, a thousand facts each; of a small source that is all of t
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 from shared.errors import TableMissingError
@@ -23,10 +24,11 @@ from shared.projection.rows import is_tombstone
 from shared.tables.port import PARTITION_KEY, ROW_KEY, Page, RowRange
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from shared.pipeline.generations import Generation, SourcePlan
     from shared.pipeline.ledger_rows import LedgerRow
+    from shared.pipeline.period_tables import PeriodTable
     from shared.pipeline.storage import Accounts
     from shared.projection.columns import Columns
     from shared.tables.port import Row
@@ -85,6 +87,7 @@ class Sampler:
         for partition, count in tally.partitions.most_common(TOP):
             values = await self._values(generation, keys, examples[partition])
             top.append(TopPartition(values, count, count / tally.entries, keys.shards.count(partition)))
+        tables = await tables_of(self._accounts, generation)
         return Statistics(
             tally.facts,
             tally.entries,
@@ -93,7 +96,8 @@ class Sampler:
             tally.partitions_estimated(share),
             tuple(top),
             tally.growing_share(),
-            await self._entry_bytes(generation),
+            await self._entry_bytes(tables),
+            max(Counter(one.account for one in tables).values()),
         )
 
     async def _values(self, generation: Generation, keys: IndexKeys, partition_key: str) -> dict[str, Any]:
@@ -108,9 +112,9 @@ class Sampler:
                 return {name: values.get(name) for name in names}
         return {}
 
-    async def _entry_bytes(self, generation: Generation) -> int | None:
+    async def _entry_bytes(self, tables: Sequence[PeriodTable]) -> int | None:
         """Of the first table that has any; a period's as well as another's."""
-        for one in (await tables_of(self._accounts, generation))[:_TABLES_TRIED]:
+        for one in tables[:_TABLES_TRIED]:
             page = await self._page(one.account, one.table, None)
             sizes = [_row_bytes(cast("Columns", row.entity)) for row in page.rows if _is_entry(row)]
             if sizes:

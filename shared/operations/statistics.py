@@ -45,6 +45,8 @@ class Statistics:
     growing_share: float = 0.0
     # Of an average entry, as the service counts.
     entry_bytes: int | None = None
+    # That it has in one account: with tables per period, one for each of them.
+    tables: int = 1
 
     @property
     def entries_estimated(self) -> int:

@@ -78,6 +78,7 @@ async def test_entries_in_tables_per_period_are_counted_until_their_period_is_ov
     await world.apply(*[world.writer.change(f"{n}", one) for n, one in enumerate(people)])
     found = await statistics_of(world)
     assert (found.entries, found.partitions, found.top[0].values) == (3, 1, {"town": "Redmond"})
+    assert found.tables == 4
     assert found.entry_bytes is not None
     world.now_seconds += 20 * 86_400
     await drop_over(world.accounts, [world.plan], world.now_seconds)

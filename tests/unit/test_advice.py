@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from shared.definitions.model import Index, KeyPart
+from shared.definitions.model import Expire, Index, KeyPart
 from shared.operations.advice import SECONDS_PER_MONTH, Advice, Subject, Usage, advise
 from shared.operations.statistics import Statistics, TopPartition
 from shared.prices import read_prices
@@ -47,6 +48,17 @@ def skewed(share: float, shards: int = 1, partitions: int = 500) -> Statistics:
 def test_a_healthy_index_gets_no_advice() -> None:
     """Many partitions, more lookups than writes, small entries."""
     assert advise(subject()) == []
+
+
+@pytest.mark.parametrize(("tables", "is_many"), [(14, False), (15, True)])
+def test_facts_that_expire_far_ahead_make_lookups_dear(tables: int, *, is_many: bool) -> None:
+    """Twice as many tables as there must be are borne; what the others cost is said."""
+    expire = Expire("until", 90 * 86_400, "month")
+    found = advise(subject(replace(FINE, tables=tables), expire=expire))
+    assert [one.code for one in found] == (["far-periods"] if is_many else [])
+    if is_many:
+        assert 'every lookup of "by-town" reads 15 tables where 7 would do' in found[0].what
+        assert found[0].dollars_per_month == pytest.approx(-1_000_000 * 8 * 0.00036 / 10_000)
 
 
 def test_ninety_per_cent_in_one_value_is_spread_over_shards() -> None:
