@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 # An index that the catalog lacks is entered by the first worker that starts: that may happen any moment.
 UNKNOWN_REFRESH_SECONDS: Final = 1.0
 _NOT_STARTED: Final = "its source has facts, and its build has not been started"
+# Whether the source has facts only a worker finds out, with a query for every bucket of the ledger.
+_NOT_ENTERED: Final = "its source is not new, and no worker has started with it yet"
 
 
 async def _no_progress(generation: Listed) -> str:
@@ -85,6 +87,8 @@ class CatalogGenerations:
         known = [one for one in snapshot.of_index(index) if one.is_written]
         if known:
             raise IndexBuildingError(index, await self._progress(known[-1]))
+        if snapshot.knows(defined.source.name):
+            raise IndexBuildingError(index, _NOT_ENTERED)
         return defined  # no worker has started yet, so that its table is empty or not there
 
     async def still_there(self, index: str, generation: str) -> Generation | None:

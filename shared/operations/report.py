@@ -115,7 +115,8 @@ class Report:
         serving = findings.catalog.serving(index.name, findings.at_seconds)
         if serving is not None and serving.is_written:
             return {"state": "active", "generation": serving.id}
-        if any(one.is_written for one in findings.catalog.of_index(index.name)):
+        own = findings.catalog.of_index(index.name)
+        if any(one.is_written for one in own) or findings.catalog.knows(index.source):
             return {"state": "building", "generation": None}
         # No worker has started yet, so that its table is empty or not there.
         source = self._definitions.sources[index.source]

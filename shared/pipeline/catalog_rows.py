@@ -122,6 +122,10 @@ class Snapshot:
         served = self.served.get(index)
         return None if served is None else self.generation(served.at(now_seconds))
 
+    def knows(self, source: str) -> bool:
+        """Whether workers have had this source before, so that it may have facts."""
+        return source in self.buckets or any(one.source == source for one in self.generations)
+
     def buckets_of(self, source: str) -> int:
         """The number of ledger buckets of a source."""
         return self.buckets.get(source, BUCKETS)

@@ -1,4 +1,4 @@
-"""Which generation serves an index stays known while storage gives no answer."""
+"""Which generation serves an index: while storage gives no answer, and before a worker knows the index."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import pytest
 
-from shared.errors import StorageUnavailableError
+from shared.errors import IndexBuildingError, StorageUnavailableError
 from shared.pipeline.catalog import Catalog
 from shared.pipeline.concurrency import Bounded
 from shared.pipeline.entering import Entrance
@@ -18,6 +18,7 @@ from shared.tables.retry import Timing
 from tests.lookup_facts import DEFINITIONS
 
 if TYPE_CHECKING:
+    from shared.definitions.model import Definitions
     from shared.tables.calls import Call
     from shared.tables.store import Store
 
@@ -46,10 +47,10 @@ class World:
         self.tables = MemoryTables(carrier=self.primary)
         self.catalogs = [Catalog(self.tables), Catalog(MemoryTables(self.tables.store, self.secondary))]
 
-    async def generations(self) -> CatalogGenerations:
-        """What lookups ask."""
+    async def generations(self, entered: Definitions = DEFINITIONS) -> CatalogGenerations:
+        """What lookups ask, when workers have entered these definitions."""
         await self.tables.create_table("Ledger")
-        await Entrance(self.catalogs[0], self.tables, Bounded(), 0).enter(DEFINITIONS, 0)
+        await Entrance(self.catalogs[0], self.tables, Bounded(), 0).enter(entered, 0)
         timing = Timing(lambda: self.seconds, lambda: self.seconds, asyncio.sleep, lambda: 0.5)
         return CatalogGenerations(DEFINITIONS, self.catalogs, timing, REFRESH_SECONDS)
 
@@ -112,3 +113,19 @@ async def test_a_catalog_that_was_never_read_is_not_guessed() -> None:
     world.primary.is_down = world.secondary.is_down = True
     with pytest.raises(StorageUnavailableError):
         await generations.serving("customers-by-town")
+
+
+async def test_a_new_index_on_a_known_source_is_building_before_a_worker_has_entered_it() -> None:
+    """The facts that came before are missing from it: an empty page would be a lie."""
+    world = World()
+    indexes = {name: one for name, one in DEFINITIONS.indexes.items() if name != "customers-by-town"}
+    generations = await world.generations(replace(DEFINITIONS, indexes=indexes))
+    with pytest.raises(IndexBuildingError, match="no worker has started with it"):
+        await generations.serving("customers-by-town")
+
+
+async def test_an_index_on_a_source_that_nobody_knows_is_served_empty() -> None:
+    """Its first worker finds no facts, and the feed fills it."""
+    world = World()
+    generations = await world.generations(replace(DEFINITIONS, sources={}, indexes={}))
+    assert (await generations.serving("customers-by-town")).index.name == "customers-by-town"

@@ -17,6 +17,7 @@ from shared.operations.lag import LagMeter
 from shared.operations.report import Report
 from shared.operations.status import Means, StatusReader
 from shared.pipeline.catalog import Catalog
+from shared.pipeline.catalog_rows import write_source
 from shared.pipeline.outcome import Outcome
 from shared.pipeline.task_rows import Slice, Task, TaskRows
 from shared.prices import prices_date, read_prices
@@ -158,6 +159,16 @@ async def test_builds_are_shown_with_their_progress(app: App) -> None:
     assert (running["id"], running["state"], running["slicesDone"], running["slices"]) == ("new", "running", 1, 2)
     assert running["counts"] == {"facts": 14}
     assert (ended["id"], ended["endedAtSeconds"]) == ("old", NOW - 60)
+
+
+async def test_a_new_index_on_a_known_source_is_building_before_a_worker_has_entered_it(app: App) -> None:
+    """As a lookup finds it; on a source that no worker knows it is empty, and served."""
+    assert (await app.reader.status())["indexes"][0]["state"] == "active"
+    catalog = Catalog(app.tables)
+    await catalog.create()
+    await catalog.write(write_source("people", 16))
+    shown = (await app.reader.status())["indexes"][0]
+    assert (shown["state"], shown["generation"]) == ("building", None)
 
 
 async def test_the_watch_tells_and_keeps_the_lag(app: App, caplog: pytest.LogCaptureFixture) -> None:
