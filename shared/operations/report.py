@@ -114,13 +114,13 @@ class Report:
             return {"state": "unknown", "generation": None}
         serving = findings.catalog.serving(index.name, findings.at_seconds)
         if serving is not None and serving.is_written:
-            return {"state": "active", "generation": serving.id}
+            return {"state": "serving", "generation": serving.id}
         own = findings.catalog.of_index(index.name)
         if any(one.is_written for one in own) or findings.catalog.knows(index.source):
             return {"state": "building", "generation": None}
         # No worker has started yet, so that its table is empty or not there.
         source = self._definitions.sources[index.source]
-        return {"state": "active", "generation": generation_id(index, source)}
+        return {"state": "serving", "generation": generation_id(index, source)}
 
     def _per_million(self, transactions: int | None, units: int) -> float | None:
         """What the transactions of a million units cost; None before the first of them."""

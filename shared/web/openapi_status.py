@@ -85,7 +85,7 @@ def _index() -> Schema:
     return object_of(
         name=TEXT,
         source=TEXT,
-        state={"enum": ["active", "building", "unknown"]},
+        state={"enum": ["serving", "building", "unknown"]},
         generation=or_null(TEXT),
         lagSeconds=_SECONDS,
         entriesWritten=COUNT,

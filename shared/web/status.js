@@ -135,7 +135,7 @@ function table(caption, columns, rows) {
 const number = (name) => ({ name, isNumber: true });
 
 function showIndexes(status) {
-  const kinds = { active: "good", building: "warn", unknown: "calm" };
+  const kinds = { serving: "good", building: "warn", unknown: "calm" };
   const columns = [{ name: "Index" }, { name: "State" }, number("Entries written"), number("Removed"), number("Lookups"),
     number("Rows per entry"), number("Transactions"), number("$ per million entries"), number("$ per million lookups")];
   const rows = status.indexes.map((index) => {

@@ -182,7 +182,7 @@ def test_what_was_done_is_counted_for_all_instances(run: Run) -> None:
     assert shown["transactions"]["lookups"] >= shown["lookups"]
     assert shown["transactions"]["changes"] > 0
     assert shown["dollarsPerMillionLookups"] >= 0.036
-    assert (shown["state"], [one["id"] for one in shown["generations"]]) == ("active", [shown["generation"]])
+    assert (shown["state"], [one["id"] for one in shown["generations"]]) == ("serving", [shown["generation"]])
     source = run.source("people")
     assert source["dollarsPerMillionChanges"] > 0
     assert source["transactions"] >= shown["transactions"]["changes"]

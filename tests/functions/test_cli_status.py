@@ -34,7 +34,7 @@ def test_people_get_tables(app: RunningApp, capsys: pytest.CaptureFixture[str]) 
     assert lines[0].startswith("SOURCE")
     assert [line.split()[0] for line in lines[1:3]] == ["customers", "orders"]
     assert lines[2].split()[1] == "unknown"
-    assert any(line.startswith("customers-by-town") and " active " in line for line in lines)
+    assert any(line.startswith("customers-by-town") and " serving " in line for line in lines)
     assert any(line.startswith("storage answers, breaker closed") for line in lines)
     assert lines[-1].startswith("not known: There is no Event Hubs connection EVENTHUB")
 

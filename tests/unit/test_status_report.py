@@ -163,7 +163,7 @@ async def test_builds_are_shown_with_their_progress(app: App) -> None:
 
 async def test_a_new_index_on_a_known_source_is_building_before_a_worker_has_entered_it(app: App) -> None:
     """As a lookup finds it; on a source that no worker knows it is empty, and served."""
-    assert (await app.reader.status())["indexes"][0]["state"] == "active"
+    assert (await app.reader.status())["indexes"][0]["state"] == "serving"
     catalog = Catalog(app.tables)
     await catalog.create()
     await catalog.write(write_source("people", 16))
