@@ -1,7 +1,7 @@
 """The function app: creates it and registers the blueprints.
 
-Broken definitions, or clocks that the write protocol cannot rest on, register no triggers, but health and lookups
-still answer, with every fault.
+Broken definitions, settings that cannot be read, or clocks that the write protocol cannot rest on, register no
+triggers, but health and lookups still answer, with what is wrong.
 """
 
 from __future__ import annotations

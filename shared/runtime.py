@@ -54,10 +54,18 @@ def check_clocks() -> None:
     clocks.check(_ROOT)
 
 
+def check_settings() -> None:
+    """Raise `SettingError` when a setting is wrong, or is missing that batches or lookups need."""
+    check_clocks()
+    settings.check_all()
+    _page_token_key()
+
+
 def may_write() -> bool:
-    """Whether triggers may run. If not, health says why, and for the clocks the log does, too."""
+    """Whether triggers may run. If not, health says why, and for settings the log does, too."""
     try:
         check_clocks()
+        settings.check_all()
     except SettingError as error:
         _log.error("No triggers are registered: %s", error)
         return False

@@ -104,6 +104,21 @@ ALL = (
     VERIFY_GRACE_SECONDS,
 )
 
+_NUMBERS = (
+    FEED_POLL_DELAY_MS,
+    SWEEP_DELAY_SECONDS,
+    LEDGER_RETENTION_DAYS,
+    DEAD_LETTER_RETENTION_DAYS,
+    BUILD_DELAY_SECONDS,
+    GRACE_SECONDS,
+    VERIFY_SAMPLE,
+    VERIFY_FULL_DAYS,
+    VERIFY_BUDGET,
+    VERIFY_GRACE_SECONDS,
+)
+_SECONDS = (SEES_SECONDS, CATALOG_REFRESH_SECONDS)
+_SWITCHES = (READ_SECONDARY, MCP_TOOLS)
+
 # Of the platform: the host's own storage, where our queues are, too; what wins over `functionTimeout` in host.json; and
 # where the app runs: Core Tools and the local run say Development.
 HOST_STORAGE = "AzureWebJobsStorage"
@@ -182,6 +197,17 @@ def number(setting: Setting, environment: Mapping[str, str] = os.environ) -> int
     if not (text.isascii() and text.isdecimal()):
         raise SettingError(f"The app setting {setting.name} is {text!r}: make it a whole number from 0 up.")
     return int(text)
+
+
+def check_all(environment: Mapping[str, str] = os.environ) -> None:
+    """Read every setting that is not just text: one that is wrong raises `SettingError` now, not when it is needed."""
+    for setting in _NUMBERS:
+        number(setting, environment)
+    for setting in _SECONDS:
+        seconds(setting, environment)
+    for setting in _SWITCHES:
+        switch(setting, environment)
+    dead_letter_retention_days(environment)
 
 
 def dead_letter_retention_days(environment: Mapping[str, str] = os.environ) -> int:

@@ -18,10 +18,10 @@ async def live() -> Answer:
 
 
 async def ready(
-    definitions: Callable[[], Loaded], check_clocks: Callable[[], None], check_storage: Callable[[], Awaitable[None]]
+    definitions: Callable[[], Loaded], check_settings: Callable[[], None], check_storage: Callable[[], Awaitable[None]]
 ) -> Answer:
     """Ready when the definitions have no fault and neither check raises anything."""
     definitions().require()
-    check_clocks()
+    check_settings()
     await check_storage()
     return json_answer({"status": "ready"})

@@ -319,6 +319,20 @@ def test_broken_definitions_are_told_with_all_faults_and_health_stays(
             assert any('Did you mean "partition"?' in each["detail"] for each in problem["errors"])
 
 
+@pytest.mark.parametrize(
+    ("setting", "value"), [("MCP_TOOLS", "maybe"), ("SEES_SECONDS", "abc"), ("DEAD_LETTER_RETENTION_DAYS", "100")]
+)
+def test_an_app_with_a_wrong_setting_is_not_ready_and_names_it(
+    lookup_settings: dict[str, str], tmp_path: Path, setting: str, value: str
+) -> None:
+    """It starts all the same, so that it can say so; it registers no triggers."""
+    settings = {**lookup_settings, setting: value}
+    with serving(ROOT, settings, "--http-only", log_folder=tmp_path) as running:
+        problem = check_problem(get(running, "/api/health/ready"), 503, "NotConfigured")
+        assert setting in problem["detail"]
+        assert f"No triggers are registered: The app setting {setting}" in running.program.output
+
+
 def test_storage_that_does_not_answer_is_a_problem_with_retry_after(tmp_path: Path) -> None:
     """Nothing listens on port 1."""
     dead = "DefaultEndpointsProtocol=http;AccountName=a;AccountKey=a2V5;TableEndpoint=http://127.0.0.1:1/a;"

@@ -8,7 +8,7 @@ import pytest
 
 from shared import settings
 from shared.errors import SettingError
-from shared.settings import CosmosConnection, StorageConnection
+from shared.settings import CosmosConnection, Setting, StorageConnection
 from tests.support import ROOT
 
 # Settings of the platform itself, which the product never reads.
@@ -32,6 +32,28 @@ def test_a_setting_that_must_be_set_is_named_with_its_meaning() -> None:
     """An empty value counts as missing."""
     with pytest.raises(SettingError, match=r"INDEX_STORAGE.*index tables"):
         settings.value(settings.INDEX_STORAGE, {"INDEX_STORAGE": ""})
+
+
+def test_settings_as_they_are_when_nothing_is_set_can_be_read() -> None:
+    """All of them have defaults, but for connections."""
+    settings.check_all({})
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [one for one in settings.ALL if one.default and one is not settings.INDEX_DEFINITIONS],
+    ids=lambda one: one.name,
+)
+def test_a_setting_that_cannot_be_read_is_found_before_it_is_needed(setting: Setting) -> None:
+    """Whichever it is, by its name."""
+    with pytest.raises(SettingError, match=setting.name):
+        settings.check_all({setting.name: "maybe"})
+
+
+def test_dead_letters_that_outlive_the_ledger_are_found_before_a_batch_comes() -> None:
+    """Each number can be read; together they are wrong."""
+    with pytest.raises(SettingError, match="DEAD_LETTER_RETENTION_DAYS is 100"):
+        settings.check_all({"DEAD_LETTER_RETENTION_DAYS": "100"})
 
 
 @pytest.mark.parametrize(
