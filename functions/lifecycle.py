@@ -21,31 +21,31 @@ lifecycle = func.Blueprint()  # type: ignore[no-untyped-call]  # the SDK leaves 
 @lifecycle.route(route="indexes/{name}/builds", methods=["GET"], auth_level=func.AuthLevel.ADMIN)
 async def get_builds(req: func.HttpRequest) -> func.HttpResponse:
     """How an index stands."""
-    return await _respond(lambda api: api.builds(req.route_params["name"]))
+    return await _respond(lambda api: api.builds(req.route_params["name"], req.url))
 
 
 @lifecycle.route(route="indexes/{name}/builds", methods=["POST"], auth_level=func.AuthLevel.ADMIN)
 async def start_build(req: func.HttpRequest) -> func.HttpResponse:
     """Start a build."""
-    return await _respond(lambda api: api.build(req.route_params["name"], req.get_body()))
+    return await _respond(lambda api: api.build(req.route_params["name"], req.get_body(), req.url))
 
 
 @lifecycle.route(route="indexes/{name}/read-only", methods=["POST"], auth_level=func.AuthLevel.ADMIN)
 async def make_index_read_only(req: func.HttpRequest) -> func.HttpResponse:
     """Write no more to what serves, while its successor takes its place."""
-    return await _respond(lambda api: api.make_read_only(req.route_params["name"], req.get_body()))
+    return await _respond(lambda api: api.make_read_only(req.route_params["name"], req.get_body(), req.url))
 
 
 @lifecycle.route(route="indexes/{name}/switch", methods=["POST"], auth_level=func.AuthLevel.ADMIN)
 async def switch_index(req: func.HttpRequest) -> func.HttpResponse:
     """Let the new generation serve."""
-    return await _respond(lambda api: api.switch(req.route_params["name"], req.get_body()))
+    return await _respond(lambda api: api.switch(req.route_params["name"], req.get_body(), req.url))
 
 
 @lifecycle.route(route="indexes/{name}/rollback", methods=["POST"], auth_level=func.AuthLevel.ADMIN)
 async def roll_back_index(req: func.HttpRequest) -> func.HttpResponse:
     """Let the generation serve that served before."""
-    return await _respond(lambda api: api.rollback(req.route_params["name"], req.get_body()))
+    return await _respond(lambda api: api.rollback(req.route_params["name"], req.get_body(), req.url))
 
 
 async def _respond(call: Callable[[LifecycleApi], Awaitable[Answer]]) -> func.HttpResponse:

@@ -85,19 +85,19 @@ async def show_dead_letter(req: func.HttpRequest) -> func.HttpResponse:
 @operations.route(route="dead-letters/{id}/replay", methods=["POST"], auth_level=func.AuthLevel.ADMIN)
 async def replay_dead_letter(req: func.HttpRequest) -> func.HttpResponse:
     """Replay one dead letter."""
-    return await _about_letters(lambda api: api.replay(req.route_params["id"], req.url))
+    return await _about_letters(lambda api: api.replay(req.route_params["id"], req.url, req.get_body()))
 
 
 @operations.route(route="dead-letters/replay", methods=["POST"], auth_level=func.AuthLevel.ADMIN)
 async def replay_dead_letters(req: func.HttpRequest) -> func.HttpResponse:
     """Replay a page of dead letters."""
-    return await _about_letters(lambda api: api.replay_all(req.url))
+    return await _about_letters(lambda api: api.replay_all(req.url, req.get_body()))
 
 
 @operations.route(route="dead-letters/purge", methods=["POST"], auth_level=func.AuthLevel.ADMIN)
 async def purge_dead_letters_now(req: func.HttpRequest) -> func.HttpResponse:
     """Forget old dead letters."""
-    return await _about_letters(lambda api: api.purge(req.url))
+    return await _about_letters(lambda api: api.purge(req.url, req.get_body()))
 
 
 async def _about_letters(call: Callable[[DeadLetterApi], Awaitable[Answer]]) -> func.HttpResponse:

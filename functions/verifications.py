@@ -27,13 +27,13 @@ async def start_verification(req: func.HttpRequest) -> func.HttpResponse:
 @verifications.route(route="indexes/{name}/verifications", methods=["GET"], auth_level=func.AuthLevel.ADMIN)
 async def list_verifications(req: func.HttpRequest) -> func.HttpResponse:
     """The verifications of an index."""
-    return await _respond(lambda api: api.latest(req.route_params["name"]))
+    return await _respond(lambda api: api.latest(req.route_params["name"], req.url))
 
 
 @verifications.route(route="indexes/{name}/verifications/{id}", methods=["GET"], auth_level=func.AuthLevel.ADMIN)
 async def get_verification(req: func.HttpRequest) -> func.HttpResponse:
     """One verification with its report."""
-    return await _respond(lambda api: api.one(req.route_params["name"], req.route_params["id"]))
+    return await _respond(lambda api: api.one(req.route_params["name"], req.route_params["id"], req.url))
 
 
 async def _respond(call: Callable[[VerificationApi], Awaitable[Answer]]) -> func.HttpResponse:

@@ -11,8 +11,9 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from shared.definitions.findings import did_you_mean
 from shared.definitions.generation import generation_id
-from shared.errors import StorageUnavailableError
+from shared.errors import StorageUnavailableError, UnknownIndexError
 from shared.pipeline.catalog_rows import Listed, Served, write_source
 from shared.pipeline.generations import BUCKETS, Generation
 from shared.pipeline.ledger_rows import LEDGER_TABLE, bucket_partition
@@ -98,6 +99,17 @@ class Entrance:
     async def _first_row(self, partition: str) -> bool:
         page = await self._ledger.query(LEDGER_TABLE, RowRange(partition), limit=1, select=("mark",))
         return bool(page.rows) or page.continuation is not None
+
+
+def index_of(definitions: Definitions, name: str) -> Index:
+    """The index of that name; raises `UnknownIndexError`, which points to the nearest one."""
+    try:
+        return definitions.indexes[name]
+    except KeyError:
+        raise UnknownIndexError(
+            f'There is no index "{name}" in the definitions: deploy them with it first. '
+            f"{did_you_mean(name, definitions.indexes)}"
+        ) from None
 
 
 def defined(snapshot: Snapshot, index: Index, source: Source) -> Listed | None:

@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from shared.errors import LifecycleRefusedError, SettingError, StorageUnavailableError, UnknownIndexError
+from shared.errors import LifecycleRefusedError, SettingError, StorageUnavailableError
 from shared.keys.periods import UNDATED
 from shared.pipeline.catalog_rows import Served
-from shared.pipeline.entering import defined
+from shared.pipeline.entering import defined, index_of
 from shared.pipeline.period_tables import tables_of
 from shared.pipeline.plans import generation_of
 from shared.pipeline.task_rows import Task
@@ -84,9 +84,7 @@ class Lifecycle:
 
     def _target(self, snapshot: Snapshot, index: str) -> Listed | None:
         """The generation of the definition."""
-        found = self._definitions.indexes.get(index)
-        if found is None:
-            raise UnknownIndexError(f'There is no index "{index}" in the definitions: deploy them with it first.')
+        found = index_of(self._definitions, index)
         return defined(snapshot, found, self._definitions.sources[found.source])
 
     # ------------------------------------------------------------------------------------------------ build

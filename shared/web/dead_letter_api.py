@@ -16,6 +16,7 @@ from shared.pipeline.dead_letter_list import LetterFilter, Place
 from shared.pipeline.dead_letter_rows import KINDS
 from shared.pipeline.replay import Result
 from shared.web.answers import json_answer
+from shared.web.bodies import members
 from shared.web.parameters import no_parameters
 
 if TYPE_CHECKING:
@@ -56,16 +57,18 @@ class DeadLetterApi:
         found = await self._desk.find(identity)
         return json_answer({**_summary(found), "document": await self._desk.document(found)})
 
-    async def replay(self, identity: str, url: str) -> Answer:
+    async def replay(self, identity: str, url: str, body: bytes) -> Answer:
         """Replay one letter; one that is not even tried is a problem."""
         no_parameters(url)
+        members(body, {})
         (replayed,) = await self._desk.replay([await self._desk.find(identity)])
         if replayed.result == "refused":
             raise NotReplayableError(replayed.detail)
         return json_answer(_outcome(replayed))
 
-    async def replay_all(self, url: str) -> Answer:
+    async def replay_all(self, url: str, body: bytes) -> Answer:
         """Replay the letters of one page; with a link to go on with, as long as there are more."""
+        members(body, {})
         asked = await self._asked(url)
         page = await self._desk.page(asked.wanted, asked.size, asked.after)
         done = await self._desk.replay(page.letters)
@@ -73,8 +76,9 @@ class DeadLetterApi:
             {"value": [_outcome(each) for each in done], "counts": _counts(done), **asked.next_link(page.last)}
         )
 
-    async def purge(self, url: str) -> Answer:
+    async def purge(self, url: str, body: bytes) -> Answer:
         """Forget old letters of one page; with a link to go on with, as long as there are more."""
+        members(body, {})
         asked = await self._asked(url, OLDER_THAN)
         purged, last = await self._desk.purge(asked.wanted, asked.size, asked.after, asked.older_than_seconds)
         return json_answer({"purged": purged, **asked.next_link(last)})

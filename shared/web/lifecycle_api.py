@@ -5,14 +5,11 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
-import orjson
-
-from shared.errors import LifecycleRefusedError
 from shared.web.answers import Answer, json_answer
+from shared.web.bodies import NUMBER, SWITCH, members
+from shared.web.parameters import no_parameters
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from shared.pipeline.catalog import Listed, Served
     from shared.pipeline.lifecycle import IndexState, Lifecycle
     from shared.pipeline.task_rows import Progress
@@ -26,30 +23,35 @@ class LifecycleApi:
     def __init__(self, lifecycle: Lifecycle) -> None:
         self._lifecycle = lifecycle
 
-    async def builds(self, index: str) -> Answer:
+    async def builds(self, index: str, url: str) -> Answer:
         """How an index stands: what serves, what its definition says, how the build goes."""
+        no_parameters(url)
         return json_answer(described(await self._lifecycle.state(index)))
 
-    async def build(self, index: str, body: bytes) -> Answer:
+    async def build(self, index: str, body: bytes, url: str) -> Answer:
         """Start a build; its progress is what `builds` tells."""
-        asked = members(body, {"budget": (int, float)})
+        no_parameters(url)
+        asked = members(body, {"budget": NUMBER})
         await self._lifecycle.build(index, asked.get("budget"))
         state = described(await self._lifecycle.state(index))
         answer = json_answer(state)
         return Answer(answer.body, _ACCEPTED)
 
-    async def make_read_only(self, index: str, body: bytes) -> Answer:
+    async def make_read_only(self, index: str, body: bytes, url: str) -> Answer:
         """Write no more to what serves, while its successor takes its place."""
+        no_parameters(url)
         members(body, {})
         return json_answer(generation(await self._lifecycle.make_read_only(index)))
 
-    async def switch(self, index: str, body: bytes) -> Answer:
+    async def switch(self, index: str, body: bytes, url: str) -> Answer:
         """Let the new generation serve."""
-        asked = members(body, {"force": (bool,)})
+        no_parameters(url)
+        asked = members(body, {"force": SWITCH})
         return json_answer(_served(await self._lifecycle.switch(index, force=asked.get("force", False))))
 
-    async def rollback(self, index: str, body: bytes) -> Answer:
+    async def rollback(self, index: str, body: bytes, url: str) -> Answer:
         """Let the generation serve that served before."""
+        no_parameters(url)
         members(body, {})
         return json_answer(_served(await self._lifecycle.rollback(index)))
 
@@ -112,21 +114,3 @@ def _served(served: Served) -> dict[str, Any]:
         "before": served.before or None,
         "since": datetime.fromtimestamp(served.since, UTC).isoformat(timespec="milliseconds"),
     }
-
-
-def members(body: bytes, known: Mapping[str, tuple[type, ...]]) -> dict[str, Any]:
-    """The members of a body, each known and of its type; an empty body has none."""
-    try:
-        found = orjson.loads(body) if body else {}
-    except orjson.JSONDecodeError as error:
-        raise LifecycleRefusedError("BadRequest", f"The body is no JSON ({error}): send an object.") from None
-    if not isinstance(found, dict):
-        raise LifecycleRefusedError("BadRequest", "The body is no object: send one, or nothing.")
-    for name, value in found.items():
-        if name not in known:
-            names = ", ".join(known) or "no members"
-            raise LifecycleRefusedError("BadRequest", f"The body has an unknown member {name!r}: there is {names}.")
-        # true is an int to Python, and no budget to anybody.
-        if type(value) not in known[name]:
-            raise LifecycleRefusedError("BadRequest", f"The member {name!r} of the body is of the wrong type.")
-    return found

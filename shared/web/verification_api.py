@@ -6,18 +6,20 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, urlsplit
 
 from shared.web.answers import Answer, json_answer
-from shared.web.lifecycle_api import members, moment
+from shared.web.bodies import NUMBER, SWITCH, TEXT, WHOLE_NUMBER, members
+from shared.web.lifecycle_api import moment
+from shared.web.parameters import no_parameters
 
 if TYPE_CHECKING:
     from shared.pipeline.verification.desk import Found, VerificationDesk
 
 _ACCEPTED: Final = 202
 _MEMBERS: Final = {
-    "generation": (str,),
-    "sample": (int,),
-    "budget": (int, float),
-    "repair": (bool,),
-    "reconcile": (bool,),
+    "generation": TEXT,
+    "sample": WHOLE_NUMBER,
+    "budget": NUMBER,
+    "repair": SWITCH,
+    "reconcile": SWITCH,
 }
 
 
@@ -29,6 +31,7 @@ class VerificationApi:
 
     async def start(self, index: str, body: bytes, url: str) -> Answer:
         """Start one; `Location` says where its report will be."""
+        no_parameters(url)
         asked = members(body, _MEMBERS)
         found = await self._desk.start(
             index,
@@ -43,12 +46,14 @@ class VerificationApi:
         answer = json_answer(described(found))
         return Answer(answer.body, _ACCEPTED, headers={"Location": f"{parts.scheme}://{parts.netloc}{path}"})
 
-    async def one(self, index: str, identity: str) -> Answer:
+    async def one(self, index: str, identity: str, url: str) -> Answer:
         """How a verification stands, and what it found."""
+        no_parameters(url)
         return json_answer(described(await self._desk.found(index, identity)))
 
-    async def latest(self, index: str) -> Answer:
+    async def latest(self, index: str, url: str) -> Answer:
         """The latest, the last one first."""
+        no_parameters(url)
         return json_answer({"value": [described(one) for one in await self._desk.latest(index)]})
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from shared.errors import LifecycleRefusedError, UnknownIndexError
-from shared.pipeline.entering import defined
+from shared.errors import LifecycleRefusedError
+from shared.pipeline.entering import defined, index_of
 from shared.pipeline.task_rows import Task
 from shared.pipeline.verification.report import Report
 from shared.pipeline.verification.sample import SAMPLE_MAX
@@ -95,9 +95,7 @@ class VerificationDesk:
                 )
 
     def _target(self, snapshot: Snapshot, index: str, generation: str | None) -> Listed:
-        found = self._definitions.indexes.get(index)
-        if found is None:
-            raise UnknownIndexError(f'There is no index "{index}" in the definitions: deploy them with it first.')
+        found = index_of(self._definitions, index)
         if generation is None:
             target = defined(snapshot, found, self._definitions.sources[found.source])
         else:
@@ -128,8 +126,7 @@ class VerificationDesk:
 
     async def latest(self, index: str) -> list[Found]:
         """The latest verifications of an index, the last one first."""
-        if index not in self._definitions.indexes:
-            raise UnknownIndexError(f'There is no index "{index}" in the definitions.')
+        index_of(self._definitions, index)
         reports = await self._rows.reports(index)
         tasks = sorted(await self._tasks(index), key=lambda task: task.started_at, reverse=True)
         return [Found(task, reports.get(task.id) or Report().plain()) for task in tasks[:LATEST]]
