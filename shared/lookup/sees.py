@@ -12,7 +12,7 @@ from shared.keys.fact import MISSING, FactKeyValue, encode_fact_key, is_fact_key
 from shared.keys.versions import declared_clock
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     from shared.definitions.model import Source
     from shared.lookup.generations import Generation
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _FIRST_WAIT_SECONDS: Final = 0.02
 _LONGEST_WAIT_SECONDS: Final = 0.5
 _OF_COSMOS: Final = ("_etag", "_ts")
+_ONE_VALUE: Final = "one value, no list: text, a number, true, false, null, or {} for none"
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,45 +88,71 @@ def read_sighting(source: Source, text: str) -> Sighting | str:
     known = {"id", "partitionKey", "version", *_OF_COSMOS}
     if unknown := sorted(fields.keys() - known):
         return f"has an unknown member {unknown[0]!a}; known are {', '.join(sorted(known))}"
-    fact_key = _fact_key(source, fields)
-    if fact_key is None:
-        return f"needs an id and {_wanted_keys(source)}"
-    return _versioned(source, fact_key, fields)
+    try:
+        return _versioned(source, _fact_key(source, fields), fields)
+    except _WrongMemberError as wrong:
+        return str(wrong)
 
 
-def _wanted_keys(source: Source) -> str:
+class _WrongMemberError(ValueError):
+    """A member is missing, or is not what it must be; the text says which, and what to send."""
+
+
+def _member(fields: Mapping[str, Any], name: str, is_right: Callable[[Any], bool], meaning: str) -> Any:
+    """A member that must be there; raises `_WrongMemberError`."""
+    if name not in fields:
+        raise _WrongMemberError(f"has no {name}: it must be {meaning}")
+    if not is_right(fields[name]):
+        raise _WrongMemberError(f"has a wrong {name}: it must be {meaning}")
+    return fields[name]
+
+
+def _fact_key(source: Source, fields: Mapping[str, Any]) -> str:
+    fact_id = _member(fields, "id", _is_text, "text that is not empty")
     count = len(source.partition_key)
     if count == 0:
-        return "no partitionKey"
-    return "a partitionKey" if count == 1 else f"a partitionKey: a list of {count} values"
+        if fields.get("partitionKey") is not None:
+            raise _WrongMemberError(f'has a partitionKey: leave it out, because source "{source.name}" has none')
+        return encode_fact_key((), fact_id)
+    if count == 1:
+        return encode_fact_key(_key([_member(fields, "partitionKey", _is_value, _ONE_VALUE)]), fact_id)
+
+    def are_values(given: Any) -> bool:
+        return isinstance(given, list) and len(given) == count and all(map(_is_value, given))
+
+    values = _member(fields, "partitionKey", are_values, f"a list of {count} values")
+    return encode_fact_key(_key(values), fact_id)
 
 
-def _fact_key(source: Source, fields: Mapping[str, Any]) -> str | None:
-    """The fact key, or None when id or partition key are not what the source has."""
-    fact_id, given = fields.get("id"), fields.get("partitionKey")
-    if not isinstance(fact_id, str) or not fact_id or not is_encodable(fact_id):
-        return None
-    count = len(source.partition_key)
-    if count == 0:
-        return encode_fact_key((), fact_id) if given is None else None
-    values = given if isinstance(given, list) and count > 1 else [given]
-    key: list[FactKeyValue] = [MISSING if value == {} else value for value in values]
-    if len(key) != count or not all(map(is_fact_key_value, key)):
-        return None
-    return encode_fact_key(key, fact_id)
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and bool(value) and is_encodable(value)
+
+
+def _is_value(value: Any) -> bool:
+    return value == {} or is_fact_key_value(value)
+
+
+def _key(values: Sequence[Any]) -> list[FactKeyValue]:
+    """The values of a partition key; one that the fact lacks is written as Cosmos DB writes it."""
+    return [MISSING if value == {} else value for value in values]
 
 
 def _versioned(source: Source, fact_key: str, fields: Mapping[str, Any]) -> Sighting | str:
     if source.version is not None:
-        clock = declared_clock(fields.get("version"))
-        return (
-            f"needs the fact's version (`{source.version}`)"
-            if clock is None
-            else Sighting(fact_key, declared_clock=clock)
-        )
+        meaning = f"the fact's `{source.version}`, a number from 0 up or an ISO 8601 time"
+        version = _member(fields, "version", lambda value: declared_clock(value) is not None, meaning)
+        return Sighting(fact_key, declared_clock=declared_clock(version))
     if source.cosmos is None:
         return f'is of no use: source "{source.name}" declares no version, so a caller cannot know one'
-    etag, ts_seconds = fields.get("_etag"), fields.get("_ts")
-    if not isinstance(etag, str) or type(ts_seconds) is not int or not 0 <= ts_seconds < 10**15:
-        return "needs _etag and _ts of the write's answer"
-    return Sighting(fact_key, etag=etag, ts_seconds=ts_seconds)
+    etag = _member(fields, "_etag", _is_text, "text, the _etag of the write's answer")
+    ts_seconds = _member(fields, "_ts", _is_time, "a whole number from 0 up, the _ts of the write's answer")
+    return Sighting(fact_key, etag=_quoted(etag), ts_seconds=ts_seconds)
+
+
+def _is_time(value: Any) -> bool:
+    return type(value) is int and 0 <= value < 10**15
+
+
+def _quoted(etag: str) -> str:
+    """Cosmos DB's ETags have quotes inside, which are easily lost on the way."""
+    return etag if etag.startswith('"') else f'"{etag}"'

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from shared.errors import BadLookupError, NotSeenYetError
-from shared.keys.fact import encode_fact_key
+from shared.keys.fact import MISSING, encode_fact_key
 from shared.keys.versions import declared_clock
 from shared.lookup.generations import DefinedGenerations
 from shared.lookup.lookups import Lookups
@@ -115,15 +115,32 @@ def test_seen_makes_what_sees_takes() -> None:
         ("customers", "[" * 100_000, "is not JSON"),
         ("customers", "[]", "is not a JSON object"),
         ("customers", '{"id": "1", "etag": "x"}', "unknown member 'etag'"),
-        ("customers", '{"partitionKey": "c-1"}', "needs an id and a partitionKey"),
-        ("customers", '{"id": 1, "partitionKey": "c-1"}', "needs an id"),
-        ("customers", '{"id": "1", "partitionKey": ["a", "b"]}', "needs an id and a partitionKey"),
-        ("customers", '{"id": "1", "partitionKey": "c", "_etag": "e"}', "needs _etag and _ts"),
-        ("customers", '{"id": "1", "partitionKey": "c", "_etag": "e", "_ts": -1}', "needs _etag and _ts"),
-        ("customers", '{"id": "1", "partitionKey": "c", "_etag": "e", "_ts": true}', "needs _etag and _ts"),
-        ("orders", '{"id": "1", "partitionKey": "c", "_etag": "e", "_ts": 1}', "needs the fact's version"),
-        ("orders", '{"id": "1", "partitionKey": "c", "version": "soon"}', "needs the fact's version"),
-        ("customers", '{"id": "\\ud800", "partitionKey": "c", "_etag": "e", "_ts": 1}', "needs an id"),
+        ("customers", '{"partitionKey": "c-1"}', "has no id: it must be text"),
+        ("customers", '{"id": 60, "partitionKey": "c-1"}', "has a wrong id: it must be text"),
+        ("customers", '{"id": "", "partitionKey": "c-1"}', "has a wrong id: it must be text that is not empty"),
+        ("customers", '{"id": "\\ud800", "partitionKey": "c", "_etag": "e", "_ts": 1}', "has a wrong id"),
+        ("customers", '{"id": "1"}', "has no partitionKey: it must be one value"),
+        (
+            "customers",
+            '{"id": "1", "partitionKey": ["c-005"]}',
+            "has a wrong partitionKey: it must be one value, no list",
+        ),
+        ("customers", '{"id": "1", "partitionKey": "c", "_ts": 1}', "has no _etag: it must be text"),
+        ("customers", '{"id": "1", "partitionKey": "c", "_etag": 1, "_ts": 1}', "has a wrong _etag: it must be text"),
+        ("customers", '{"id": "1", "partitionKey": "c", "_etag": "e"}', "has no _ts: it must be a whole number"),
+        (
+            "customers",
+            '{"id": "1", "partitionKey": "c", "_etag": "e", "_ts": "x"}',
+            "has a wrong _ts: it must be a whole",
+        ),
+        (
+            "customers",
+            '{"id": "1", "partitionKey": "c", "_etag": "e", "_ts": -1}',
+            "has a wrong _ts: it must be a whole",
+        ),
+        ("customers", '{"id": "1", "partitionKey": "c", "_etag": "e", "_ts": true}', "has a wrong _ts"),
+        ("orders", '{"id": "1", "partitionKey": "c", "_etag": "e", "_ts": 1}', "has no version: it must be the fact's"),
+        ("orders", '{"id": "1", "partitionKey": "c", "version": "x"}', "has a wrong version: it must be the fact's"),
     ],
 )
 def test_what_sees_cannot_take_is_told(source: str, text: str, reason: str) -> None:
@@ -133,14 +150,24 @@ def test_what_sees_cannot_take_is_told(source: str, text: str, reason: str) -> N
     assert reason in found
 
 
+def test_an_etag_without_its_quotes_is_the_same_etag() -> None:
+    """They are part of what Cosmos DB answers, and are easily lost on the way."""
+    assert read_sighting(CUSTOMERS, seen({**ITEM, "_etag": "e1"}, "c-1")) == KNOWN
+
+
+def test_a_partition_key_that_the_source_does_not_have_is_told() -> None:
+    """An empty one is fine."""
+    source = replace(CUSTOMERS, partition_key=())
+    assert isinstance(read_sighting(source, seen(ITEM)), Sighting)
+    assert "leave it out" in str(read_sighting(source, seen(ITEM, "c-1")))
+
+
 def test_a_hierarchical_partition_key_is_a_list() -> None:
     """A value that the fact does not have is written as Cosmos DB writes it."""
-    from dataclasses import replace
-
-    from shared.keys.fact import MISSING
-
     source = replace(CUSTOMERS, partition_key=("a", "b"))
     fields: dict[str, Any] = {"id": "1", "partitionKey": ["x", {}], "_etag": "e", "_ts": 1}
     found = read_sighting(source, json.dumps(fields))
     assert isinstance(found, Sighting)
     assert found.fact_key == encode_fact_key(("x", MISSING), "1")
+    fields["partitionKey"] = ["x"]
+    assert "has a wrong partitionKey: it must be a list of 2 values" in str(read_sighting(source, json.dumps(fields)))
