@@ -8,6 +8,7 @@ import azure.functions as func
 
 from functions.responses import respond
 from shared import lifecycle as generations
+from shared import runtime
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -52,6 +53,6 @@ async def _respond(call: Callable[[LifecycleApi], Awaitable[Answer]]) -> func.Ht
     async def work() -> Answer:
         from shared.web.lifecycle_api import LifecycleApi  # no start needs it
 
-        return await call(LifecycleApi(await generations.lifecycle()))
+        return await call(LifecycleApi(generations.lifecycle(await runtime.worker_for_callers())))
 
     return await respond(work())

@@ -42,13 +42,13 @@ async def expire(timer: func.TimerRequest) -> None:
 @maintenance.queue_trigger(arg_name="message", queue_name=settings.TASK_QUEUE, connection=settings.HOST_STORAGE)
 async def tasks(message: func.QueueMessage) -> None:
     """Work on a slice of a long task, such as a build, for a while."""
-    await (await lifecycle.tasks()).run(message.get_body())
+    await lifecycle.tasks(await runtime.worker()).run(message.get_body())
 
 
 @maintenance.timer_trigger(arg_name="timer", schedule="45 * * * * *")
 async def resume(timer: func.TimerRequest) -> None:
     """Go on with long tasks whose worker is gone."""
-    await (await lifecycle.tasks()).resume()
+    await lifecycle.tasks(await runtime.worker()).resume()
 
 
 @maintenance.timer_trigger(arg_name="timer", schedule="0 37 * * * *")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import azure.functions as func
 
 from functions.responses import respond
-from shared import verifying
+from shared import runtime, verifying
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -40,6 +40,6 @@ async def _respond(call: Callable[[VerificationApi], Awaitable[Answer]]) -> func
     async def work() -> Answer:
         from shared.web.verification_api import VerificationApi  # no start needs it
 
-        return await call(VerificationApi(await verifying.desk()))
+        return await call(VerificationApi(verifying.desk(await runtime.worker_for_callers())))
 
     return await respond(work())

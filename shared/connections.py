@@ -14,7 +14,7 @@ from shared.tables.breaker import Breaker
 from shared.tables.client import TableClient
 from shared.tables.clock import ServiceClock
 from shared.tables.entra import EntraCredential
-from shared.tables.retry import Timing
+from shared.tables.retry import RetryPolicy, Timing
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,13 +26,14 @@ if TYPE_CHECKING:
 
     from shared.settings import CosmosConnection, EventHubsConnection, StorageConnection
     from shared.tables.counts import Counts
-    from shared.tables.retry import RetryPolicy
 
 T = TypeVar("T")
 
 # The world outside, which everything below gets as parameters.
 TIMING = Timing(time.time, time.monotonic, asyncio.sleep, random.random)
 CLOCK = ServiceClock(TIMING.wall_seconds, TIMING.steady_seconds)
+# A caller is waiting: better a 503 soon than an answer that nobody waits for any more.
+FOR_CALLERS = RetryPolicy(attempts=3, budget_seconds=8, first_wait_seconds=0.1, longest_wait_seconds=1, open_seconds=0)
 
 
 def new_id() -> str:

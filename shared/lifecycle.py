@@ -27,13 +27,12 @@ if TYPE_CHECKING:
 _PAUSE_SECONDS: Final = 3.0
 
 
-async def tasks() -> Runner:
+def tasks(worker: Worker) -> Runner:
     """Long work, in slices that messages of the task queue ask for."""
     from shared.connections import TIMING
     from shared.pipeline.task_rows import TaskRows
     from shared.pipeline.tasks import Runner, kept
 
-    worker = await runtime.worker()
     kinds: dict[str, Kind] = {"build": builds(worker), "verification": verifications(worker)}
     return Runner(TaskRows(worker.accounts.main), task_queue(), kinds, TIMING.wall_seconds, keeping=kept)
 
@@ -47,9 +46,9 @@ def task_queue() -> TaskQueue:
     return DelayedQueue(queue_client(settings.storage_connection(settings.HOST_STORAGE), settings.TASK_QUEUE))
 
 
-@lru_cache(maxsize=1)
+@lru_cache(maxsize=2)
 def builds(worker: Worker) -> Builds:
-    """Builds by this process' worker."""
+    """Builds by a worker of this process: that of triggers, which works on them, and that of callers, who ask."""
     from shared.connections import TIMING
     from shared.facts.cosmos import CosmosFacts
     from shared.facts.feed import CosmosFeed
@@ -62,9 +61,9 @@ def builds(worker: Worker) -> Builds:
     return Builds(catalog, beside(worker.services), sources, TIMING.steady_seconds, TIMING.sleep)
 
 
-@lru_cache(maxsize=1)
+@lru_cache(maxsize=2)
 def verifications(worker: Worker) -> Verifications:
-    """Verifications by this process."""
+    """Verifications by a worker of this process."""
     from shared.connections import TIMING
     from shared.facts.current import CosmosCurrentFacts
     from shared.pipeline.catalog import Catalog
@@ -102,13 +101,13 @@ def _hub_client(hub: str) -> EventHubConsumerClient:
     return event_hub_client(settings.event_hubs_connection(settings.EVENTHUB.name), hub, CONSUMER_GROUP)
 
 
-async def lifecycle() -> Lifecycle:
+def lifecycle(worker: Worker) -> Lifecycle:
     """Builds, switches and rollbacks of the indexes that this app serves; raises `DefinitionsError`."""
     from shared.pipeline.catalog import Catalog
     from shared.pipeline.lifecycle import Lifecycle
 
     served = runtime.definitions().require()
-    return Lifecycle(served, Catalog((await runtime.worker()).accounts.main), await tasks(), _clocks())
+    return Lifecycle(served, Catalog(worker.accounts.main), tasks(worker), _clocks())
 
 
 def _clocks() -> Clocks:
@@ -155,4 +154,5 @@ async def here(
 
 async def tidy() -> None:
     """Retire generations whose grace is over; called by a timer."""
-    await (await lifecycle()).tidy((await runtime.worker()).accounts)
+    worker = await runtime.worker()
+    await lifecycle(worker).tidy(worker.accounts)

@@ -122,7 +122,7 @@ def advisor(served: Definitions) -> Advisor:
 
 
 def _new_advisor(served: Definitions) -> Advisor:
-    from shared.connections import TIMING, Opened, table_client
+    from shared.connections import FOR_CALLERS, TIMING, Opened, table_client
     from shared.operations.advisor import Advisor, Sources
     from shared.operations.sampling import Sampler
     from shared.pipeline.catalog import Catalog
@@ -130,7 +130,7 @@ def _new_advisor(served: Definitions) -> Advisor:
     from shared.prices import read_prices
 
     def opened(name: str) -> TableClient:
-        return table_client(settings.storage_connection(name), new_counts("operations", name))
+        return table_client(settings.storage_connection(name), new_counts("operations", name), FOR_CALLERS)
 
     accounts = Accounts(Opened(opened))
     sources = Sources(

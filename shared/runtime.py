@@ -16,7 +16,7 @@ from shared.garbage import collect_rarely
 from shared.keys.placement import AccountMap
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from shared.definitions.load import Loaded
     from shared.definitions.model import Definitions
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from shared.tables.breaker import Breaker
     from shared.tables.client import TableClient
     from shared.tables.counts import Counts
+    from shared.tables.retry import RetryPolicy
     from shared.web.dead_letter_api import DeadLetterApi
     from shared.web.lookup_api import LookupApi
 
@@ -120,17 +121,14 @@ def generations() -> Generations:
 
 def _readers(name: str) -> list[TableClient]:
     """A storage account as lookups read it: its primary endpoint and, if the app wants it, its secondary."""
-    from shared.connections import CLOCK, TIMING, account_of, breaker_of
+    from shared.connections import CLOCK, FOR_CALLERS, TIMING, account_of, breaker_of
     from shared.tables.client import TableClient
-    from shared.tables.retry import RetryPolicy
 
-    # A caller is waiting: better a 503 soon than an answer that nobody waits for any more.
-    retries = RetryPolicy(attempts=3, budget_seconds=8, first_wait_seconds=0.1, longest_wait_seconds=1, open_seconds=0)
     account = account_of(settings.storage_connection(name))
     accounts = [account, account.secondary()] if settings.switch(settings.READ_SECONDARY) else [account]
     counts = observing.new_counts("lookups", name)
     return [
-        TableClient(each, TIMING, policy=retries, breaker=breaker_of(each.endpoint), counts=counts, clock=CLOCK)
+        TableClient(each, TIMING, policy=FOR_CALLERS, breaker=breaker_of(each.endpoint), counts=counts, clock=CLOCK)
         for each in accounts
     ]
 
@@ -162,7 +160,7 @@ class _Ledger:
 
     async def has_applied(self, sighting: Sighting, generation: LookupGeneration) -> bool:
         """Whether this generation's part has that change or a newer one, and its rows are written."""
-        return await (await worker()).has_applied(generation.source.name, generation.id, sighting)
+        return await (await worker_for_callers()).has_applied(generation.source.name, generation.id, sighting)
 
 
 @lru_cache(maxsize=1)
@@ -174,11 +172,11 @@ def lookup_api() -> LookupApi:
 
 
 async def dead_letter_api() -> DeadLetterApi:
-    """The HTTP API of dead letters; raises as `worker` does."""
+    """The HTTP API of dead letters; raises as `worker_for_callers` does."""
     from shared.lookup.tokens import Tokens
     from shared.web.dead_letter_api import DeadLetterApi
 
-    desk = (await worker()).dead_letters
+    desk = (await worker_for_callers()).dead_letters
     return DeadLetterApi(desk, Tokens(_page_token_key()))
 
 
@@ -195,19 +193,42 @@ def _page_token_key() -> bytes:
 
 # ---------------------------------------------------------------------------------------------------- the worker
 
-_worker: Worker | None = None
-_making = asyncio.Lock()
+
+class _Shared:
+    """A worker of this process. Its tables are made before its first use."""
+
+    def __init__(self, policy: Callable[[], RetryPolicy | None]) -> None:
+        self._policy = policy
+        self._worker: Worker | None = None
+        self._making = asyncio.Lock()
+
+    async def get(self) -> Worker:
+        """The same one each time; raises `DefinitionsError` or `SettingError`."""
+        async with self._making:
+            if self._worker is None:
+                made = new_worker(definitions().require(), self._policy())
+                await made.prepare()
+                self._worker = made
+        return self._worker
+
+
+def _for_callers() -> RetryPolicy:
+    from shared.connections import FOR_CALLERS
+
+    return FOR_CALLERS
+
+
+_of_triggers, _of_callers = _Shared(lambda: None), _Shared(_for_callers)
 
 
 async def worker() -> Worker:
-    """The worker of this process. Its tables are made before its first batch."""
-    global _worker  # noqa: PLW0603 - one per process: its cache serves every batch
-    async with _making:
-        if _worker is None:
-            made = new_worker(definitions().require())
-            await made.prepare()
-            _worker = made
-    return _worker
+    """The worker of this process' triggers, which are patient: its cache serves every batch."""
+    return await _of_triggers.get()
+
+
+async def worker_for_callers() -> Worker:
+    """The one of HTTP calls: it gives up on storage before a caller gives up on it."""
+    return await _of_callers.get()
 
 
 async def worker_when_storage_answers() -> Worker:
@@ -227,16 +248,16 @@ async def _storage_answers() -> None:
                 await until_it_answers(client, OUTAGE_WAIT_SECONDS, TIMING.steady_seconds)
 
 
-def new_worker(served: Definitions) -> Worker:
-    """A worker with clients of its own."""
+def new_worker(served: Definitions, policy: RetryPolicy | None = None) -> Worker:
+    """A worker with clients of its own, which try again within this policy."""
     from shared.pipeline.worker import Worker
 
     check_clocks()
     collect_rarely()
-    return Worker(served, _services())
+    return Worker(served, _services(policy))
 
 
-def _services() -> Services:
+def _services(policy: RetryPolicy | None) -> Services:
     from shared.connections import CLOCK, Opened, container_client, new_id, queue_client, table_client
     from shared.pipeline.azure_storage import BlobContainer, DelayedQueue
     from shared.pipeline.concurrency import Bounded, Staggered
@@ -247,7 +268,7 @@ def _services() -> Services:
 
     def opened(name: str) -> TableClient:
         counted.append(observing.new_counts("changes", name))
-        return table_client(settings.storage_connection(name), counted[-1])
+        return table_client(settings.storage_connection(name), counted[-1], policy)
 
     index_storage = settings.storage_connection(settings.INDEX_STORAGE.name)
     sweep_queue = queue_client(settings.storage_connection(settings.HOST_STORAGE), settings.SWEEP_QUEUE)

@@ -8,20 +8,21 @@ from shared import lifecycle, runtime, settings
 
 if TYPE_CHECKING:
     from shared.pipeline.verification.desk import VerificationDesk
+    from shared.pipeline.worker import Worker
 
 
-async def desk() -> VerificationDesk:
+def desk(worker: Worker) -> VerificationDesk:
     """Where verifications are asked for; raises `DefinitionsError`."""
     from shared.connections import TIMING
     from shared.pipeline.catalog import Catalog
     from shared.pipeline.verification.desk import VerificationDesk
     from shared.pipeline.verification.rows import VerificationRows
 
-    tables = (await runtime.worker()).accounts.main
+    tables = worker.accounts.main
     return VerificationDesk(
         runtime.definitions().require(),
         Catalog(tables),
-        await lifecycle.tasks(),
+        lifecycle.tasks(worker),
         VerificationRows(tables),
         TIMING.wall_seconds,
     )
@@ -37,4 +38,4 @@ async def do_routine() -> None:
         settings.number(settings.VERIFY_BUDGET),
     )
     if routine.sample or routine.full_days:
-        await (await desk()).do_routine(routine)
+        await desk(await runtime.worker()).do_routine(routine)
