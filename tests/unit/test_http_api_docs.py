@@ -8,7 +8,9 @@ from typing import Any
 from shared.lookup.conditions import COMPARISONS, NULL
 from shared.lookup.faults import TITLES
 from shared.lookup.options import NAMES
+from shared.pipeline.catalog_rows import Listed
 from shared.web.failures import DEFINITIONS_BROKEN, INTERNAL, KINDS, REFUSALS
+from shared.web.lifecycle_api import generation
 from shared.web.openapi import openapi
 from tests.contract.table_services import key_client
 from tests.lookup_facts import DEFINITIONS, YAML, facts, put_facts
@@ -27,6 +29,21 @@ def test_every_code_is_documented_with_its_status() -> None:
     """One row each, and no row without a code."""
     rows = re.findall(r"^\| `([A-Z][A-Za-z]+)` \| (\d{3}) \|", TEXT, re.MULTILINE)
     assert {code: int(status) for code, status in rows} == statuses()
+
+
+def test_all_codes_stand_in_one_table() -> None:
+    """Anything between two rows would end it for whoever renders the page."""
+    table = TEXT.partition("| code | status |")[2].partition("\n\n")[0]
+    assert set(re.findall(r"^\| `([A-Z][A-Za-z]+)` \|", table, re.MULTILINE)) == set(statuses())
+
+
+def test_every_member_of_a_generation_is_documented() -> None:
+    """Where the calls are that show it."""
+    index = DEFINITIONS.indexes["customers-by-town"]
+    source = DEFINITIONS.sources[index.source]
+    shown = generation(Listed("id", index.name, "table", "building", index, source, entered_at=0, starts_at=0))
+    (section,) = re.findall(r"^## Building and switching\n(.*?)^## ", TEXT, re.MULTILINE | re.DOTALL)
+    assert [name for name in shown if f"`{name}`" not in section] == []
 
 
 def test_every_parameter_is_documented() -> None:
