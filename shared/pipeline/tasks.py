@@ -125,11 +125,13 @@ class Runner:
     # Renews a claim during steps that take long: otherwise more and more would work on one slice.
     keeping: Keeping = nobody_keeps
 
-    async def start(self, task: Task) -> None:
-        """Write down a task and send it on its way; one that is there already is left as it is."""
+    async def start(self, task: Task) -> bool:
+        """Write down a task and send it on its way; False, and it is left as it is, when its id is there already."""
         await self.rows.create()
-        if await self.rows.save_task(task) is not None:
-            await self._enter(task, await self.kinds[task.kind].begin(task))
+        if await self.rows.save_task(task) is None:
+            return False
+        await self._enter(task, await self.kinds[task.kind].begin(task))
+        return True
 
     async def _begin(self, task: Task) -> None:
         try:

@@ -26,6 +26,7 @@ from tests.pipeline.world import TOWNS, definitions_of
 
 if TYPE_CHECKING:
     from shared.pipeline.catalog import Listed
+    from shared.tables.port import Operation
 
 FACTS = 40
 EVENTS = """
@@ -66,7 +67,6 @@ class VerifyingWorld(BuildingWorld):
         """Verify from the start to the end; the report."""
         found = await self.desk().start("by-town", repairs=repairs)
         await self.run(self.verifier(), found.task.id)
-        self.seconds += 1
         return (await self.desk().found("by-town", found.task.id)).report
 
 
@@ -205,6 +205,24 @@ async def test_one_verification_at_a_time(world: VerifyingWorld) -> None:
     first = await world.desk().start("by-town")
     with pytest.raises(LifecycleRefusedError, match=first.task.id):
         await world.desk().start("by-town", sample=5)
+
+
+async def test_a_verification_in_the_second_of_another_is_one_of_its_own(world: VerifyingWorld) -> None:
+    """Whoever asks gets what is found now, not what was found a moment ago."""
+    first = await world.desk().start("by-town", sample=5)
+    await world.run(world.verifier(), first.task.id)
+    await world.tables.transact(*(await an_entry_removed(world)))
+    second = await world.desk().start("by-town")
+    await world.run(world.verifier(), second.task.id)
+    assert (await world.desk().found("by-town", first.task.id)).report["total"] == 0
+    assert (await world.desk().found("by-town", second.task.id)).report["total"] == 1
+
+
+async def an_entry_removed(world: VerifyingWorld) -> tuple[str, list[Operation]]:
+    """What an outside hand does to the first row of the table."""
+    table = (await world.serving()).table
+    row = (await world.tables.query(table, None, limit=1)).rows[0].entity
+    return table, [Delete(str(row["PartitionKey"]), str(row["RowKey"]))]
 
 
 def event(fact: str, sequence_number: int) -> ReceivedEvent:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import count
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from shared.errors import LifecycleRefusedError
@@ -80,10 +81,15 @@ class VerificationDesk:
         return await self._start(Wanted(index, target.id, sample, repairs, reconciles, budget))
 
     async def _start(self, wanted: Wanted) -> Found:
-        await self._check_idle(wanted)
         now_seconds = self._now_seconds()
-        task = Task(f"{VERIFY}-{wanted.generation}-{int(now_seconds)}", VERIFY, wanted.plain(), now_seconds)
-        await self._runner.start(task)
+        identity = f"{VERIFY}-{wanted.generation}-{int(now_seconds)}"
+        for number in count(1):
+            await self._check_idle(wanted)
+            # One of this very second may be done already.
+            name = identity if number == 1 else f"{identity}-{number}"
+            task = Task(name, VERIFY, wanted.plain(), now_seconds)
+            if await self._runner.start(task):
+                break
         return Found(task, Report().plain())
 
     async def _check_idle(self, wanted: Wanted) -> None:
