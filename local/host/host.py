@@ -19,7 +19,7 @@ from local.host.runtime import Runtime
 from local.host.triggers import HostServices, trigger_for
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Sequence
+    from collections.abc import AsyncIterator, Mapping, Sequence
     from pathlib import Path
 
     from local.host.keys import Keys
@@ -32,6 +32,7 @@ log = logging.getLogger("host")
 # How long running functions may take to end when the host stops; what is left is cut off and delivered again.
 GRACE_SECONDS = 20.0
 READY_LINE = "The host is ready"
+_YES = frozenset({"true", "1"})
 TOOL_TRIGGER = "mcpToolTrigger"
 # aiohttp's own limit is shorter, and its answer is not the app's: a function must see what it is to refuse.
 REQUEST_LINE_BYTES_MAX = 64 * 1024
@@ -48,7 +49,7 @@ async def run(app_folder: Path, port: int, keys: Keys | None, stop: Stop, *, htt
     runtime = await Runtime.load(app_folder)
     invoker = Invoker(runtime, host_json.function_timeout_seconds, stop)
     services = HostServices(settings, host_json, invoker, stop)
-    http_functions, others = _by_kind(runtime.functions)
+    http_functions, others = _by_kind(_enabled(runtime.functions, settings))
     triggers = [] if http_only else [trigger_for(function, services) for function in others]
     routes = RouteTable(http_functions, host_json.route_prefix)
     for trigger in triggers:
@@ -57,6 +58,14 @@ async def run(app_folder: Path, port: int, keys: Keys | None, stop: Stop, *, htt
         log.info("%s: %d functions on http://127.0.0.1:%d", READY_LINE, len(runtime.functions), port)
         await _listen(triggers, stop)
     return not invoker.timed_out
+
+
+def _enabled(functions: Sequence[Function], settings: Mapping[str, str]) -> list[Function]:
+    """Those that are not switched off by `AzureWebJobs.NAME.Disabled`, as in Azure."""
+    disabled = {one.name for one in functions if settings.get(f"AzureWebJobs.{one.name}.Disabled", "").lower() in _YES}
+    if disabled:
+        log.warning("Disabled by their settings: %s", ", ".join(sorted(disabled)))
+    return [one for one in functions if one.name not in disabled]
 
 
 def _by_kind(functions: Sequence[Function]) -> tuple[list[Function], list[Function]]:

@@ -6,6 +6,7 @@ import time
 import uuid
 from typing import TYPE_CHECKING
 
+import requests
 from azure.storage.blob import BlobClient, BlobLeaseClient
 
 from local.host.timers import STATUS_CONTAINER
@@ -20,6 +21,16 @@ EVERY_SECOND = """
 @app.function_name("NAME")
 def tick(timer: func.TimerRequest) -> None:
     logging.info("tick past_due=%s", timer.past_due)
+"""
+
+SWITCHED_OFF = """
+@app.timer_trigger(schedule="* * * * * *", arg_name="timer")
+def silent(timer: func.TimerRequest) -> None:
+    logging.info("silence is broken")
+
+@app.route(route="unheard")
+def unheard(req: func.HttpRequest) -> func.HttpResponse:
+    return func.HttpResponse("unheard")
 """
 
 FAILING = """
@@ -41,6 +52,17 @@ def test_a_timer_runs_on_its_schedule(tmp_path: Path, azurite: str) -> None:
     """Every second, again and again, and not too late."""
     with serving(write_app(tmp_path / "app", unique(EVERY_SECOND)), {"AzureWebJobsStorage": azurite}) as app:
         wait_until(lambda: app.program.output.count("tick past_due=False") >= 3, "three ticks")
+
+
+def test_a_function_that_is_disabled_is_passed_over(tmp_path: Path, azurite: str) -> None:
+    """By the setting that Azure has for it; the others run. An HTTP function is not found then."""
+    app_folder = write_app(tmp_path / "app", unique(EVERY_SECOND) + SWITCHED_OFF)
+    disabled = {"AzureWebJobs.silent.Disabled": "true", "AzureWebJobs.unheard.Disabled": "1"}
+    with serving(app_folder, {"AzureWebJobsStorage": azurite, **disabled}) as app:
+        wait_until(lambda: app.program.output.count("tick past_due") >= 2, "two ticks of the other timer")
+        assert "silence" not in app.program.output
+        assert "Disabled by their settings: silent, unheard" in app.program.output
+        assert requests.get(f"{app.url}/api/unheard", timeout=10).status_code == 404
 
 
 def test_a_tick_that_was_missed_is_made_up_for(tmp_path: Path, azurite: str) -> None:
