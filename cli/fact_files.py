@@ -12,22 +12,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-# What a Cosmos DB id may not contain.
-_FORBIDDEN_IN_ID = frozenset("/\\?#")
 
-
-def cosmos_fault(fact: dict[str, Any]) -> str | None:
-    """What keeps a fact from being a document of Cosmos DB; None for nothing."""
-    identity = fact.get("id")
-    if not isinstance(identity, str) or not identity:
-        return "give it an `id` that is a text"
-    if _FORBIDDEN_IN_ID & set(identity):
-        return f"the id {identity!r} contains one of / \\ ? #, which Cosmos DB forbids"
-    return None
-
-
-def facts_in(path: Path, fault_of: Callable[[dict[str, Any]], str | None] = cosmos_fault) -> Iterator[dict[str, Any]]:
-    """The facts of a file, by its ending; raises `UsageError` with the line for what is no fact."""
+def facts_in(path: Path, fault_of: Callable[[dict[str, Any]], str | None] = lambda _: None) -> Iterator[dict[str, Any]]:
+    """The facts of a file, by its ending; raises `UsageError` with the place of what is no fact or has a fault."""
     readers = {".json": _json, ".jsonl": _json_lines, ".ndjson": _json_lines, ".csv": _csv}
     reader = readers.get(path.suffix.lower())
     if reader is None:
@@ -71,6 +58,11 @@ def _parsed(text: str, path: Path, line: int) -> Any:
         return json.loads(text)
     except json.JSONDecodeError as error:
         raise UsageError(f"{path}, line {line + error.lineno - 1}: {error.msg}, column {error.colno}") from None
+    except RecursionError:
+        raise UsageError(f"{path}, line {line}: it is nested too deeply") from None
+    except ValueError as error:
+        # An integer of more digits than Python reads.
+        raise UsageError(f"{path}, line {line}: {error}") from None
 
 
 def _checked(fact: Any, fault_of: Callable[[dict[str, Any]], str | None], path: Path, place: int) -> dict[str, Any]:

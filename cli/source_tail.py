@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from cli.definitions import read
 from cli.local_run import DATA_FOLDER
 from cli.sources import cosmos_connection, event_hubs_connection, named_source
 
@@ -25,7 +26,7 @@ async def follow_source(args: argparse.Namespace) -> None:
     from cli.passing import Follower
 
     args.data = Path(args.data or DATA_FOLDER)
-    source = named_source(args)
+    source = named_source(args, read(args.definitions).require())
     shown = _Shown(args.format, args.changes)
     follower = Follower(source, args.from_beginning, shown.show)
     ways = []

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cli.definitions import read
 from cli.errors import UsageError
 from cli.local_run import DATA_FOLDER, endpoints
 from shared import settings
@@ -13,7 +12,7 @@ from shared import settings
 if TYPE_CHECKING:
     import argparse
 
-    from shared.definitions.model import Source
+    from shared.definitions.model import Definitions, Source
 
 
 def add_source_arguments(parser: argparse.ArgumentParser) -> None:
@@ -24,13 +23,12 @@ def add_source_arguments(parser: argparse.ArgumentParser) -> None:
     where.add_argument("--azure", action="store_true", help="what the settings COSMOS and EVENTHUB connect to instead")
 
 
-def named_source(args: argparse.Namespace) -> Source:
+def named_source(args: argparse.Namespace, definitions: Definitions) -> Source:
     """The source that the arguments name."""
-    sources = read(args.definitions).require().sources
-    if args.source not in sources:
-        choices = ", ".join(sources)
+    if args.source not in definitions.sources:
+        choices = ", ".join(definitions.sources)
         raise UsageError(f"there is no source {args.source} in {args.definitions}: choose one of {choices}")
-    return sources[args.source]
+    return definitions.sources[args.source]
 
 
 def cosmos_connection(args: argparse.Namespace) -> str:

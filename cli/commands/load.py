@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from cli.arguments import add_command
+from cli.definitions import read
 from cli.errors import UsageError
-from cli.fact_files import cosmos_fault, facts_in
+from cli.fact_files import facts_in
 from cli.output import write_rows
 from cli.progress import Progress
 from cli.sources import add_source_arguments, cosmos_connection, event_hubs_connection, named_source
-from shared.errors import FactsNotWrittenError, UnreadableChangeError
+from shared.errors import FactsNotWrittenError
 
 if TYPE_CHECKING:
     import argparse
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from azure.cosmos.aio import CosmosClient
 
     from cli.arguments import Commands
-    from shared.definitions.model import CosmosContainer, Source
+    from shared.definitions.model import CosmosContainer, Definitions, Source
     from shared.facts.sending import FactEvents
 
 _EXAMPLES: Final = """\
@@ -32,6 +33,8 @@ _EXAMPLES: Final = """\
   EVENTHUB="Endpoint=sb://...;" index-tables load orders.jsonl --source orders --events --azure
 """
 _COLUMNS: Final = ("file", "source", "facts")
+# Refusals of Cosmos DB that go away: out of time, moved, too many at once, in each other's way.
+_PASSING_STATUSES: Final = frozenset({408, 410, 429, 449})
 
 
 def add(commands: Commands) -> None:
@@ -43,8 +46,8 @@ def add(commands: Commands) -> None:
         summary="write facts into a source's container, or send them to its event hub",
         description=(
             "Write facts from JSON, JSON lines or CSV files into the Cosmos DB container of a source, or send them to "
-            "its event hub. Every file is checked before the first fact is written; facts that are there already are "
-            "replaced."
+            "its event hub. Every file is checked before the first fact is written, against the services' limits and "
+            "the indexes of the source; facts that are there already are replaced."
         ),
         examples=_EXAMPLES,
     )
@@ -58,8 +61,9 @@ def add(commands: Commands) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Check all files, then write them one after the other."""
-    source = named_source(args)
-    counts = _send_files(args, source) if args.events else _write_files(args, source)
+    definitions = read(args.definitions).require()
+    source = named_source(args, definitions)
+    counts = (_send_files if args.events else _write_files)(args, definitions, source)
     rows: list[dict[str, Any]] = [
         {"file": str(file), "source": args.source, "facts": count} for file, count in counts.items()
     ]
@@ -75,10 +79,12 @@ def _checked(files: list[Path], fault_of: Callable[[dict[str, Any]], str | None]
 # ---------------------------------------------------------------------------------------------------- documents
 
 
-def _write_files(args: argparse.Namespace, source: Source) -> dict[Path, int]:
+def _write_files(args: argparse.Namespace, definitions: Definitions, source: Source) -> dict[Path, int]:
+    from cli.fact_checks import DocumentCheck
+
     if source.cosmos is None:
         raise UsageError(f"the source {source.name} has no Cosmos DB container: send its facts with --events")
-    counts = _checked(args.files, cosmos_fault)
+    counts = _checked(args.files, DocumentCheck(definitions, source.name).fault_of)
     asyncio.run(_write(cosmos_connection(args), source.cosmos, counts))
     return counts
 
@@ -92,8 +98,16 @@ async def _write(connection: str, container: CosmosContainer, counts: Mapping[Pa
             for file, count in counts.items():
                 await _write_file(client, container, file, count)
     except* AzureError as errors:
-        first = str(errors.exceptions[0]).partition("\n")[0]
-        raise FactsNotWrittenError(f"Not all facts were written: {first} Run the same command again.") from None
+        raise not_written(errors.exceptions[0]) from None
+
+
+def not_written(error: Exception) -> FactsNotWrittenError:
+    """The error for a load that has ended early; says to repeat it only if that may help."""
+    status = getattr(error, "status_code", None)
+    may_pass = status is None or status >= 500 or status in _PASSING_STATUSES
+    advice = "Run the same command again." if may_pass else "Mend that, then run the same command again."
+    reason = str(error).partition("\n")[0]
+    return FactsNotWrittenError(f"Not all facts were written: {reason} {advice}")
 
 
 async def _write_file(client: CosmosClient, container: CosmosContainer, file: Path, count: int) -> None:
@@ -107,23 +121,15 @@ async def _write_file(client: CosmosClient, container: CosmosContainer, file: Pa
 # ---------------------------------------------------------------------------------------------------- events
 
 
-def _send_files(args: argparse.Namespace, source: Source) -> dict[Path, int]:
+def _send_files(args: argparse.Namespace, definitions: Definitions, source: Source) -> dict[Path, int]:
+    from cli.fact_checks import EventCheck
     from shared.facts.sending import FactEvents
 
     if source.event_hub is None:
         raise UsageError(f"the source {source.name} has no event hub: load its facts without --events")
-    events = FactEvents(source)
-    counts = _checked(args.files, lambda fact: _event_fault(events, fact))
-    asyncio.run(_send(event_hubs_connection(args), source.event_hub, events, counts))
+    counts = _checked(args.files, EventCheck(definitions, source.name).fault_of)
+    asyncio.run(_send(event_hubs_connection(args), source.event_hub, FactEvents(source), counts))
     return counts
-
-
-def _event_fault(events: FactEvents, fact: dict[str, Any]) -> str | None:
-    try:
-        events.event(fact)
-    except UnreadableChangeError as error:
-        return str(error)
-    return None
 
 
 async def _send(connection: str, hub: str, events: FactEvents, counts: Mapping[Path, int]) -> None:
@@ -131,4 +137,4 @@ async def _send(connection: str, hub: str, events: FactEvents, counts: Mapping[P
 
     for file, count in counts.items():
         with Progress(file.name, count) as progress:
-            await send(connection, hub, map(events.event, facts_in(file, lambda _: None)), progress.advance)
+            await send(connection, hub, map(events.event, facts_in(file)), progress.advance)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from azure.eventhub.aio import EventHubProducerClient
 
     from shared.definitions.model import Source
+    from shared.projection.change import Change
 
 # Of the service: 1 MiB with all that is around the body, and partition keys of 128 characters.
 LARGEST_BODY_BYTES: Final = (1 << 20) - 1024
@@ -51,14 +52,24 @@ class FactEvents:
 
     def event(self, fact: dict[str, Any]) -> OutgoingEvent:
         """The event that upserts a fact; raises `UnreadableChangeError` with what is wrong with it."""
+        body = self._body(fact)
+        return OutgoingEvent(body, _partition_key(self._read(body).fact_key))
+
+    def change(self, fact: dict[str, Any]) -> Change:
+        """The change that the pipeline will read from that event; raises `UnreadableChangeError`."""
+        return self._read(self._body(fact))
+
+    def _body(self, fact: dict[str, Any]) -> bytes:
         try:
             body = dumps(self._envelope(fact)).encode()
         except NotJsonError as error:
             raise self._facts.unreadable(f"it is no JSON that can be written ({error})") from error
         if len(body) > LARGEST_BODY_BYTES:
             raise self._facts.unreadable(f"its event has {len(body):,} bytes, the service takes {LARGEST_BODY_BYTES:,}")
-        change = self._events.read(body, _ANY_TIME, 0)
-        return OutgoingEvent(body, _partition_key(change.fact_key))
+        return body
+
+    def _read(self, body: bytes) -> Change:
+        return self._events.read(body, _ANY_TIME, 0)
 
     def _envelope(self, fact: dict[str, Any]) -> dict[str, Any]:
         envelope = {"source": self._source.name, "op": "upsert", "id": self._facts.id_of(fact)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from shared.errors import UnprojectableError
-from shared.projection.project import ENTRIES_MAX
+from shared.projection.project import ENTRIES_MAX, HOW_TO_MEND
 
 if TYPE_CHECKING:
     from shared.errors import FailureKind
@@ -48,10 +48,7 @@ def fail_largest(projected: list[Projected], change: Change, kind: FailureKind, 
     """Let the generation with the most entries fail; the first of several."""
     place = max(range(len(projected)), key=lambda number: len(projected[number].entries))
     name = projected[place].generation.index.name
-    sentence = (
-        f'Index "{name}" cannot hold a fact of source "{change.source}": {reason}. '
-        "Correct the fact or the definition, then replay the dead letter."
-    )
+    sentence = f'Index "{name}" cannot hold a fact of source "{change.source}": {reason}. {HOW_TO_MEND}'
     projected[place] = projected[place].failing(Failure(kind, sentence))
 
 

@@ -36,6 +36,7 @@ ENTRIES_MAX: Final = 1000
 # A row whose JSON has fewer bytes than this is surely below 1 MiB in UTF-16, names and overheads included.
 _SURELY_FITS_BYTES: Final = 400_000
 DIGEST_DIGITS: Final = 16
+HOW_TO_MEND: Final = "Correct the fact or the definition, then replay the dead letter."
 _KINDS: Final[dict[type[Exception], FailureKind]] = {
     EvaluationError: "notEvaluable",
     NotJsonError: "notJson",
@@ -123,8 +124,7 @@ class Projector:
 
     def _unprojectable(self, change: Change, kind: FailureKind, reason: str) -> UnprojectableError:
         return UnprojectableError(
-            f'Index "{self._index.name}" cannot hold a fact of source "{change.source}": {reason}. '
-            "Correct the fact or the definition, then replay the dead letter.",
+            f'Index "{self._index.name}" cannot hold a fact of source "{change.source}": {reason}. {HOW_TO_MEND}',
             kind,
         )
 

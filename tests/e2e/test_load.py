@@ -149,11 +149,12 @@ def test_without_a_local_run_it_says_how_to_start_one(tmp_path: Path) -> None:
 
 
 def test_a_fact_that_the_service_refuses_ends_the_load(run_folder: Path, tmp_path: Path) -> None:
-    """Exit code 1 with the service's reason: 2 MB are too much for a document."""
+    """Exit code 1 with the service's reason: a time to live is a number."""
     facts = tmp_path / "facts.jsonl"
-    facts.write_text(json.dumps({"id": "big", "customerId": "c", "text": "x" * 2_200_000}))
+    facts.write_text(json.dumps({"id": "brief", "customerId": "c", "ttl": "a day"}))
     ended = load(run_folder, str(facts), "--source", "customers")
     assert (ended.returncode, "Not all facts were written" in ended.stderr) == (1, True), ended.stderr
+    assert "Mend that, then run the same command again" in ended.stderr
 
 
 def test_samples_come_only_with_the_projects_own_definitions(tmp_path: Path) -> None:

@@ -1,0 +1,87 @@
+"""What would keep a fact out of its container, its hub or an index of its source, found before anything is written.
+
+A fact is read and projected as the pipeline will do it, into every index that the definitions have for its source.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from shared.errors import UnreadableChangeError
+from shared.facts.sending import FactEvents
+from shared.pipeline.generations import plan_of
+from shared.pipeline.projections import project_all
+from shared.projection.cosmos import CosmosReader
+from shared.projection.json_text import NotJsonError, dumps
+from shared.projection.project import HOW_TO_MEND
+
+if TYPE_CHECKING:
+    from shared.definitions.model import Definitions
+    from shared.pipeline.generations import SourcePlan
+    from shared.projection.change import Change
+
+# Limits of Cosmos DB: https://learn.microsoft.com/azure/cosmos-db/concepts-limits#per-item-limits
+LONGEST_ID_BYTES: Final = 1023
+LARGEST_DOCUMENT_BYTES: Final = 2 * 1024 * 1024
+_FORBIDDEN_IN_ID: Final = frozenset("/\\?#")
+# The service will set them; which values they have plays no part in what is wrong with a fact.
+_ANY_CLOCK: Final = {"_ts": 0, "_lsn": 0}
+
+
+class DocumentCheck:
+    """Checks facts that will be documents in the container of a source."""
+
+    def __init__(self, definitions: Definitions, source: str) -> None:
+        self._plan = plan_of(definitions, source)
+        self._reader = CosmosReader(definitions.sources[source])
+
+    def fault_of(self, fact: dict[str, Any]) -> str | None:
+        """What is wrong with a fact, and what to do; None for nothing."""
+        if fault := _document_fault(fact):
+            return fault
+        try:
+            change = self._reader.latest({**fact, **_ANY_CLOCK})
+        except UnreadableChangeError as error:
+            return str(error)
+        return _projection_fault(change, self._plan)
+
+
+class EventCheck:
+    """Checks facts that will be sent to the hub of a source."""
+
+    def __init__(self, definitions: Definitions, source: str) -> None:
+        self._plan = plan_of(definitions, source)
+        self._events = FactEvents(definitions.sources[source])
+
+    def fault_of(self, fact: dict[str, Any]) -> str | None:
+        """What is wrong with a fact, and what to do; None for nothing."""
+        try:
+            change = self._events.change(fact)
+        except UnreadableChangeError as error:
+            return str(error)
+        return _projection_fault(change, self._plan)
+
+
+def _document_fault(fact: dict[str, Any]) -> str | None:
+    """What keeps a fact from being a document of Cosmos DB."""
+    try:
+        size_bytes = len(dumps(fact).encode())
+    except NotJsonError as error:
+        return f"it is no JSON that can be written ({error})"
+    if size_bytes > LARGEST_DOCUMENT_BYTES:
+        return f"it has {size_bytes:,} bytes, Cosmos DB takes {LARGEST_DOCUMENT_BYTES:,}"
+    identity = fact.get("id")
+    if not isinstance(identity, str) or not identity:
+        return "give it an `id` that is a text"
+    if _FORBIDDEN_IN_ID & set(identity):
+        return f"the id {identity!r} contains one of / \\ ? #, which Cosmos DB forbids"
+    if (id_bytes := len(identity.encode())) > LONGEST_ID_BYTES:
+        return f"its id has {id_bytes:,} bytes, Cosmos DB takes {LONGEST_ID_BYTES:,}"
+    return None
+
+
+def _projection_fault(change: Change, plan: SourcePlan) -> str | None:
+    """Why the first index that cannot hold a fact cannot."""
+    failures = [one.failure for one in project_all(change, plan) if one.failure is not None]
+    # Nothing is written yet, so there is no dead letter to speak of.
+    return failures[0].reason.removesuffix(f" {HOW_TO_MEND}") if failures else None
