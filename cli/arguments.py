@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any, TypeAlias
+import math
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from cli.output import FORMATS
 
@@ -12,6 +13,8 @@ if TYPE_CHECKING:
 
 # What `add_subparsers` returns; argparse has no public name for it.
 Commands: TypeAlias = Any
+# Years; the operating system counts nanoseconds in 64 bits.
+_LONGEST_SECONDS: Final = 1e9
 
 
 def add_command(
@@ -36,6 +39,30 @@ def add_group(commands: Commands, name: str, *, summary: str, description: str, 
     """Declare a command that has commands of its own."""
     parser = _parser(commands, name, summary, description, examples)
     return parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+
+
+def seconds_between(text: str) -> float:
+    """An argument that says how long to wait: above 0, and no longer than a process can sleep."""
+    seconds = _number(text)
+    if not 0 < seconds <= _LONGEST_SECONDS:
+        raise argparse.ArgumentTypeError(f"{text} is no number of seconds above 0 and up to {_LONGEST_SECONDS:,.0f}")
+    return seconds
+
+
+def seconds_at_most(text: str) -> float:
+    """An argument that says how long is too long: from 0 up, also `inf`."""
+    seconds = _number(text)
+    if not seconds >= 0:
+        raise argparse.ArgumentTypeError(f"{text} is no number of seconds from 0 up")
+    return seconds
+
+
+def _number(text: str) -> float:
+    """A number, or NaN, which is on no side of any bound."""
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
 
 
 def _parser(commands: Commands, name: str, summary: str, description: str, examples: str) -> argparse.ArgumentParser:

@@ -41,24 +41,40 @@ def row(state: dict[str, Any]) -> dict[str, Any]:
 
 def wait_until_built(service: Service, index: str) -> dict[str, Any]:
     """Follow a build to its end; raises `ServiceError` when it fails."""
+    try:
+        state = _followed(service, index)
+    except KeyboardInterrupt:
+        follow = f"`index-tables build {index} --status` shows how far it is"
+        raise KeyboardInterrupt(f"the build of {index} goes on in the app: {follow}") from None
+    finally:
+        clear_line()
+    build = state["build"] or {}
+    if build.get("state") == "failed":
+        raise ServiceError(f"the build of {index} has failed: {build['problem']}")
+    return state
+
+
+def clear_line() -> None:
+    """Take a line of progress away, if there can be one."""
+    if sys.stderr.isatty():
+        print("\r\033[K", end="", file=sys.stderr, flush=True)
+
+
+def _followed(service: Service, index: str) -> dict[str, Any]:
+    """How the index stands when its build has ended."""
     shows, started = sys.stderr.isatty(), time.monotonic()
     first: int | None = None
     while True:
         state = standing(service, index)
         build = state["build"] or {}
         if build.get("state") != "running":
-            break
+            return state
         facts = build["counts"].get("facts", 0)
         first = facts if first is None else first
         if shows:
             rate = (facts - first) / max(time.monotonic() - started, 0.001)
             print(f"\r\033[K{_line(index, build, rate)}", end="", file=sys.stderr, flush=True)
         time.sleep(_POLL_SECONDS)
-    if shows:
-        print("\r\033[K", end="", file=sys.stderr, flush=True)
-    if build.get("state") == "failed":
-        raise ServiceError(f"the build of {index} has failed: {build['problem']}")
-    return state
 
 
 def _line(index: str, build: dict[str, Any], rate: float) -> str:

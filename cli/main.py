@@ -1,11 +1,12 @@
 """The frame of the command line: finds the command, runs it, turns errors into messages and exit codes.
 
-stdout is data, stderr is progress and messages. Exit 0: fine; 1: a problem was found; 2: wrong usage.
+stdout is data, stderr is progress and messages. Exit 0: fine; 1: a problem was found; 2: wrong usage; 130: Ctrl-C.
 """
 
 from __future__ import annotations
 
 import argparse
+import errno
 import io
 import os
 import re
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
 
 PROBLEM: Final = 1
 WRONG_USAGE: Final = 2
+# 128 and the number of SIGINT: what shells give.
+INTERRUPTED: Final = 130
 
 _COMMANDS: Final = (
     validate,
@@ -56,6 +59,7 @@ _COMMANDS: Final = (
     dead_letters,
 )
 
+_FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 _OPTION: Final = re.compile("-h|--[a-z-]+(=.*)?", re.DOTALL)
 
 
@@ -64,7 +68,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="index-tables",
         description="Secondary indexes for Azure data: check, plan, look up, operate.",
-        epilog="exit codes: 0 fine, 1 a problem was found, 2 wrong usage",
+        epilog="exit codes: 0 fine, 1 a problem was found, 2 wrong usage, 130 Ctrl-C",
     )
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for command in _COMMANDS:
@@ -86,11 +90,34 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except IndexTablesError as error:
         print(f"index-tables: {error}", file=sys.stderr)
         return PROBLEM
+    except KeyboardInterrupt as interrupt:
+        # Whoever waits for others says what becomes of their work.
+        print(f"index-tables: {str(interrupt) or 'interrupted'}", file=sys.stderr)
+        return INTERRUPTED
     except BrokenPipeError:
-        # The reader (`| head`) has seen enough; whatever is still buffered goes nowhere.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # The reader (`| head`) has seen enough.
+        _discard_output()
         return 0
+    except OSError as error:
+        what = _what_failed(error)
+        if what is None:
+            raise
+        _discard_output()
+        print(f"index-tables: {what}: {error.strerror}", file=sys.stderr)
+        return PROBLEM
     return code
+
+
+def _what_failed(error: OSError) -> str | None:
+    """What the operating system refused; None for what is nobody's fault but ours."""
+    if error.filename is not None:
+        return f"{error.filename} cannot be read or written"
+    return "the output cannot be written" if error.errno in _FULL else None
+
+
+def _discard_output() -> None:
+    """Whatever is still buffered goes nowhere: Python would try again to write it, and fail, when it ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _with_keys_joined(arguments: Sequence[str]) -> list[str]:

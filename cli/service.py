@@ -13,6 +13,7 @@ from urllib.parse import quote, urlsplit
 
 from cli.errors import ServiceError, UsageError
 from cli.local_run import DATA_FOLDER, endpoints
+from shared.definitions.values import is_encodable
 from shared.lookup.parameters import to_query
 
 if TYPE_CHECKING:
@@ -73,6 +74,7 @@ class Service:
 
 def lookup_path(index: str, call: str) -> str:
     """The path of a call on an index."""
+    _check_text(index)
     return f"/api/indexes/{quote(index, safe='')}/{call}"
 
 
@@ -108,6 +110,7 @@ def read_parameters(pairs: Sequence[str]) -> dict[str, str]:
     """NAME=VALUE arguments as parameters."""
     parameters: dict[str, str] = {}
     for pair in pairs:
+        _check_text(pair)
         name, equals, value = pair.partition("=")
         if not equals or not name:
             raise UsageError(f"{pair} is no NAME=VALUE: write for example town=Redmond")
@@ -115,6 +118,12 @@ def read_parameters(pairs: Sequence[str]) -> dict[str, str]:
             raise UsageError(f"{name} is given twice: give it once")
         parameters[name] = value
     return parameters
+
+
+def _check_text(argument: str) -> None:
+    """Bytes that are no UTF-8 come from the shell as characters that no address can have."""
+    if not is_encodable(argument):
+        raise UsageError(f"{argument!a} is not UTF-8 text: write it in that encoding")
 
 
 def _said(error: urllib.error.HTTPError) -> str:

@@ -63,7 +63,10 @@ def run(args: argparse.Namespace) -> int:
     """Check all files, then write them one after the other."""
     definitions = read(args.definitions).require()
     source = named_source(args, definitions)
-    counts = (_send_files if args.events else _write_files)(args, definitions, source)
+    try:
+        counts = (_send_files if args.events else _write_files)(args, definitions, source)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt("not all facts were written: run the same command again") from None
     rows: list[dict[str, Any]] = [
         {"file": str(file), "source": args.source, "facts": count} for file, count in counts.items()
     ]

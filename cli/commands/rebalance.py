@@ -9,7 +9,7 @@ from difflib import unified_diff
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from cli.arguments import add_command
+from cli.arguments import add_command, seconds_at_most
 from cli.builds import COLUMNS, row, standing
 from cli.commands.apply import bring_up
 from cli.definitions import read, write_findings
@@ -64,7 +64,9 @@ saves their writes; lookups see what it had, it cannot be rolled back to, and it
     parser.add_argument(
         "--read-only", action="store_true", help="write only to the new generation while it is built: no way back"
     )
-    parser.add_argument("--wait", metavar="SECONDS", type=float, default=900.0, help="for the app (default: 900)")
+    parser.add_argument(
+        "--wait", metavar="SECONDS", type=seconds_at_most, default=900.0, help="for the app (default: 900)"
+    )
     parser.add_argument("--budget", metavar="N", type=float, help="storage transactions per second (default: no limit)")
     add_service_arguments(parser)
 

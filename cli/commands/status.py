@@ -7,7 +7,7 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any, Final
 
-from cli.arguments import add_command
+from cli.arguments import add_command, seconds_at_most, seconds_between
 from cli.errors import ServiceError, UsageError
 from cli.output import table_lines, write_rows
 from cli.service import add_service_arguments, service_of
@@ -55,17 +55,23 @@ def add(commands: Commands) -> None:
     )
     add_service_arguments(parser)
     parser.add_argument("--watch", action="store_true", help="a live view; Ctrl-C ends it")
-    parser.add_argument("--every", metavar="SECONDS", type=float, default=2.0, help="how often (default: %(default)g)")
+    parser.add_argument(
+        "--every", metavar="SECONDS", type=seconds_between, default=2.0, help="how often (default: %(default)g)"
+    )
     parser.add_argument("--times", metavar="N", type=int, help="with --watch: look so many times, then end")
     parser.add_argument(
-        "--max-lag", metavar="SECONDS", type=float, default=300.0, help="more is a problem (default: %(default)g)"
+        "--max-lag",
+        metavar="SECONDS",
+        type=seconds_at_most,
+        default=300.0,
+        help="more is a problem (default: %(default)g)",
     )
 
 
 def run(args: argparse.Namespace) -> int:
     """Print the status once, or again and again."""
-    if args.every <= 0 or (args.times is not None and args.times < 1):
-        raise UsageError("--every and --times are numbers above 0")
+    if args.times is not None and args.times < 1:
+        raise UsageError("--times is a number above 0")
     if not args.watch:
         status = service_of(args).get("/api/status", {})
         write_status(status, args.format)

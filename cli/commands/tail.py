@@ -8,7 +8,7 @@ import json
 import time
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from cli.arguments import add_command
+from cli.arguments import add_command, seconds_between
 from cli.errors import UsageError
 from cli.service import add_service_arguments, read_parameters, service_of
 from cli.source_tail import follow_source
@@ -49,7 +49,9 @@ def add(commands: Commands) -> None:
         "parameters", metavar="NAME=VALUE", nargs="*", help="conditions and options, as in docs/http-api.md"
     )
     add_service_arguments(parser)
-    parser.add_argument("--every", metavar="SECONDS", type=float, default=1.0, help="how often (default: %(default)g)")
+    parser.add_argument(
+        "--every", metavar="SECONDS", type=seconds_between, default=1.0, help="how often (default: %(default)g)"
+    )
     parser.add_argument("--times", metavar="N", type=int, help="look so many times, then end (default: endless)")
     _add_source_arguments(parser.add_argument_group("changes of a source"))
 
@@ -66,8 +68,8 @@ def run(args: argparse.Namespace) -> int:
     """Look, print what is new, wait, and so on."""
     if args.format not in ("table", "jsonl"):
         raise UsageError(f"--format {args.format} has an end, tail has none: use table or jsonl")
-    if args.every <= 0 or any(number is not None and number < 1 for number in (args.times, args.changes)):
-        raise UsageError("--every, --times and --changes are numbers above 0")
+    if any(number is not None and number < 1 for number in (args.times, args.changes)):
+        raise UsageError("--times and --changes are numbers above 0")
     if bool(args.source) == bool(args.index):
         raise UsageError("name an INDEX to follow a lookup, or --source to follow changes: one of the two")
     with contextlib.suppress(KeyboardInterrupt):

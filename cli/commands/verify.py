@@ -7,6 +7,7 @@ import time
 from typing import TYPE_CHECKING, Any, Final
 
 from cli.arguments import add_command
+from cli.builds import clear_line
 from cli.errors import ServiceError, UsageError
 from cli.output import write_rows
 from cli.service import add_service_arguments, lookup_path, service_of
@@ -149,19 +150,28 @@ def _example(example: dict[str, Any]) -> dict[str, Any]:
 
 def wait(service: Service, index: str, identity: str) -> dict[str, Any]:
     """Follow a verification to its end; raises `ServiceError` when it fails."""
-    shows, started = sys.stderr.isatty(), time.monotonic()
-    while True:
-        found = service.get(lookup_path(index, f"verifications/{identity}"), {})
-        if found["state"] != "running":
-            break
-        if shows:
-            print(f"\r\033[K{_line(found, time.monotonic() - started)}", end="", file=sys.stderr, flush=True)
-        time.sleep(_POLL_SECONDS)
-    if shows:
-        print("\r\033[K", end="", file=sys.stderr, flush=True)
+    try:
+        found = _followed(service, lookup_path(index, f"verifications/{identity}"))
+    except KeyboardInterrupt:
+        follow = "`index-tables status` shows how far it is"
+        raise KeyboardInterrupt(f"the verification of {index} goes on in the app: {follow}") from None
+    finally:
+        clear_line()
     if found["state"] == "failed":
         raise ServiceError(f"the verification of {index} has failed: {found['problem']}")
     return found
+
+
+def _followed(service: Service, path: str) -> dict[str, Any]:
+    """What a verification has found when it has ended."""
+    shows, started = sys.stderr.isatty(), time.monotonic()
+    while True:
+        found = service.get(path, {})
+        if found["state"] != "running":
+            return found
+        if shows:
+            print(f"\r\033[K{_line(found, time.monotonic() - started)}", end="", file=sys.stderr, flush=True)
+        time.sleep(_POLL_SECONDS)
 
 
 def _line(found: dict[str, Any], seconds: float) -> str:

@@ -62,9 +62,7 @@ def test_a_live_view_looks_again(app: RunningApp, capsys: pytest.CaptureFixture[
     assert capsys.readouterr().err.count("does not answer") == 3
 
 
-@pytest.mark.parametrize(
-    "arguments", [("--watch", "--format", "json"), ("--watch", "--every", "0"), ("--watch", "--times", "0")]
-)
+@pytest.mark.parametrize("arguments", [("--watch", "--format", "json"), ("--watch", "--times", "0")])
 def test_a_live_view_that_cannot_be_is_wrong_usage(
     app: RunningApp, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...]
 ) -> None:
