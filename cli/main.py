@@ -79,8 +79,7 @@ def build_parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the exit code."""
     _never_fail_to_print()
-    parser = build_parser()
-    args = parser.parse_args(_with_keys_joined(sys.argv[1:] if arguments is None else arguments))
+    args = _parsed(build_parser(), sys.argv[1:] if arguments is None else arguments)
     try:
         code: int = args.run(args)
         sys.stdout.flush()
@@ -118,6 +117,16 @@ def _what_failed(error: OSError) -> str | None:
 def _discard_output() -> None:
     """Whatever is still buffered goes nowhere: Python would try again to write it, and fail, when it ends."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _parsed(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> argparse.Namespace:
+    """The arguments, with options anywhere: argparse does not know the conditions of a lookup that follow one."""
+    args, unknown = parser.parse_known_args(_with_keys_joined(arguments))
+    if unknown and (not hasattr(args, "parameters") or any(word.startswith("-") for word in unknown)):
+        parser.error(f"unrecognized arguments: {' '.join(unknown)}")
+    if unknown:
+        args.parameters = [*args.parameters, *unknown]
+    return args
 
 
 def _with_keys_joined(arguments: Sequence[str]) -> list[str]:

@@ -89,10 +89,15 @@ def add_service_arguments(parser: argparse.ArgumentParser) -> None:
 def add_lookup_arguments(parser: argparse.ArgumentParser) -> None:
     """INDEX, its parameters, and where to ask."""
     parser.add_argument("index", metavar="INDEX", help="the index to look up")
-    parser.add_argument(
-        "parameters", metavar="NAME=VALUE", nargs="*", help="conditions and options, as in docs/http-api.md"
-    )
+    add_condition_arguments(parser)
     add_service_arguments(parser)
+
+
+def add_condition_arguments(parser: argparse.ArgumentParser) -> None:
+    """The parameters of a lookup. A default, because argparse would call them required without one."""
+    parser.add_argument(
+        "parameters", metavar="NAME=VALUE", nargs="*", default=(), help="conditions and options, as in docs/http-api.md"
+    )
 
 
 def service_of(args: argparse.Namespace, kind: str = "function") -> Service:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from cli.arguments import add_command, seconds_between
 from cli.errors import UsageError
-from cli.service import add_service_arguments, read_parameters, service_of
+from cli.service import add_condition_arguments, add_service_arguments, read_parameters, service_of
 from cli.source_tail import follow_source
 from shared import settings
 
@@ -45,9 +45,7 @@ def add(commands: Commands) -> None:
         examples=_EXAMPLES,
     )
     parser.add_argument("index", metavar="INDEX", nargs="?", help="the index to look up")
-    parser.add_argument(
-        "parameters", metavar="NAME=VALUE", nargs="*", help="conditions and options, as in docs/http-api.md"
-    )
+    add_condition_arguments(parser)
     add_service_arguments(parser)
     parser.add_argument(
         "--every", metavar="SECONDS", type=seconds_between, default=1.0, help="how often (default: %(default)g)"

@@ -50,6 +50,13 @@ def test_query_follows_all_pages_in_every_format(app: RunningApp, capsys: pytest
     assert [row["id"] for row in csv.DictReader(io.StringIO(found["csv"]))] == as_json
 
 
+def test_conditions_on_both_sides_of_an_option_hold(app: RunningApp, capsys: pytest.CaptureFixture[str]) -> None:
+    """The order of options and conditions says nothing."""
+    arguments = ["query", "customers-by-town", "--all", "town=Redmond", "--format", "json", "lastName=Jones"]
+    assert main([*arguments, "--url", app.url]) == 0
+    assert [entry["id"] for entry in json.loads(capsys.readouterr().out)] == ["20"]
+
+
 def test_a_local_run_is_found_by_its_folder(
     app: RunningApp, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

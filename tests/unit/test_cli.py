@@ -69,6 +69,40 @@ def test_a_forgotten_key_is_wrong_usage(capsys: pytest.CaptureFixture[str]) -> N
     assert "argument --key: expected one argument" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["query", "by-town", "--all", "town=Redmond", "--format", "json", "lastName=Smith"],
+        ["query", "--all", "by-town", "town=Redmond", "lastName=Smith"],
+        ["explain", "by-town", "town=Redmond", "--format", "json", "lastName=Smith"],
+        ["tail", "by-town", "--times", "1", "town=Redmond", "--every", "1", "lastName=Smith"],
+    ],
+)
+def test_options_stand_anywhere_between_conditions(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """Nothing listens there, so all that can fail is the call."""
+    assert main([*arguments, "--url", "http://127.0.0.1:1"]) == 1
+    assert "127.0.0.1:1 does not answer" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["query", "by-town", "--al1", "town=Redmond"], "unrecognized arguments: --al1 town=Redmond"),
+        (["query", "by-town", "--all", "town=Redmond", "-x"], "unrecognized arguments: town=Redmond -x"),
+        (["verify", "by-town", "--full", "town=Redmond"], "unrecognized arguments: town=Redmond"),
+        (["query"], "the following arguments are required: INDEX\n"),
+    ],
+)
+def test_what_no_command_knows_is_wrong_usage(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Options, and words after commands that take none; conditions are never missing."""
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    assert ended.value.code == 2
+    assert message in capsys.readouterr().err
+
+
 def test_a_missing_file_is_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
     """Exit 2, and stdout stays empty."""
     assert main(["validate", "nosuch.yaml"]) == 2
