@@ -103,6 +103,9 @@ def add_condition_arguments(parser: argparse.ArgumentParser) -> None:
 def service_of(args: argparse.Namespace, kind: str = "function") -> Service:
     """The app that the arguments name. Of a local run the key of this kind is known: "function" or "admin"."""
     key = args.key or os.environ.get(_KEY_VARIABLE)
+    if key and not (key.isascii() and key.isprintable()):
+        where = "--key" if args.key else _KEY_VARIABLE
+        raise UsageError(f"the key in {where} has characters that cannot be sent: copy it again, without line breaks")
     if args.url:
         if urlsplit(args.url).scheme not in ("http", "https"):
             raise UsageError(f"{args.url} is no address: it begins with http:// or https://")
@@ -137,6 +140,8 @@ def _said(error: urllib.error.HTTPError) -> str:
         return f"the app wants a function key (for operations the admin key): give it with --key or in {_KEY_VARIABLE}"
     try:
         problem = json.load(error)
-        return f"{problem['detail']} ({problem['code']})"
+        # Where the detail has all faults in it already, they are not told twice.
+        faults = [one["detail"] for one in problem.get("errors", ()) if one["detail"] not in problem["detail"]]
+        return "\n  ".join([f"{problem['detail']} ({problem['code']})", *faults])
     except (ValueError, KeyError, TypeError):
         return f"the app answered {error.code} {error.reason}"

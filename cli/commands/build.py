@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from cli.arguments import add_command
 from cli.building_here import build_here
 from cli.builds import COLUMNS, row, standing, wait_until_built
+from cli.errors import UsageError
 from cli.output import write_rows
 from cli.service import add_service_arguments, lookup_path, service_of
 from shared import settings
@@ -58,6 +59,8 @@ def add(commands: Commands) -> None:
 def run(args: argparse.Namespace) -> int:
     """Start the build, follow it, print how the index stands."""
     if (args.here or args.events_file is not None) and not args.status:
+        if args.url or args.key:
+            raise UsageError("--here and --from work in this process, without the app: leave --url and --key out")
         write_rows([row(build_here(args))], COLUMNS, args.format)
         return 0
     service = service_of(args, "admin")

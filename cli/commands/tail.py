@@ -70,6 +70,8 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("--times and --changes are numbers above 0")
     if bool(args.source) == bool(args.index):
         raise UsageError("name an INDEX to follow a lookup, or --source to follow changes: one of the two")
+    if args.source and (args.url or args.key):
+        raise UsageError("--source follows a container or a hub, not an app: leave --url and --key out")
     with contextlib.suppress(KeyboardInterrupt):
         if args.source:
             asyncio.run(follow_source(args))

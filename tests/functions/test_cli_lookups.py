@@ -97,6 +97,11 @@ def test_a_problem_of_the_app_is_told(app: RunningApp, capsys: pytest.CaptureFix
         (["query", "x", "--data", "nosuch"], "no local run has written nosuch"),
         (["tail", "x", "--format", "csv"], "use table or jsonl"),
         (["tail", "x", "--times", "0"], "numbers above 0"),
+        (["tail", "--source", "customers"], "leave --url and --key out"),
+        (["build", "x", "--here"], "leave --url and --key out"),
+        (["build", "x", "--from", "events.jsonl"], "leave --url and --key out"),
+        (["status", "--key", "abc\n"], "the key in --key has characters that cannot be sent"),
+        (["status", "--key", "klíč→"], "the key in --key has characters that cannot be sent"),
     ],
 )
 def test_wrong_usage_exits_2(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -111,6 +116,27 @@ def test_an_app_that_does_not_answer_is_a_problem(capsys: pytest.CaptureFixture[
     """Exit 1, with the address."""
     assert main(["query", "x", "town=y", "--url", "http://127.0.0.1:1"]) == 1
     assert "http://127.0.0.1:1 does not answer" in capsys.readouterr().err
+
+
+def test_the_faults_of_the_definitions_are_told(
+    lookup_settings: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each with its place, below what the problem says."""
+    file = tmp_path / "broken.yaml"
+    file.write_text("version: 1\nsources: {}\nindexes: {by-town: {source: customers, partitoin: town}}\n")
+    settings = {**lookup_settings, "INDEX_DEFINITIONS": str(file)}
+    with serving(ROOT, settings, "--http-only", log_folder=tmp_path) as running:
+        assert main(["status", "--url", running.url]) == 1
+    first, *faults = capsys.readouterr().err.splitlines()
+    assert first.endswith("(DefinitionsBroken)")
+    assert len(faults) == 2
+    assert any(fault.startswith(f"  {file}:3: indexes.by-town.partitoin: unknown key") for fault in faults)
+
+
+def test_several_faults_of_a_lookup_are_told_once(app: RunningApp, capsys: pytest.CaptureFixture[str]) -> None:
+    """The detail has them all."""
+    assert main(["query", "customers-by-town", "a=1", "b=2", "--url", app.url]) == 1
+    assert len(capsys.readouterr().err.splitlines()) == 1
 
 
 def test_a_missing_key_is_told(
