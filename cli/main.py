@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 import errno
 import io
-import os
 import re
 import sys
 from typing import TYPE_CHECKING, Final
@@ -31,6 +30,7 @@ from cli.commands import (
     verify,
 )
 from cli.errors import UsageError
+from cli.output import discard_output
 from shared.errors import IndexTablesError
 
 if TYPE_CHECKING:
@@ -81,8 +81,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     _never_fail_to_print()
     args = _parsed(build_parser(), sys.argv[1:] if arguments is None else arguments)
     try:
-        code: int = args.run(args)
-        sys.stdout.flush()
+        return _run(args)
     except UsageError as error:
         print(f"index-tables: {error}", file=sys.stderr)
         return WRONG_USAGE
@@ -94,16 +93,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"index-tables: {str(interrupt) or 'interrupted'}", file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:
-        # The reader (`| head`) has seen enough.
-        _discard_output()
+        # The reader (`| head`) of a command without an end has seen enough.
+        discard_output()
         return 0
     except OSError as error:
         what = _what_failed(error)
         if what is None:
             raise
-        _discard_output()
+        discard_output()
         print(f"index-tables: {what}: {error.strerror}", file=sys.stderr)
         return PROBLEM
+
+
+def _run(args: argparse.Namespace) -> int:
+    """Run the command; its exit code holds also when nobody reads its output to the end."""
+    code: int = args.run(args)
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        discard_output()
     return code
 
 
@@ -112,11 +120,6 @@ def _what_failed(error: OSError) -> str | None:
     if error.filename is not None:
         return f"{error.filename} cannot be read or written"
     return "the output cannot be written" if error.errno in _FULL else None
-
-
-def _discard_output() -> None:
-    """Whatever is still buffered goes nowhere: Python would try again to write it, and fail, when it ends."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _parsed(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> argparse.Namespace:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import shutil
 import sys
 import textwrap
@@ -24,7 +25,24 @@ def write_rows(
     output_format: str,
     as_text: Callable[[Row], str] | None = None,
 ) -> None:
-    """Print rows to stdout. A command whose rows make a poor table gives `as_text` for that format."""
+    """Print rows to stdout. A command whose rows make a poor table gives `as_text` for that format.
+
+    A reader (`| head`) that has seen enough ends the printing, not the command: its exit code is still to come.
+    """
+    try:
+        _print_rows(rows, columns, output_format, as_text)
+    except BrokenPipeError:
+        discard_output()
+
+
+def discard_output() -> None:
+    """Whatever is still buffered goes nowhere: Python would try again to write it, and fail, when it ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _print_rows(
+    rows: Iterable[Row], columns: Sequence[str], output_format: str, as_text: Callable[[Row], str] | None
+) -> None:
     if output_format == "table":
         _write_text([as_text(row) for row in rows] if as_text else table_lines(list(rows), columns))
     elif output_format == "json":

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from cli.definitions import read
 from cli.local_run import DATA_FOLDER
+from cli.output import discard_output
 from cli.sources import cosmos_connection, event_hubs_connection, named_source
 
 if TYPE_CHECKING:
@@ -49,7 +50,12 @@ class _Shown:
     def show(self, passing: Passing) -> None:
         if self.enough.is_set():
             return
-        print(_line(passing, self._format), flush=True)
+        try:
+            print(_line(passing, self._format), flush=True)
+        except BrokenPipeError:
+            # The reader (`| head`) has seen enough. Raised here, it would look like a failure of the feed or the hub.
+            discard_output()
+            self.enough.set()
         self._count += 1
         if self._count == self._most:
             self.enough.set()

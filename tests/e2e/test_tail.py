@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ from azure.cosmos import CosmosClient
 from azure.eventhub import EventData, EventHubProducerClient
 
 from tests.e2e import runs
-from tests.support import Program, running, wait_until
+from tests.support import DEADLINE_SECONDS, ROOT, Program, running, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -142,3 +143,24 @@ def test_a_service_that_does_not_answer_is_a_problem(tmp_path: Path, capsys: pyt
     (tmp_path / "endpoints.json").write_text(json.dumps(dead))
     assert main(["tail", "--source", "orders", "--data", str(tmp_path)]) == 1
     assert "cannot be followed" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("source", ["orders", "carts"])
+def test_a_reader_that_stops_early_ends_it(folder: Path, source: str) -> None:
+    """As in `| head -1`: exit 0, and no word of a feed or a hub that fails."""
+    send(folder, "orders", order(8), order(9))
+    for number in range(2):
+        container(folder, "carts").upsert_item({"id": f"c{number}", "shop": "s", "revision": 1})
+    command = [sys.executable, "-m", "cli", "tail", "--source", source, "--data", str(folder / "data")]
+    command += ["--definitions", str(folder / "indexes.yaml"), "--from-beginning"]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        try:
+            process.wait(DEADLINE_SECONDS)
+        finally:
+            process.kill()
+        messages = process.stderr.read()
+    assert process.returncode == 0, messages
+    assert all(line.startswith("following ") for line in messages.splitlines()), messages

@@ -135,6 +135,20 @@ def test_a_full_disk_is_told() -> None:
     assert (done.returncode, done.stderr) == (1, message)
 
 
+@pytest.mark.parametrize("unknown_keys", [1, 2000])
+def test_a_reader_that_stops_early_does_not_hide_a_problem(tmp_path: Path, unknown_keys: int) -> None:
+    """Whether all of the output is still buffered or most of it is not."""
+    file = tmp_path / "broken.yaml"
+    file.write_text("version: 1\nsources: {}\nindexes: {}\n" + "".join(f"k{n}: 1\n" for n in range(unknown_keys)))
+    command = [sys.executable, "-m", "cli", "validate", str(file)]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        messages = process.stderr.read()
+    assert (process.returncode, messages.count("\n")) == (1, 1), messages
+
+
 @pytest.mark.parametrize("arguments", [["query", "by-town", "town=\udcff"], ["build", "by-\udcff"]])
 def test_an_argument_that_is_not_utf8_is_wrong_usage(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     """Python hands such bytes on as lone surrogates."""
