@@ -1,7 +1,4 @@
-"""The names that Azure takes, for what the templates create from definitions.
-
-From Microsoft's "Naming rules and restrictions for Azure resources" and the quota pages of Cosmos DB and Event Hubs.
-"""
+"""The names that the templates take, for what they create from definitions."""
 
 from __future__ import annotations
 
@@ -15,22 +12,16 @@ if TYPE_CHECKING:
     from shared.definitions.findings import Findings, KeyPath
     from shared.definitions.model import Definitions, Index, Source
 
-_COSMOS_CHARACTERS_MAX: Final = 255
-_COSMOS_FORBIDDEN: Final = re.compile(r"[/\\#?\x00-\x1f]")
-_HUB: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,254}[A-Za-z0-9])?")
 # A connection is the beginning of app settings, and part of the name of a deployment, which has 64 characters.
 _CONNECTION: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,42}")
 _TAKEN: Final = {"AzureWebJobsStorage"} | {one.name for one in settings.ALL} - {settings.INDEX_STORAGE.name}
 
 
 def check_names(definitions: Definitions, findings: Findings) -> None:
-    """Report every name that Azure or the templates would refuse."""
+    """Report every name that the templates would refuse."""
     partition_keys: dict[tuple[str, str], tuple[str, ...]] = {}
     for source in definitions.sources.values():
         at: KeyPath = ("sources", source.name)
-        if source.event_hub and not _HUB.fullmatch(source.event_hub):
-            mend = "Use at most 256 letters, digits, `.`, `-` and `_`, with a letter or digit at both ends."
-            findings.fault((*at, "eventHub"), f'"{source.event_hub}" is no name of an event hub', mend)
         if source.cosmos:
             _check_cosmos(source, (*at, "cosmos"), findings)
             key = (source.cosmos.database, source.cosmos.container)
@@ -48,10 +39,6 @@ def accounts_of(index: Index) -> set[str]:
 
 def _check_cosmos(source: Source, at: KeyPath, findings: Findings) -> None:
     assert source.cosmos is not None
-    for key, name in (("database", source.cosmos.database), ("container", source.cosmos.container)):
-        if len(name) > _COSMOS_CHARACTERS_MAX or _COSMOS_FORBIDDEN.search(name) or name != name.strip():
-            mend = f"Use at most {_COSMOS_CHARACTERS_MAX} characters, no `/ \\ # ?`, no space at an end."
-            findings.fault((*at, key), f'"{name}" is no name of a Cosmos DB {key}', mend)
     if source.cosmos.container == settings.LEASE_CONTAINER:
         mend = "Keep facts in a container of another name."
         findings.fault((*at, "container"), f'"{settings.LEASE_CONTAINER}" is the container of the feed\'s leases', mend)

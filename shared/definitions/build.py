@@ -21,6 +21,7 @@ from shared.definitions.model import (
     RangeSlice,
     Source,
 )
+from shared.definitions.shape import DURATION
 from shared.definitions.values import REFUSED, coerce
 
 if TYPE_CHECKING:
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
         SourceShape,
     )
 
-_DURATION: Final = re.compile(r"([1-9][0-9]{0,8})([smhdw])")
 _SECONDS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 
 
@@ -151,11 +151,8 @@ class _IndexBuilder:
     def _expire(self, shape: ExpireShape | None) -> Expire | None:
         if shape is None:
             return None
-        match = _DURATION.fullmatch(shape.after)
-        if match is None:
-            mend = "Use a number and s, m, h, d or w, such as 90d."
-            self._fault(("expire", "after"), f'"{shape.after}" is no duration', mend)
-            return None
+        match = re.fullmatch(DURATION, shape.after)
+        assert match is not None  # or it would not fit the shape
         return Expire(canonical(shape.path), int(match[1]) * _SECONDS[match[2]], shape.tables)
 
     def _placement(self, shape: PlacementShape | None, partition: tuple[KeyPart, ...]) -> Placement | None:

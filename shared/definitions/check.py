@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from shared.definitions.check_expiry import check_periods
 from shared.definitions.check_layout import check_layout
+from shared.definitions.check_names import check_names
 from shared.definitions.dotted import segments
 from shared.definitions.expressions import problem_with
 from shared.definitions.findings import did_you_mean
@@ -58,6 +59,7 @@ def _check_source(source: Source, findings: Findings) -> None:
         findings.fault(at, "the source has neither `cosmos` nor `eventHub`", "Say where its facts come from.")
     if source.cosmos is not None:
         _check_cosmos(at, source, findings)
+    check_names(source, findings)
     if source.cosmos and source.event_hub and source.version is None:
         mend = "Declare `version`: the clocks of a container and a hub cannot be compared."
         findings.fault(at, "a source with both `cosmos` and `eventHub` has no `version`", mend)

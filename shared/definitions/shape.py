@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Final, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag
 from pydantic.alias_generators import to_camel
+from pydantic_core import PydanticCustomError
 
 # The tags of the unions below. They show up in the places of faults and are taken out there.
 TAGS: Final = frozenset({"~one", "~list", "~mapping"})
+DURATION: Final = "^([1-9][0-9]{0,8})([smhdw])$"
 
 
 def _one_or_list(value: Any) -> str:
@@ -23,6 +25,13 @@ def _one_list_or_mapping(value: Any) -> str:
     if isinstance(value, str):
         return "~one"
     return "~list" if isinstance(value, list) else "~mapping"
+
+
+def _no_boolean(value: Any) -> Any:
+    """Python takes true for 1."""
+    if isinstance(value, bool):
+        raise PydanticCustomError("literal_error", "a boolean is no number", {"expected": "1"})
+    return value
 
 
 class Shape(BaseModel):
@@ -95,7 +104,9 @@ class ExpireShape(Shape):
     """When entries go by themselves."""
 
     path: Text = Field(description="The path of an ISO 8601 time in the fact.")
-    after: Text = Field(description="How long after that time: a number and s, m, h, d or w, such as 90d.")
+    after: Text = Field(
+        pattern=DURATION, description="How long after that time: a number and s, m, h, d or w, such as 90d."
+    )
     tables: Literal["day", "week", "month"] | None = Field(
         None, description="Entries that expire in the same day, week or month share a table that is dropped whole."
     )
@@ -147,6 +158,6 @@ class IndexShape(Shape):
 class FileShape(Shape):
     """The definitions that an app serves."""
 
-    version: Literal[1] = Field(description="The version of this format: 1.")
+    version: Annotated[Literal[1], BeforeValidator(_no_boolean)] = Field(description="The version of this format: 1.")
     sources: dict[str, SourceShape] = Field(description="Where facts come from, by name.")
     indexes: dict[str, IndexShape] = Field(description="The indexes to keep, by name.")

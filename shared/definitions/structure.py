@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 _SECTIONS: Final = ("sources", "indexes")
 _NEEDED: Final = frozenset({"source", "partition"})
-_PART_OPTIONS: Final = frozenset({"type", "order", "fold", "nulls"})
+# Of parts and of expiry: without them the rest is still whole.
+_OPTIONS: Final = frozenset({"type", "order", "fold", "nulls", "tables"})
 _KINDS: Final = {
     dict: "a mapping",
     list: "a list",
@@ -54,7 +55,7 @@ def _cut(details: ErrorDetails) -> KeyPath:
     place = _place(details)
     if place[0] != "indexes" or len(place) < 3:
         return place[:2]
-    if len(place) > 3 and (details["type"] == "extra_forbidden" or place[-1] in _PART_OPTIONS):
+    if len(place) > 3 and (details["type"] == "extra_forbidden" or place[-1] in _OPTIONS):
         return place
     return place[:2] if place[2] in _NEEDED else place[:3]
 
@@ -80,8 +81,12 @@ def _report(details: ErrorDetails, findings: Findings) -> None:
             findings.fault(path, "unknown key", did_you_mean(str(path[-1]), _keys(model)))
         case "missing":
             findings.fault(path, "the key is missing", f"Add it. {_description(path)}".rstrip())
+        case "literal_error" if isinstance(value, str) and value in _expected(details):
+            findings.fault(path, f"a number is wanted, this is {_kind(value)}", f"Write {value} without quotes.")
         case "literal_error":
             findings.fault(path, f"{_shown(value)} is not one of the choices", _choices(details, path, value))
+        case "string_pattern_mismatch":
+            findings.fault(path, f"{_shown(value)} is no duration", "Use a number and s, m, h, d or w, such as 90d.")
         case "string_too_short" | "too_short":
             findings.fault(path, "it is empty", f"Give it a value. {_description(path)}".rstrip())
         case "greater_than_equal" | "less_than_equal":
@@ -97,15 +102,22 @@ def _report(details: ErrorDetails, findings: Findings) -> None:
 
 
 def _choices(details: ErrorDetails, path: KeyPath, value: object) -> str:
-    expected = details.get("ctx", {}).get("expected", "").replace("'", "")
-    choices = expected.replace(" or ", ", ").split(", ")
+    choices = _expected(details)
     if path[-1] == "project":
         choices.append("a list of paths")
     return did_you_mean(value, choices) if isinstance(value, str) else f"Use one of: {', '.join(choices)}."
 
 
+def _expected(details: ErrorDetails) -> list[str]:
+    """The choices, as a file writes them."""
+    expected: str = details.get("ctx", {}).get("expected", "").replace("'", "")
+    return expected.replace(" or ", ", ").split(", ")
+
+
 def _shown(value: object) -> str:
-    text = f'"{value}"' if isinstance(value, str) else str(value)
+    """A value, as a file writes it."""
+    plain = str(value).lower() if isinstance(value, bool) else str(value)
+    text = f'"{value}"' if isinstance(value, str) else plain
     return text if len(text) <= 60 else text[:57] + "..."
 
 

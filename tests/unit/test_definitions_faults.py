@@ -79,6 +79,12 @@ COSMOS = "cosmos: {database: d, container: c}, partitionKey: k"
         ),
         ("eventHub: h, version: 'v('", "sources.s.version", "is no expression"),
         ("eventHub: 7", "sources.s.eventHub", "text is wanted"),
+        ("eventHub: 'a b/c'", "sources.s.eventHub", '"a b/c" is no name of an event hub'),
+        ("eventHub: -orders-", "sources.s.eventHub", "a letter or digit at both ends"),
+        (f"eventHub: {'h' * 257}", "sources.s.eventHub", "at most 256"),
+        ("cosmos: {database: a/b, container: c}", "sources.s.cosmos.database", "is no name of a Cosmos DB database"),
+        ("cosmos: {database: d, container: 'c '}", "sources.s.cosmos.container", "no space at the end"),
+        (f"cosmos: {{database: {'d' * 256}, container: c}}", "sources.s.cosmos.database", "at most 255 characters"),
         (f"{COSMOS}, eventhub: h", "sources.s.eventhub", 'Did you mean "eventHub"?'),
     ],
 )
@@ -257,6 +263,11 @@ def test_a_fault_in_an_index_is_named(body: str, key: str, what: str | None) -> 
         ),
         ("version: 2\nsources: {}\nindexes: {}", "indexes.yaml:1: version: 2 is not one of the choices"),
         (
+            "version: '1'\nsources: {}\nindexes: {}",
+            "version: a number is wanted, this is text. Write 1 without quotes.",
+        ),
+        ("version: true\nsources: {}\nindexes: {}", "version: true is not one of the choices. Use one of: 1."),
+        (
             "version: 1\nsources: {}\nindexs: {}",
             'indexes.yaml:3: indexs: unknown key. Did you mean "indexes"?',
         ),
@@ -321,6 +332,20 @@ def test_all_faults_are_reported_at_once_in_the_order_of_the_file() -> None:
         (7, "indexes.two.source"),
         (7, "indexes.two.where"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("expire", "keys"),
+    [
+        ("{path: t, after: 90y, tables: year}", ["after", "tables"]),
+        ("{path: 't(', after: 90d, tables: year}", ["tables", "path"]),
+        ("{after: 90y}", ["path", "after"]),
+    ],
+)
+def test_all_faults_of_an_expiry_are_reported_at_once(expire: str, keys: list[str]) -> None:
+    """One does not hide another."""
+    text = f"{SOURCES}  i: {{source: customers, partition: a, expire: {expire}}}\n"
+    assert [fault.key for fault in load(text).faults] == [f"indexes.i.expire.{key}" for key in keys]
 
 
 def test_required_definitions_raise_with_all_faults() -> None:
