@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 
 from azure.cosmos import PartitionKey
 from azure.cosmos.aio import CosmosClient
+from azure.cosmos.exceptions import CosmosHttpResponseError
 
+from local.errors import LocalRunError
 from shared.connections import table_client
 from shared.definitions.dotted import segments
 from shared.keys.placement import DEFAULT_ACCOUNT
@@ -25,14 +27,18 @@ if TYPE_CHECKING:
 
 
 async def provision_cosmos(endpoint: str, key: str, definitions: Definitions) -> None:
-    """Create what is missing; what is there stays as it is."""
+    """Create what is missing; what is there stays as it is. Raises `LocalRunError` for what cannot be created."""
     async with CosmosClient(endpoint, key) as client:
         for source in definitions.sources.values():
             if source.cosmos is None:
                 continue
-            database = await client.create_database_if_not_exists(source.cosmos.database)
-            await _create(database, LEASE_CONTAINER, ["/id"])
-            await _create(database, source.cosmos.container, partition_key_paths(source))
+            try:
+                database = await client.create_database_if_not_exists(source.cosmos.database)
+                await _create(database, LEASE_CONTAINER, ["/id"])
+                await _create(database, source.cosmos.container, partition_key_paths(source))
+            except CosmosHttpResponseError as error:
+                reason = str(error).partition("\n")[0]
+                raise LocalRunError(f"The container of source {source.name} cannot be created: {reason}") from error
 
 
 async def provision_tables(connection_strings: Mapping[str, str], definitions: Definitions) -> None:

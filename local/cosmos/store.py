@@ -70,13 +70,10 @@ class Store:
     """The open database file. All use is from one thread: the event loop's."""
 
     def __init__(self, folder: Path) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
         self._path = folder / FILE_NAME
         self._committing: asyncio.Future[None] | None = None
         self._shared_by = 0
-        self._connection = sqlite3.connect(
-            self._path, isolation_level=None, cached_statements=256, timeout=_LOCK_SECONDS
-        )
+        self._connection = _open(self._path)
         try:
             self._prepare()
         except sqlite3.DatabaseError as error:
@@ -155,3 +152,11 @@ class Store:
         """
         if self._committing is not None:
             await asyncio.shield(self._committing)
+
+
+def _open(path: Path) -> sqlite3.Connection:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return sqlite3.connect(path, isolation_level=None, cached_statements=256, timeout=_LOCK_SECONDS)
+    except (OSError, sqlite3.Error) as error:
+        raise LocalRunError(f"{path} cannot be opened ({error}): choose a folder that can be written to.") from error

@@ -21,7 +21,7 @@ from azure.storage.blob.aio import ContainerClient
 
 from local.errors import FunctionTimedOutError, HostStoppingError, LocalRunError
 from local.host.configuration import resolve
-from local.host.cosmos.options import LEASE_EXPIRY_SECONDS, LEASE_EXPIRY_SETTING
+from local.host.cosmos.options import lease_expiry_seconds
 from local.host.event_payloads import event_batch
 from local.host.triggers import STORAGE_RETRIES
 
@@ -81,6 +81,7 @@ class EventHubTrigger:
         self._group = resolve(str(binding.get("consumerGroup") or "$Default"), services.settings)
         self._connection_string = services.connection_string(str(binding["connection"]))
         self._storage = services.connection_string("AzureWebJobsStorage")
+        self._expiry_seconds = lease_expiry_seconds(services.settings)
         self._batches_done: Counter[str] = Counter()
         self._batches_running = 0
         self._idle = asyncio.Event()
@@ -113,15 +114,14 @@ class EventHubTrigger:
             await asyncio.gather(receiving, return_exceptions=True)
 
     def _client(self) -> EventHubConsumerClient:
-        expiry_seconds = float(self._services.settings.get(LEASE_EXPIRY_SETTING) or LEASE_EXPIRY_SECONDS)
         store = BlobCheckpointStore.from_connection_string(self._storage, CHECKPOINT_CONTAINER, **STORAGE_RETRIES)
         return EventHubConsumerClient.from_connection_string(
             self._connection_string,
             self._group,
             eventhub_name=self._hub,
             checkpoint_store=store,
-            load_balancing_interval=expiry_seconds / 5,
-            partition_ownership_expiration_interval=expiry_seconds,
+            load_balancing_interval=self._expiry_seconds / 5,
+            partition_ownership_expiration_interval=self._expiry_seconds,
         )
 
     async def _handle(self, partition: PartitionContext, events: list[EventData]) -> None:

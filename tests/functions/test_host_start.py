@@ -26,6 +26,12 @@ def tick(timer: func.TimerRequest) -> None:
     pass
 """
 
+FEED = """
+@app.cosmos_db_trigger(arg_name="documents", connection="COSMOS", database_name="d", container_name="c")
+def feed(documents: func.DocumentList) -> None:
+    pass
+"""
+
 UNSUPPORTED_TRIGGER = """
 @app.blob_trigger(arg_name="blob", path="files/{name}", connection="AzureWebJobsStorage")
 def on_blob(blob: func.InputStream) -> None:
@@ -102,6 +108,14 @@ def test_a_schedule_that_cannot_be_read_is_explained(tmp_path: Path, azurite: st
 def test_a_setting_that_is_missing_is_named(tmp_path: Path, azurite: str) -> None:
     """`%SCHEDULE%` refers to an app setting."""
     assert "no app setting SCHEDULE" in refusal(write_app(tmp_path / "app", TIMER), {"AzureWebJobsStorage": azurite})
+
+
+def test_a_setting_of_ours_that_cannot_be_read_is_named(tmp_path: Path, azurite: str) -> None:
+    """In one sentence: the expiry of leases is a number."""
+    settings = {"AzureWebJobsStorage": azurite, "COSMOS": "AccountEndpoint=http://127.0.0.1:1/;AccountKey=a2V5;"}
+    message = refusal(write_app(tmp_path / "app", FEED), {**settings, "LOCAL_LEASE_EXPIRY_SECONDS": "x"})
+    assert "LOCAL_LEASE_EXPIRY_SECONDS is 'x': give a number of seconds above 0." in message
+    assert "Traceback" not in message
 
 
 @pytest.mark.parametrize(("functions", "name"), [(UNSUPPORTED_TRIGGER, "blobTrigger"), (UNSUPPORTED_OUTPUT, "queue")])

@@ -8,6 +8,7 @@ import pytest
 
 from local.errors import LocalRunError
 from local.host.configuration import read_host_json, resolve, time_span_seconds
+from local.host.cosmos.options import lease_expiry_seconds
 from shared.errors import SettingError
 from tests.support import ROOT
 
@@ -35,6 +36,19 @@ def test_an_unknown_setting_is_named() -> None:
     """Together with the text that refers to it."""
     with pytest.raises(SettingError, match=r"'%HUB%'.*HUB"):
         resolve("%HUB%", {})
+
+
+@pytest.mark.parametrize(("setting", "seconds"), [({}, 10), ({"LOCAL_LEASE_EXPIRY_SECONDS": "2.5"}, 2.5)])
+def test_the_expiry_of_leases_is_a_setting(setting: dict[str, str], seconds: float) -> None:
+    """With a default."""
+    assert lease_expiry_seconds(setting) == seconds
+
+
+@pytest.mark.parametrize("text", ["x", "0", "-1", "nan", "inf"])
+def test_an_expiry_that_is_no_time_is_refused(text: str) -> None:
+    """With the setting and what to give."""
+    with pytest.raises(SettingError, match=rf"LOCAL_LEASE_EXPIRY_SECONDS is '{text}': give a number of seconds"):
+        lease_expiry_seconds({"LOCAL_LEASE_EXPIRY_SECONDS": text})
 
 
 def test_this_app_limits_the_time_of_a_function() -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from local.host.configuration import resolve
+from shared.errors import SettingError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -52,6 +54,18 @@ class CosmosTriggerOptions:
         return self.lease_expiry_seconds / 4.5
 
 
+def lease_expiry_seconds(settings: Mapping[str, str]) -> float:
+    """After how many seconds a lease that nobody renews is free; raises `SettingError`."""
+    text = settings.get(LEASE_EXPIRY_SETTING) or str(LEASE_EXPIRY_SECONDS)
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = math.nan
+    if not 0 < seconds < math.inf:
+        raise SettingError(f"The setting {LEASE_EXPIRY_SETTING} is {text!r}: give a number of seconds above 0.")
+    return seconds
+
+
 def from_binding(binding: Mapping[str, Any], settings: Mapping[str, str]) -> CosmosTriggerOptions:
     """Read the binding; names may refer to settings."""
 
@@ -61,7 +75,6 @@ def from_binding(binding: Mapping[str, Any], settings: Mapping[str, str]) -> Cos
     connection = text("connection", "AzureWebJobsCosmosDBConnectionString")
     database = text("databaseName")
     expiry_ms = binding.get("leaseExpirationInterval")
-    expiry_seconds = float(settings.get(LEASE_EXPIRY_SETTING) or LEASE_EXPIRY_SECONDS)
     return CosmosTriggerOptions(
         connection=connection,
         database=database,
@@ -75,6 +88,6 @@ def from_binding(binding: Mapping[str, Any], settings: Mapping[str, str]) -> Cos
         from_beginning=bool(binding.get("startFromBeginning")),
         max_items=int(binding.get("maxItemsPerInvocation") or 100),
         poll_seconds=int(binding.get("feedPollDelay") or 5000) / 1000,
-        lease_expiry_seconds=expiry_ms / 1000 if expiry_ms else expiry_seconds,
+        lease_expiry_seconds=expiry_ms / 1000 if expiry_ms else lease_expiry_seconds(settings),
         rewrites_dates=settings.get(REWRITE_DATES_SETTING, "").lower() == "true",
     )

@@ -15,6 +15,9 @@ from azure.core.exceptions import AzureError
 from azure.cosmos import CosmosClient, PartitionKey, exceptions
 
 from local import ports
+from local.errors import LocalRunError
+from local.provision import provision_cosmos
+from shared.definitions.model import CosmosContainer, Definitions, Source
 from tests.contract.cosmos.server import STOP_SECONDS, LocalCosmos
 from tests.support import wait_until
 
@@ -131,6 +134,24 @@ def test_a_folder_serves_one_server(own_server: LocalCosmos) -> None:
     second = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
     assert second.returncode == 1
     assert "stop the other server" in second.stderr
+
+
+def test_a_folder_that_is_none_is_named(tmp_path: Path) -> None:
+    """In one sentence, without a traceback."""
+    file = tmp_path / "file"
+    file.write_text("")
+    command = [sys.executable, "-m", "local", "cosmos", "--data", str(file)]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=STOP_SECONDS, check=False)
+    assert ended.returncode == 1
+    assert ended.stderr.startswith(f"error: {file / 'cosmos.db'} cannot be opened")
+    assert "Traceback" not in ended.stderr
+
+
+async def test_a_name_that_it_refuses_ends_a_run_with_its_reason(own_server: LocalCosmos) -> None:
+    """The definitions are checked before; if they were not, the message still names the source."""
+    source = Source("customers", cosmos=CosmosContainer("d" * 300, "c"), partition_key=("k",))
+    with pytest.raises(LocalRunError, match=r"source customers cannot be created: \(BadRequest\)"):
+        await provision_cosmos(own_server.endpoint, own_server.key, Definitions({"customers": source}))
 
 
 def test_a_taken_port_is_named(own_server: LocalCosmos, tmp_path: Path) -> None:
