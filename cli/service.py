@@ -33,8 +33,7 @@ class Service:
 
     def get(self, path: str, parameters: Mapping[str, str]) -> dict[str, Any]:
         """The JSON that a call answers with; raises `ServiceError` with what a problem says."""
-        query = f"?{to_query(parameters)}" if parameters else ""
-        return self.get_link(f"{self.base}{path}{query}")
+        return self.get_link(f"{self.base}{path}{_query(parameters)}")
 
     def get_link(self, link: str, method: str = "GET") -> dict[str, Any]:
         """The same for a whole address, such as a nextLink."""
@@ -64,8 +63,7 @@ class Service:
 
     def all_pages(self, path: str, parameters: Mapping[str, str], method: str = "GET") -> Iterator[dict[str, Any]]:
         """The pages of any call, one after the other."""
-        query = f"?{to_query(parameters)}" if parameters else ""
-        page = self.get_link(f"{self.base}{path}{query}", method)
+        page = self.get_link(f"{self.base}{path}{_query(parameters)}", method)
         yield page
         while "nextLink" in page:
             page = self.get_link(page["nextLink"], method)
@@ -74,8 +72,19 @@ class Service:
 
 def lookup_path(index: str, call: str) -> str:
     """The path of a call on an index."""
-    _check_text(index)
-    return f"/api/indexes/{quote(index, safe='')}/{call}"
+    return f"/api/indexes/{path_segment(index)}/{call}"
+
+
+def path_segment(name: str) -> str:
+    """A name as one segment of a path."""
+    _check_text(name)
+    return quote(name, safe="")
+
+
+def _query(parameters: Mapping[str, str]) -> str:
+    for text in (*parameters, *parameters.values()):
+        _check_text(text)
+    return f"?{to_query(parameters)}" if parameters else ""
 
 
 def add_service_arguments(parser: argparse.ArgumentParser) -> None:
@@ -118,7 +127,6 @@ def read_parameters(pairs: Sequence[str]) -> dict[str, str]:
     """NAME=VALUE arguments as parameters."""
     parameters: dict[str, str] = {}
     for pair in pairs:
-        _check_text(pair)
         name, equals, value = pair.partition("=")
         if not equals or not name:
             raise UsageError(f"{pair} is no NAME=VALUE: write for example town=Redmond")

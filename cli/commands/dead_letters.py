@@ -7,12 +7,11 @@ import sys
 from collections import Counter
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import quote
 
 from cli.arguments import add_command, add_group
 from cli.errors import UsageError
 from cli.output import wrapped, write_rows
-from cli.service import add_service_arguments, service_of
+from cli.service import add_service_arguments, path_segment, service_of
 
 if TYPE_CHECKING:
     import argparse
@@ -130,7 +129,7 @@ def run_list(args: argparse.Namespace) -> int:
 
 def run_show(args: argparse.Namespace) -> int:
     """Print one letter."""
-    letter = service_of(args, "admin").get(f"{_PATH}/{quote(args.id, safe='')}", {})
+    letter = service_of(args, "admin").get(f"{_PATH}/{path_segment(args.id)}", {})
     write_rows([letter], (*_COLUMNS, _DOCUMENT), args.format, _as_text)
     return 0
 
@@ -142,7 +141,7 @@ def run_replay(args: argparse.Namespace) -> int:
         raise UsageError("say which: an ID, or a filter such as --kind, or --all; one of them")
     service = service_of(args, "admin")
     if args.id is not None:
-        done = [service.get_link(f"{service.base}{_PATH}/{quote(args.id, safe='')}/replay", "POST")]
+        done = [service.get_link(f"{service.base}{_PATH}/{path_segment(args.id)}/replay", "POST")]
     else:
         done = [each for page in service.all_pages(f"{_PATH}/replay", filters, "POST") for each in page["value"]]
     write_rows(done, _OUTCOMES, args.format)

@@ -149,7 +149,15 @@ def test_a_reader_that_stops_early_does_not_hide_a_problem(tmp_path: Path, unkno
     assert (process.returncode, messages.count("\n")) == (1, 1), messages
 
 
-@pytest.mark.parametrize("arguments", [["query", "by-town", "town=\udcff"], ["build", "by-\udcff"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["query", "by-town", "town=\udcff"],
+        ["build", "by-\udcff"],
+        ["dead-letters", "show", "\udcff"],
+        ["dead-letters", "list", "--source", "\udcff"],
+    ],
+)
 def test_an_argument_that_is_not_utf8_is_wrong_usage(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     """Python hands such bytes on as lone surrogates."""
     assert main([*arguments, "--url", "http://127.0.0.1:1"]) == 2
