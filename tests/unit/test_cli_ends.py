@@ -65,6 +65,14 @@ class _Busy(http.server.BaseHTTPRequestHandler):
         """Nobody reads it."""
 
 
+@pytest.fixture(autouse=True)
+def ctrl_c_is_heard() -> Iterator[None]:
+    """Also when the tests run in the background, where shells let everything ignore it, children included."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.fixture
 def busy() -> Iterator[tuple[str, type[_Busy]]]:
     """The address of an app that is busy, and its handler."""
