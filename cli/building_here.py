@@ -12,6 +12,7 @@ from cli.definitions import read
 from cli.errors import UsageError
 from cli.event_files import EventFile
 from cli.local_run import DATA_FOLDER, endpoints
+from cli.sources import run_to_end
 from shared import settings
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ _WAIT_SECONDS: Final = 1.0
 def build_here(args: argparse.Namespace) -> dict[str, Any]:
     """Build an index to its end; how it stands then."""
     settings.use(_settings(args))
-    return asyncio.run(_build(args))
+    return run_to_end(_build(args))
 
 
 def _settings(args: argparse.Namespace) -> dict[str, str]:

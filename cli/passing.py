@@ -10,6 +10,7 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from cli.sources import opened, reason_of
 from shared.errors import FactsUnavailableError, UnreadableChangeError
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
     from shared.definitions.model import Source
     from shared.projection.change import Change
+    from shared.settings import CosmosConnection, EventHubsConnection
 
     Tell: TypeAlias = "Callable[[Passing], None]"
 
@@ -46,33 +48,32 @@ class Follower:
     from_beginning: bool
     tell: Tell
 
-    async def follow_container(self, connection: str) -> None:
+    async def follow_container(self, connection: CosmosConnection) -> None:
         """Read the change feed, again and again; raises `FactsUnavailableError`."""
         from azure.core.exceptions import AzureError
-        from azure.cosmos.aio import CosmosClient
 
         assert self.source.cosmos is not None
         try:
-            async with CosmosClient.from_connection_string(connection) as client:
+            async with opened(connection) as client:
                 database = client.get_database_client(self.source.cosmos.database)
                 await self._follow_feed(database.get_container_client(self.source.cosmos.container))
         except (AzureError, OSError) as error:
             raise _unavailable(self.source, error) from error
 
-    async def follow_hub(self, connection: str) -> None:
+    async def follow_hub(self, connection: EventHubsConnection) -> None:
         """Receive from all partitions; raises `FactsUnavailableError` when that cannot even begin."""
-        from azure.eventhub.aio import EventHubConsumerClient
+        from azure.core.exceptions import AzureError
         from azure.eventhub.exceptions import EventHubError
 
-        client = EventHubConsumerClient.from_connection_string(
-            connection, _CONSUMER_GROUP, eventhub_name=self.source.event_hub, retry_backoff_factor=0.2
-        )
-        async with client:
+        from shared.connections import event_hub_client
+
+        hub = str(self.source.event_hub)
+        async with event_hub_client(connection, hub, _CONSUMER_GROUP, retry_backoff_factor=0.2) as client:
             try:
                 start = "-1" if self.from_beginning else await _ends(client)
-            except (EventHubError, OSError) as error:
+            except (EventHubError, AzureError, OSError) as error:
                 raise _unavailable(self.source, error) from error
-            _say_following(f"event hub {self.source.event_hub}")
+            _say_following(f"event hub {hub}")
             await client.receive(self._on_event(), on_error=_note_error, starting_position=start)
 
     async def _follow_feed(self, container: ContainerProxy) -> None:
@@ -142,5 +143,4 @@ def _say_following(what: str) -> None:
 
 
 def _unavailable(source: Source, error: Exception) -> FactsUnavailableError:
-    first = str(error).partition("\n")[0]
-    return FactsUnavailableError(f'Changes of source "{source.name}" cannot be followed: {first}')
+    return FactsUnavailableError(f'Changes of source "{source.name}" cannot be followed: {reason_of(error)}')

@@ -2,17 +2,31 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
+from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from cli.errors import UsageError
 from cli.local_run import DATA_FOLDER, endpoints
 from shared import settings
+from shared.settings import CosmosConnection, EventHubsConnection
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import AsyncIterator, Coroutine
+
+    from azure.cosmos.aio import CosmosClient
 
     from shared.definitions.model import Definitions, Source
+
+T = TypeVar("T")
+
+AZURE_HELP: Final = (
+    "the services that the settings COSMOS and EVENTHUB connect to or, with your sign-in of az or azd, "
+    "COSMOS__accountEndpoint and EVENTHUB__fullyQualifiedNamespace"
+)
 
 
 def add_source_arguments(parser: argparse.ArgumentParser) -> None:
@@ -20,7 +34,7 @@ def add_source_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--definitions", metavar="FILE", default=settings.value(settings.INDEX_DEFINITIONS))
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--data", type=Path, default=Path(DATA_FOLDER), metavar="DIR", help="a local run's data folder")
-    where.add_argument("--azure", action="store_true", help="what the settings COSMOS and EVENTHUB connect to instead")
+    where.add_argument("--azure", action="store_true", help=AZURE_HELP)
 
 
 def named_source(args: argparse.Namespace, definitions: Definitions) -> Source:
@@ -31,16 +45,55 @@ def named_source(args: argparse.Namespace, definitions: Definitions) -> Source:
     return definitions.sources[args.source]
 
 
-def cosmos_connection(args: argparse.Namespace) -> str:
-    """The connection string of the account with the containers."""
+def cosmos_connection(args: argparse.Namespace) -> CosmosConnection:
+    """How to reach the account with the containers."""
     if args.azure:
-        return settings.value(settings.COSMOS)
+        return settings.cosmos_connection(settings.COSMOS.name)
     cosmos = endpoints(args.data)["cosmos"]
-    return f"AccountEndpoint={cosmos['endpoint']};AccountKey={cosmos['key']};"
+    return CosmosConnection(f"AccountEndpoint={cosmos['endpoint']};AccountKey={cosmos['key']};")
 
 
-def event_hubs_connection(args: argparse.Namespace) -> str:
-    """The connection string of the namespace with the hubs."""
+def event_hubs_connection(args: argparse.Namespace) -> EventHubsConnection:
+    """How to reach the namespace with the hubs."""
     if args.azure:
-        return settings.value(settings.EVENTHUB)
-    return str(endpoints(args.data)["eventHubs"]["connectionString"])
+        return settings.event_hubs_connection(settings.EVENTHUB.name)
+    return EventHubsConnection(str(endpoints(args.data)["eventHubs"]["connectionString"]))
+
+
+@asynccontextmanager
+async def opened(connection: CosmosConnection) -> AsyncIterator[CosmosClient]:
+    """The account, for the length of a block."""
+    from shared.connections import cosmos_client
+
+    client = cosmos_client(connection)
+    try:
+        async with client:
+            yield client
+    finally:
+        # Entering it asks the account how it is; when that fails, nobody has closed its connections.
+        await client.close()
+
+
+def reason_of(error: Exception) -> str:
+    """Why a service could not be called, in one line."""
+    from azure.core.exceptions import ClientAuthenticationError
+
+    if isinstance(error, ClientAuthenticationError):
+        return "Nobody is signed in to Azure here: use `az login` or `azd auth login`."
+    return str(error).partition("\n")[0]
+
+
+def run_to_end(work: Coroutine[Any, Any, T]) -> T:
+    """Run what calls services, and let go of the identity that it called them with."""
+    # It tells of every way to sign in that is not there; the error that follows says it in one line.
+    logging.getLogger("azure.identity").setLevel(logging.CRITICAL)
+    return asyncio.run(_closing_identities(work))
+
+
+async def _closing_identities(work: Coroutine[Any, Any, T]) -> T:
+    from shared.connections import close_identities
+
+    try:
+        return await work
+    finally:
+        await close_identities()

@@ -6,6 +6,7 @@ import asyncio
 import json
 import tempfile
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
@@ -17,8 +18,10 @@ from local.errors import LocalRunError
 from local.folder import DataFolder
 from local.samples import facts
 from local.up import UpOptions, up
+from shared.connections import event_hub_producer
 from shared.definition_files import read_definitions
 from shared.facts.sending import FactEvents, send
+from shared.settings import EventHubsConnection
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -69,7 +72,7 @@ async def _tour(endpoints: dict[str, Any], orders: Source) -> None:
         CosmosClient(cosmos["endpoint"], cosmos["key"]) as client,
     ):
         customers = client.get_database_client("shop").get_container_client("customers")
-        hub = OrdersHub(endpoints["eventHubs"]["connectionString"], orders)
+        hub = OrdersHub(EventHubsConnection(endpoints["eventHubs"]["connectionString"]), orders)
         await Tour(endpoints["http"], session, customers, hub).take()
 
 
@@ -77,12 +80,13 @@ async def _tour(endpoints: dict[str, Any], orders: Source) -> None:
 class OrdersHub:
     """Where orders are sent to."""
 
-    connection: str
+    connection: EventHubsConnection
     source: Source
 
     async def send(self, *orders: dict[str, Any]) -> None:
         """Versions of orders, as events."""
-        await send(self.connection, str(self.source.event_hub), map(FactEvents(self.source).event, orders))
+        open_hub = partial(event_hub_producer, self.connection)
+        await send(open_hub, str(self.source.event_hub), map(FactEvents(self.source).event, orders))
 
 
 class Tour:

@@ -5,13 +5,17 @@
         async for entry in client.entries("movies-by-actor", {"actor": "Tom Hanks"}):
             ...
 
-It needs read access to the index tables only, and to the list of tables for an index with tables per period; `placed`
-has the connections of the accounts that placements name.
+It needs read access to the index tables only, and to the list of tables for an index with tables per period. An account
+is named by its connection string or, where keys are off as in what the templates make, described with a credential:
+
+    account = Account.with_credential(table_endpoint, EntraCredential(DefaultAzureCredential()))
+
 `expand=fact` works when it is given facts; `sees` is for the HTTP API, for which `seen` makes the value.
 """
 
 from __future__ import annotations
 
+import secrets
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import datetime
 from hashlib import sha256
@@ -35,6 +39,7 @@ if TYPE_CHECKING:
     from shared.lookup.entries import Entry
     from shared.lookup.lookups import LookupPage
     from shared.tables.retry import Timing
+    from shared.tables.transport import Wire
 
 Value: TypeAlias = "str | int | float | bool | datetime | None"
 
@@ -55,29 +60,29 @@ class LookupClient:
     async def connect(
         cls,
         definitions: str | Path,
-        connection_string: str,
+        storage: str | Account,
         timing: Timing,
         facts: Facts | None = None,
-        placed: Mapping[str, str] | None = None,
+        placed: Mapping[str, str | Account] | None = None,
+        wire: Wire | None = None,
     ) -> AsyncIterator[LookupClient]:
         """A client for the indexes of a definitions file, in a storage account; raises `DefinitionsError`.
 
-        `placed` has the connection strings of the accounts that placements name.
+        `placed` has the accounts that placements name.
         """
         found = read_definitions(Path(definitions)).require()
-        # Tokens of one process are opened by the same process, or by another with the same account.
-        key = sha256(connection_string.encode()).digest()
         async with AsyncExitStack() as opened:
 
-            async def tables(text: str) -> TableClient:
-                return await opened.enter_async_context(TableClient(Account.from_connection_string(text), timing))
+            async def tables(account: str | Account) -> TableClient:
+                described = Account.from_connection_string(account) if isinstance(account, str) else account
+                return await opened.enter_async_context(TableClient(described, timing, wire=wire))
 
-            others = {name: Replicas(await tables(text)) for name, text in (placed or {}).items()}
-            main = await tables(connection_string)
+            others = {name: Replicas(await tables(account)) for name, account in (placed or {}).items()}
+            main = await tables(storage)
             lookups = Lookups(
                 CatalogGenerations(found, [Catalog(main)], timing, _REFRESH_SECONDS),
                 Replicas(main),
-                Tokens(key),
+                Tokens(_token_key(storage)),
                 placed=others,
                 facts=facts,
                 now_seconds=main.clock.now_seconds,
@@ -100,6 +105,12 @@ class LookupClient:
     async def explain(self, index: str, conditions: Mapping[str, Value]) -> dict[str, Any]:
         """How that lookup would run."""
         return await self._lookups.explain(index, as_parameters(conditions))
+
+
+def _token_key(storage: str | Account) -> bytes:
+    """Page tokens are opened by this process, and by others that hold the same secret, if there is one."""
+    secret = storage if isinstance(storage, str) else storage.key
+    return secrets.token_bytes() if secret is None else sha256(secret.encode()).digest()
 
 
 def as_parameters(conditions: Mapping[str, Value]) -> dict[str, str]:

@@ -1,4 +1,7 @@
-"""Clients made from connections: by connection string, or by address with the app's managed identity."""
+"""Clients made from connections: by connection string, or by address with an identity.
+
+In Azure that is the managed identity of the app; on somebody's own machine it is whoever is signed in there.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ import uuid
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from shared import settings
 from shared.tables.account import Account
 from shared.tables.breaker import Breaker
 from shared.tables.client import TableClient
@@ -20,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from azure.cosmos.aio import CosmosClient
-    from azure.eventhub.aio import EventHubConsumerClient
+    from azure.eventhub.aio import EventHubConsumerClient, EventHubProducerClient
     from azure.storage.blob.aio import ContainerClient
     from azure.storage.queue.aio import QueueClient
 
@@ -35,6 +39,8 @@ CLOCK = ServiceClock(TIMING.wall_seconds, TIMING.steady_seconds)
 # A caller is waiting: better a 503 soon than an answer that nobody waits for any more.
 FOR_CALLERS = RetryPolicy(attempts=3, budget_seconds=8, first_wait_seconds=0.1, longest_wait_seconds=1, open_seconds=0)
 
+_identities: dict[str | None, Any] = {}
+
 
 def new_id() -> str:
     """A name that nothing else has: of a process, of a blob."""
@@ -45,8 +51,8 @@ def account_of(connection: StorageConnection) -> Account:
     """The Table service of an account, and what proves that we may call it."""
     if connection.connection_string:
         return Account.from_connection_string(connection.connection_string)
-    credential = EntraCredential.managed_identity(connection.client_id)
-    return Account.with_credential(connection.endpoint("table"), credential)
+    # One of its own, because whoever closes the tables closes it, too.
+    return Account.with_credential(connection.endpoint("table"), EntraCredential(_new_identity(connection.client_id)))
 
 
 @cache
@@ -99,16 +105,24 @@ def container_client(connection: StorageConnection, container: str) -> Container
     return ContainerClient(connection.endpoint("blob"), container, credential=_identity(connection.client_id))
 
 
-def event_hub_client(connection: EventHubsConnection, hub: str, group: str) -> EventHubConsumerClient:
-    """A hub, as a reader in one of its consumer groups. Who asks how it is does not want to wait for many retries."""
+def event_hub_client(connection: EventHubsConnection, hub: str, group: str, **options: Any) -> EventHubConsumerClient:
+    """A hub, as a reader in one of its consumer groups; the options are those of the SDK's client."""
     from azure.eventhub.aio import EventHubConsumerClient
 
     if connection.connection_string:
         return EventHubConsumerClient.from_connection_string(
-            connection.connection_string, group, eventhub_name=hub, retry_total=1
+            connection.connection_string, group, eventhub_name=hub, **options
         )
-    identity = _identity(connection.client_id)
-    return EventHubConsumerClient(str(connection.namespace), hub, group, identity, retry_total=1)
+    return EventHubConsumerClient(str(connection.namespace), hub, group, _identity(connection.client_id), **options)
+
+
+def event_hub_producer(connection: EventHubsConnection, hub: str, **options: Any) -> EventHubProducerClient:
+    """A hub, as a sender; the options are those of the SDK's client."""
+    from azure.eventhub.aio import EventHubProducerClient
+
+    if connection.connection_string:
+        return EventHubProducerClient.from_connection_string(connection.connection_string, eventhub_name=hub, **options)
+    return EventHubProducerClient(str(connection.namespace), hub, _identity(connection.client_id), **options)
 
 
 def event_hubs_namespace(connection: EventHubsConnection) -> str:
@@ -120,12 +134,27 @@ def event_hubs_namespace(connection: EventHubsConnection) -> str:
     return str(connection.namespace)
 
 
-@cache
 def _identity(client_id: str | None) -> Any:
     """One for all clients: it keeps its tokens, and clients that live only for a question do not ask for new ones."""
-    from azure.identity.aio import ManagedIdentityCredential
+    if client_id not in _identities:
+        _identities[client_id] = _new_identity(client_id)
+    return _identities[client_id]
 
-    return ManagedIdentityCredential(client_id=client_id)
+
+async def close_identities() -> None:
+    """Let go of the connections to the identity service: for commands, which end; an app keeps them."""
+    while _identities:
+        await _identities.popitem()[1].close()
+
+
+def _new_identity(client_id: str | None) -> Any:
+    """Of the app in Azure, where `client_id` chooses among several; elsewhere of the person or pipeline at work."""
+    # 470 ms of imports, which a local run with keys never pays.
+    from azure.identity.aio import DefaultAzureCredential, ManagedIdentityCredential
+
+    if settings.value(settings.IDENTITY_ENDPOINT):
+        return ManagedIdentityCredential(client_id=client_id)
+    return DefaultAzureCredential(managed_identity_client_id=client_id)
 
 
 class Opened(dict[str, T]):

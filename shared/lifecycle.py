@@ -98,7 +98,8 @@ def _hub_client(hub: str) -> EventHubConsumerClient:
     from shared.connections import event_hub_client
     from shared.facts.hub import CONSUMER_GROUP
 
-    return event_hub_client(settings.event_hubs_connection(settings.EVENTHUB.name), hub, CONSUMER_GROUP)
+    connection = settings.event_hubs_connection(settings.EVENTHUB.name)
+    return event_hub_client(connection, hub, CONSUMER_GROUP, retry_total=1)
 
 
 def lifecycle(worker: Worker) -> Lifecycle:

@@ -119,11 +119,12 @@ _NUMBERS = (
 _SECONDS = (SEES_SECONDS, CATALOG_REFRESH_SECONDS)
 _SWITCHES = (READ_SECONDARY, MCP_TOOLS)
 
-# Of the platform: the host's own storage, where our queues are, too; what wins over `functionTimeout` in host.json; and
-# where the app runs: Core Tools and the local run say Development.
+# Of the platform: the host's own storage, where our queues are, too; what wins over `functionTimeout` in host.json;
+# where the app runs: Core Tools and the local run say Development; and whether it has a managed identity there.
 HOST_STORAGE = "AzureWebJobsStorage"
 FUNCTION_TIMEOUT = Setting("AzureFunctionsJobHost__functionTimeout", "", "How long a function may run, hh:mm:ss")
 HOST_ENVIRONMENT = Setting("AZURE_FUNCTIONS_ENVIRONMENT", "", "Development on a developer's machine")
+IDENTITY_ENDPOINT = Setting("IDENTITY_ENDPOINT", "", "Where Azure gives an app the tokens of its managed identity")
 STORAGE_SERVICES = ("table", "queue", "blob")
 SWEEP_QUEUE = "index-sweep"
 TASK_QUEUE = "index-tasks"
@@ -245,8 +246,13 @@ def seconds(setting: Setting, environment: Mapping[str, str] = os.environ) -> fl
 def cosmos_connection(name: str, environment: Mapping[str, str] = os.environ) -> CosmosConnection:
     """The Cosmos DB connection called `name`: a connection string, or an address for a managed identity."""
     if connection_string := environment.get(name):
+        _check_parts(name, connection_string, "AccountEndpoint", "AccountKey")
         return CosmosConnection(connection_string=connection_string)
     if endpoint := environment.get(f"{name}__accountEndpoint"):
+        if not endpoint.startswith("https://"):
+            raise SettingError(
+                f"The app setting {name}__accountEndpoint is {endpoint!r}: tokens need an https address."
+            )
         return CosmosConnection(endpoint=endpoint, client_id=environment.get(f"{name}__clientId"))
     raise SettingError(
         f"There is no Cosmos DB connection {name}: set {name} to a connection string, "
@@ -257,6 +263,8 @@ def cosmos_connection(name: str, environment: Mapping[str, str] = os.environ) ->
 def event_hubs_connection(name: str, environment: Mapping[str, str] = os.environ) -> EventHubsConnection:
     """The Event Hubs connection called `name`: a connection string, or a host name for a managed identity."""
     if connection_string := environment.get(name):
+        proof = "SharedAccessSignature" if "SharedAccessSignature=" in connection_string else "SharedAccessKey"
+        _check_parts(name, connection_string, "Endpoint", proof)
         return EventHubsConnection(connection_string=connection_string)
     if namespace := environment.get(f"{name}__fullyQualifiedNamespace"):
         return EventHubsConnection(namespace=namespace, client_id=environment.get(f"{name}__clientId"))
@@ -264,6 +272,15 @@ def event_hubs_connection(name: str, environment: Mapping[str, str] = os.environ
         f"There is no Event Hubs connection {name}: set {name} to a connection string, "
         f"or {name}__fullyQualifiedNamespace for a managed identity."
     )
+
+
+def _check_parts(name: str, text: str, *wanted: str) -> None:
+    """Raise `SettingError` unless a connection string has these parts. The text is never repeated: it holds a key."""
+    parts = {part.strip().partition("=")[0].lower() for part in text.split(";")}
+    if lacking := [part for part in wanted if part.lower() not in parts]:
+        raise SettingError(
+            f"The app setting {name} is no connection string, it has no {' and no '.join(lacking)}: copy it again."
+        )
 
 
 def storage_connection(name: str, environment: Mapping[str, str] = os.environ) -> StorageConnection:

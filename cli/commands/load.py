@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,7 +12,15 @@ from cli.errors import UsageError
 from cli.fact_files import facts_in
 from cli.output import write_rows
 from cli.progress import Progress
-from cli.sources import add_source_arguments, cosmos_connection, event_hubs_connection, named_source
+from cli.sources import (
+    add_source_arguments,
+    cosmos_connection,
+    event_hubs_connection,
+    named_source,
+    opened,
+    reason_of,
+    run_to_end,
+)
 from shared.errors import FactsNotWrittenError
 
 if TYPE_CHECKING:
@@ -24,12 +32,13 @@ if TYPE_CHECKING:
     from cli.arguments import Commands
     from shared.definitions.model import CosmosContainer, Definitions, Source
     from shared.facts.sending import FactEvents
+    from shared.settings import CosmosConnection, EventHubsConnection
 
 _EXAMPLES: Final = """\
   index-tables load customers.jsonl --source customers
   index-tables load movies.csv more-movies.json --source movies --data .local
   index-tables load orders.jsonl --source orders --events
-  COSMOS="AccountEndpoint=...;AccountKey=...;" index-tables load facts.jsonl --source customers --azure
+  COSMOS__accountEndpoint=https://NAME.documents.azure.com index-tables load facts.jsonl --source customers --azure
   EVENTHUB="Endpoint=sb://...;" index-tables load orders.jsonl --source orders --events --azure
 """
 _COLUMNS: Final = ("file", "source", "facts")
@@ -88,16 +97,15 @@ def _write_files(args: argparse.Namespace, definitions: Definitions, source: Sou
     if source.cosmos is None:
         raise UsageError(f"the source {source.name} has no Cosmos DB container: send its facts with --events")
     counts = _checked(args.files, DocumentCheck(definitions, source.name).fault_of)
-    asyncio.run(_write(cosmos_connection(args), source.cosmos, counts))
+    run_to_end(_write(cosmos_connection(args), source.cosmos, counts))
     return counts
 
 
-async def _write(connection: str, container: CosmosContainer, counts: Mapping[Path, int]) -> None:
+async def _write(connection: CosmosConnection, container: CosmosContainer, counts: Mapping[Path, int]) -> None:
     from azure.core.exceptions import AzureError
-    from azure.cosmos.aio import CosmosClient
 
     try:
-        async with CosmosClient.from_connection_string(connection) as client:
+        async with opened(connection) as client:
             for file, count in counts.items():
                 await _write_file(client, container, file, count)
     except* AzureError as errors:
@@ -106,11 +114,13 @@ async def _write(connection: str, container: CosmosContainer, counts: Mapping[Pa
 
 def not_written(error: Exception) -> FactsNotWrittenError:
     """The error for a load that has ended early; says to repeat it only if that may help."""
+    from azure.core.exceptions import ClientAuthenticationError
+
     status = getattr(error, "status_code", None)
     may_pass = status is None or status >= 500 or status in _PASSING_STATUSES
-    advice = "Run the same command again." if may_pass else "Mend that, then run the same command again."
-    reason = str(error).partition("\n")[0]
-    return FactsNotWrittenError(f"Not all facts were written: {reason} {advice}")
+    is_final = isinstance(error, ClientAuthenticationError) or not may_pass
+    advice = "Mend that, then run the same command again." if is_final else "Run the same command again."
+    return FactsNotWrittenError(f"Not all facts were written: {reason_of(error)} {advice}")
 
 
 async def _write_file(client: CosmosClient, container: CosmosContainer, file: Path, count: int) -> None:
@@ -131,13 +141,20 @@ def _send_files(args: argparse.Namespace, definitions: Definitions, source: Sour
     if source.event_hub is None:
         raise UsageError(f"the source {source.name} has no event hub: load its facts without --events")
     counts = _checked(args.files, EventCheck(definitions, source.name).fault_of)
-    asyncio.run(_send(event_hubs_connection(args), source.event_hub, FactEvents(source), counts))
+    run_to_end(_send(event_hubs_connection(args), source.event_hub, FactEvents(source), counts))
     return counts
 
 
-async def _send(connection: str, hub: str, events: FactEvents, counts: Mapping[Path, int]) -> None:
+async def _send(connection: EventHubsConnection, hub: str, events: FactEvents, counts: Mapping[Path, int]) -> None:
+    from azure.core.exceptions import AzureError
+
+    from shared.connections import event_hub_producer
     from shared.facts.sending import send
 
-    for file, count in counts.items():
-        with Progress(file.name, count) as progress:
-            await send(connection, hub, map(events.event, facts_in(file)), progress.advance)
+    open_hub = partial(event_hub_producer, connection)
+    try:
+        for file, count in counts.items():
+            with Progress(file.name, count) as progress:
+                await send(open_hub, hub, map(events.event, facts_in(file)), progress.advance)
+    except AzureError as error:
+        raise not_written(error) from None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import json
 import time
@@ -12,6 +11,7 @@ from cli.arguments import add_command, seconds_between
 from cli.errors import UsageError
 from cli.service import add_condition_arguments, add_service_arguments, read_parameters, service_of
 from cli.source_tail import follow_source
+from cli.sources import AZURE_HELP, run_to_end
 from shared import settings
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def add(commands: Commands) -> None:
 def _add_source_arguments(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--source", help="the source, as the definitions call it")
     group.add_argument("--definitions", metavar="FILE", default=settings.value(settings.INDEX_DEFINITIONS))
-    group.add_argument("--azure", action="store_true", help="what the settings COSMOS and EVENTHUB connect to")
+    group.add_argument("--azure", action="store_true", help=AZURE_HELP)
     group.add_argument("--from-beginning", action="store_true", help="start with the oldest change, not with the next")
     group.add_argument("--changes", metavar="N", type=int, help="end after so many changes (default: endless)")
 
@@ -74,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("--source follows a container or a hub, not an app: leave --url and --key out")
     with contextlib.suppress(KeyboardInterrupt):
         if args.source:
-            asyncio.run(follow_source(args))
+            run_to_end(follow_source(args))
         else:
             _follow_lookup(args)
     return 0

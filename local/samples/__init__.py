@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from azure.cosmos.aio import CosmosClient
 
+from shared.connections import event_hub_producer
 from shared.facts.sending import FactEvents, has_events, send
 from shared.facts.upload import upload
+from shared.settings import EventHubsConnection
 
 if TYPE_CHECKING:
     from shared.definitions.model import Definitions
@@ -41,10 +44,11 @@ async def load_samples(endpoint: str, key: str, definitions: Definitions) -> int
 async def send_samples(connection: str, definitions: Definitions) -> int:
     """Send to every hub without a container that there are samples for, once; says how many facts were sent."""
     count = 0
+    open_hub = partial(event_hub_producer, EventHubsConnection(connection))
     for source in definitions.sources.values():
         if source.cosmos is not None or source.event_hub is None or not (samples := facts(source.name)):
             continue
-        if not await has_events(connection, source.event_hub):
-            await send(connection, source.event_hub, map(FactEvents(source).event, samples))
+        if not await has_events(open_hub, source.event_hub):
+            await send(open_hub, source.event_hub, map(FactEvents(source).event, samples))
             count += len(samples)
     return count

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from shared.errors import FactsNotWrittenError
 from shared.keys.fact import MISSING, is_fact_key_value
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
     from shared.definitions.model import Source
     from shared.projection.change import Change
+
+    # Opens a hub by its name, with options of the SDK's client.
+    OpenHub: TypeAlias = "Callable[..., EventHubProducerClient]"
 
 # Of the service: 1 MiB with all that is around the body, and partition keys of 128 characters.
 LARGEST_BODY_BYTES: Final = (1 << 20) - 1024
@@ -89,35 +92,38 @@ def _partition_key(fact_key: str) -> str:
 
 
 async def send(
-    connection: str, hub: str, events: Iterable[OutgoingEvent], accepted: Callable[[], None] = lambda: None
+    open_hub: OpenHub, hub: str, events: Iterable[OutgoingEvent], accepted: Callable[[], None] = lambda: None
 ) -> None:
-    """Send every event; `accepted` is called for each that the hub has taken. Raises `FactsNotWrittenError`.
+    """Send every event; `accepted` is called for each that the hub has taken.
 
+    Raises `FactsNotWrittenError`, or azure-core's `ClientAuthenticationError` when there is no identity to send with.
     Events of one key arrive in the order in which they come here.
     """
+    from azure.core.exceptions import ClientAuthenticationError
     from azure.eventhub import EventData
     from azure.eventhub.exceptions import EventHubError
 
     failures: list[Exception] = []
     try:
-        async with _producer(connection, hub, accepted, failures) as producer:
+        async with _producer(open_hub, hub, accepted, failures) as producer:
             for event in events:
                 await producer.send_event(EventData(event.body), partition_key=event.key)
                 if failures:
                     break
             await producer.flush()
-    except (EventHubError, OSError) as error:
+    except (EventHubError, ClientAuthenticationError, OSError) as error:
         failures.append(error)
-    if failures:
-        first = str(failures[0]).partition("\n")[0]
-        raise FactsNotWrittenError(f"Not all facts were sent to the hub {hub}: {first} Run the same command again.")
+    if not failures:
+        return
+    if isinstance(failures[0], ClientAuthenticationError):
+        raise failures[0]
+    first = str(failures[0]).partition("\n")[0]
+    raise FactsNotWrittenError(f"Not all facts were sent to the hub {hub}: {first} Run the same command again.")
 
 
 def _producer(
-    connection: str, hub: str, accepted: Callable[[], None], failures: list[Exception]
+    open_hub: OpenHub, hub: str, accepted: Callable[[], None], failures: list[Exception]
 ) -> EventHubProducerClient:
-    from azure.eventhub.aio import EventHubProducerClient
-
     async def on_success(events: Iterable[Any], _partition: str | None) -> None:
         for _ in events:
             accepted()
@@ -125,9 +131,8 @@ def _producer(
     async def on_error(_events: object, _partition: str | None, error: Exception) -> None:
         failures.append(error)
 
-    return EventHubProducerClient.from_connection_string(
-        connection,
-        eventhub_name=hub,
+    return open_hub(
+        hub,
         buffered_mode=True,
         on_success=on_success,
         on_error=on_error,
@@ -137,11 +142,9 @@ def _producer(
     )
 
 
-async def has_events(connection: str, hub: str) -> bool:
+async def has_events(open_hub: OpenHub, hub: str) -> bool:
     """Whether an event was ever sent to the hub, also one that it has forgotten since."""
-    from azure.eventhub.aio import EventHubProducerClient
-
-    async with EventHubProducerClient.from_connection_string(connection, eventhub_name=hub) as client:
+    async with open_hub(hub) as client:
         for partition in await client.get_partition_ids():
             if (await client.get_partition_properties(partition))["last_enqueued_sequence_number"] >= 0:
                 return True

@@ -1,4 +1,4 @@
-"""The adapter to azure-identity: tokens for Azure Storage, of a managed identity or any other credential."""
+"""The adapter to azure-identity: tokens for Azure Storage, of whatever credential."""
 
 from __future__ import annotations
 
@@ -31,14 +31,6 @@ class EntraCredential:
     def __init__(self, credential: AzureIdentity) -> None:
         self._credential = credential
 
-    @classmethod
-    def managed_identity(cls, client_id: str | None = None) -> EntraCredential:
-        """The identity that Azure gave this app; `client_id` chooses among several user-assigned ones."""
-        # 470 ms of imports, which a local run with an account key never pays.
-        from azure.identity.aio import ManagedIdentityCredential
-
-        return cls(ManagedIdentityCredential(client_id=client_id))
-
     async def token(self) -> Token:
         """A token for Azure Storage."""
         from azure.core.exceptions import AzureError, ClientAuthenticationError
@@ -47,8 +39,8 @@ class EntraCredential:
             token = await self._credential.get_token(SCOPE)
         except ClientAuthenticationError as error:
             raise RequestRefusedError(
-                "Azure gives this app no token for storage: assign it a managed identity, and set the identity's "
-                f"client id if it has several. ({error.__class__.__name__})"
+                "There is no token for storage: in Azure assign the app a managed identity, and set its client id if "
+                f"it has several; on your own machine sign in with `az login`. ({error.__class__.__name__})"
             ) from error
         except AzureError as error:
             raise StorageUnavailableError(

@@ -7,13 +7,21 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from local.azurite import ACCOUNT
 from shared.application import LookupClient, as_parameters
 from shared.errors import DefinitionsError
-from tests.contract.table_services import TIMING, key_client
+from shared.tables.account import Account
+from shared.tables.transport import Wire
+from tests.contract.table_services import TIMING, SelfMadeCredential, key_client, token_client
 from tests.lookup_facts import YAML, facts, put_facts
 
 if TYPE_CHECKING:
+    import ssl
     from pathlib import Path
+
+    from local.azurite import StoragePorts
+
+Secure = tuple["StoragePorts", "ssl.SSLContext"]
 
 
 @pytest.fixture
@@ -48,6 +56,20 @@ async def test_a_page_is_continued_by_its_parameters(azurite: str, definitions: 
     async with LookupClient.connect(definitions, azurite, TIMING) as client:
         rest = await client.find("customers-by-town", page.next_parameters)
     assert [entry["id"] for entry in rest.entries] == ["5", "6", "7"]
+
+
+async def test_an_account_without_keys_is_read_with_tokens(secure_azurite: Secure, tmp_path: Path) -> None:
+    """As in Azure, where the templates switch keys off; pages follow each other in one client."""
+    (tmp_path / "indexes.yaml").write_text(YAML)
+    credential = SelfMadeCredential()
+    async with token_client(*secure_azurite, credential) as tables:
+        await put_facts(tables, facts())
+    ports, context = secure_azurite
+    account = Account.with_credential(f"https://127.0.0.1:{ports.table}/{ACCOUNT}", credential)
+    wire = Wire(ssl_context=context)
+    async with LookupClient.connect(tmp_path / "indexes.yaml", account, TIMING, wire=wire) as client:
+        redmond = client.entries("customers-by-town", {"town": "Redmond", "maxpagesize": 5})
+        assert [entry["id"] async for entry in redmond] == ["20", *"1234567"]
 
 
 async def test_broken_definitions_are_told_at_once(azurite: str, tmp_path: Path) -> None:

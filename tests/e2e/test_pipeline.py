@@ -120,9 +120,13 @@ def test_poison_becomes_a_dead_letter_and_delays_nothing(run: Run) -> None:
         ),
         "the good one by age",
     )
-    with TableClient.from_connection_string(run.storage, "DeadLetters") as table:
-        letters = [letter for letter in table.list_entities() if letter["index"] == "people-by-age"]
-    assert "not a number" in letters[0]["reason"]
+
+    def reasons() -> list[str]:
+        with TableClient.from_connection_string(run.storage, "DeadLetters") as table:
+            return [str(letter["reason"]) for letter in table.list_entities() if letter["index"] == "people-by-age"]
+
+    wait_until(lambda: bool(reasons()), "the letter, which is put after the entries")
+    assert "not a number" in reasons()[0]
 
 
 def test_broken_definitions_still_answer_health_with_every_fault(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def test_a_moved_fact_leaves_no_row_behind(tmp_path: Path) -> None:
     """First a tombstone hides the old place; after the sweep delay the table has nothing but the new row."""
-    with runs.ready(tmp_path / "data", "--no-samples", environment={"SWEEP_DELAY_SECONDS": "2"}) as (_, found):
+    with runs.ready(tmp_path / "data", "--no-samples", environment={"SWEEP_DELAY_SECONDS": "4"}) as (_, found):
         client = CosmosClient(found["cosmos"]["endpoint"], found["cosmos"]["key"])
         customers = client.get_database_client("shop").get_container_client("customers")
         service = TableServiceClient.from_connection_string(found["storage"]["connectionString"])

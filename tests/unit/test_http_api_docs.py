@@ -66,8 +66,11 @@ async def test_the_python_example_runs(azurite: str, tmp_path: Any) -> None:
     (tmp_path / "indexes.yaml").write_text(YAML)
     async with key_client(azurite) as tables:
         await put_facts(tables, facts())
-    (example,) = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
+    example, with_a_credential = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
     scope: dict[str, Any] = {}
+    exec(with_a_credential, scope)
+    assert scope["account"].name == "NAME.table.core.windows.net".lower()
+    await scope["account"].credential.close()
     exec(example, scope)
     found = await scope["main"](tmp_path / "indexes.yaml", azurite)
     assert found == ["Bob", "Ann 01", *(f"Ann {number:02}" for number in range(1, 8))]

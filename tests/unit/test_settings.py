@@ -8,7 +8,7 @@ import pytest
 
 from shared import settings
 from shared.errors import SettingError
-from shared.settings import CosmosConnection, Setting, StorageConnection
+from shared.settings import CosmosConnection, EventHubsConnection, Setting, StorageConnection
 from tests.support import ROOT
 
 # Settings of the platform itself, which the product never reads.
@@ -101,11 +101,32 @@ def test_a_missing_connection_says_what_to_set() -> None:
 
 def test_a_cosmos_connection_has_two_forms() -> None:
     """A connection string, or an address with a managed identity."""
-    assert settings.cosmos_connection("C", {"C": "AccountEndpoint=x"}).connection_string == "AccountEndpoint=x"
+    text = "AccountEndpoint=https://c.example;AccountKey=a==;"
+    assert settings.cosmos_connection("C", {"C": text}) == CosmosConnection(connection_string=text)
     by_address = settings.cosmos_connection("C", {"C__accountEndpoint": "https://c.example", "C__clientId": "id"})
     assert by_address == CosmosConnection(endpoint="https://c.example", client_id="id")
     with pytest.raises(SettingError, match="C__accountEndpoint"):
         settings.cosmos_connection("C", {})
+
+
+@pytest.mark.parametrize("proof", ["SharedAccessKeyName=n;SharedAccessKey=s3cret", "SharedAccessSignature=s3cret"])
+def test_an_event_hubs_connection_has_two_forms(proof: str) -> None:
+    """A connection string, with a key or a signature, or a host name with a managed identity."""
+    text = f"Endpoint=sb://h.example/;{proof}"
+    assert settings.event_hubs_connection("H", {"H": text}) == EventHubsConnection(connection_string=text)
+    by_name = settings.event_hubs_connection("H", {"H__fullyQualifiedNamespace": "h.example"})
+    assert by_name == EventHubsConnection(namespace="h.example")
+    with pytest.raises(SettingError, match="H__fullyQualifiedNamespace"):
+        settings.event_hubs_connection("H", {})
+
+
+@pytest.mark.parametrize("text", ["s3cret", "AccountKey=s3cret", "Endpoint=s3cret;"])
+def test_half_a_connection_string_is_refused_and_not_repeated(text: str) -> None:
+    """Before any client is made of it; it may hold a key."""
+    for read in (settings.cosmos_connection, settings.event_hubs_connection):
+        with pytest.raises(SettingError, match=r"X is no connection string, it has no \w+") as caught:
+            read("X", {"X": text})
+        assert "s3cret" not in str(caught.value)
 
 
 def test_a_switch_is_true_or_false() -> None:
