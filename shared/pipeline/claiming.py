@@ -22,7 +22,7 @@ from shared.pipeline.ledger_rows import (
     ledger_partition,
     parts_bytes,
 )
-from shared.pipeline.projections import fail_largest, project_all
+from shared.pipeline.projections import fail_for_ledger_row, project_all
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Sequence
@@ -219,9 +219,7 @@ class Claiming:
             work.entity = encode(work.decision.claim, *work.key)
             if parts_bytes(work.entity) <= PARTS_BYTES_MAX or not any(one.entries for one in work.projected):
                 return
-            fail_largest(
-                work.projected, work.change, "ledgerRowTooLarge", "its ledger row is over the limit of 900 KiB"
-            )
+            fail_for_ledger_row(work.projected, work.change, plan)
 
     async def _claim_all(self, works: Sequence[Work], claims: Claims) -> list[Work]:
         """Trim and claim; the works that lost."""

@@ -79,6 +79,8 @@ class SourcePlan:
     generations: tuple[Generation, ...]
     retired: frozenset[str] = frozenset()
     buckets: int = BUCKETS
+    # Those of the generations that serve their index.
+    serving: frozenset[str] = frozenset()
     # The index of every generation of the source that the catalog lists, kept or not, by id.
     indexes: Mapping[str, str] = field(default_factory=dict)
     # More left keys of an unfinished version than this are trimmed, not carried from version to version: those of a

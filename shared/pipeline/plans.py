@@ -29,7 +29,8 @@ def source_plan(snapshot: Snapshot, source: Source) -> SourcePlan:
         tuple(generation_of(one) for one in own if one.is_kept),
         frozenset(one.id for one in own if not one.is_written),
         snapshot.buckets_of(source.name),
-        {one.id: one.index for one in own},
+        serving=frozenset(one.id for one in own if one.state == "serving"),
+        indexes={one.id: one.index for one in own},
         has_lsn=has_lsn(source),
     )
 

@@ -34,19 +34,46 @@ class Projected(NamedTuple):
 
 
 def project_all(change: Change, plan: SourcePlan) -> list[Projected]:
-    """The change in every generation of the plan, at most 1 000 entries in all.
+    """The change in every generation of the plan, at most 1 000 entries over all indexes.
 
-    Over that, the generations with the most entries fail first, so that the other indexes go on.
+    Over that, the generations with the most entries fail first, so that the other indexes go on. An index that has
+    several generations counts once, as when it has one: nothing that serves loses entries to its successor.
     """
     projected = [_project(change, generation) for generation in plan.generations]
-    while sum([len(one.entries) for one in projected]) > ENTRIES_MAX:
-        fail_largest(projected, change, "tooManyEntries", f"it has more than {ENTRIES_MAX} entries over all indexes")
+    while _entries_of_all_indexes(projected) > ENTRIES_MAX:
+        place = max(
+            range(len(projected)), key=lambda at: (len(projected[at].entries), not _serves(projected[at], plan))
+        )
+        _fail(projected, place, change, "tooManyEntries", f"it has more than {ENTRIES_MAX} entries over all indexes")
     return projected
 
 
-def fail_largest(projected: list[Projected], change: Change, kind: FailureKind, reason: str) -> None:
-    """Let the generation with the most entries fail; the first of several."""
-    place = max(range(len(projected)), key=lambda number: len(projected[number].entries))
+def fail_for_ledger_row(projected: list[Projected], change: Change, plan: SourcePlan) -> None:
+    """Let the generation fail that makes the ledger row too large: the largest, and before all those that serve."""
+
+    def weight(place: int) -> tuple[bool, int]:
+        count = len(projected[place].entries)
+        return count > 0 and not _serves(projected[place], plan), count
+
+    place = max(range(len(projected)), key=weight)
+    _fail(projected, place, change, "ledgerRowTooLarge", "its ledger row is over the limit of 900 KiB")
+
+
+def _entries_of_all_indexes(projected: list[Projected]) -> int:
+    if sum([len(one.entries) for one in projected]) <= ENTRIES_MAX:
+        return 0  # as nearly always: no need to look closer
+    counts: dict[str, int] = {}
+    for one in projected:
+        name = one.generation.index.name
+        counts[name] = max(counts.get(name, 0), len(one.entries))
+    return sum(counts.values())
+
+
+def _serves(one: Projected, plan: SourcePlan) -> bool:
+    return one.generation.id in plan.serving
+
+
+def _fail(projected: list[Projected], place: int, change: Change, kind: FailureKind, reason: str) -> None:
     name = projected[place].generation.index.name
     sentence = f'Index "{name}" cannot hold a fact of source "{change.source}": {reason}. {HOW_TO_MEND}'
     projected[place] = projected[place].failing(Failure(kind, sentence))
