@@ -30,7 +30,8 @@ async def health_live(req: func.HttpRequest) -> func.HttpResponse:
 @operations.route(route="health/ready", methods=["GET"], auth_level=func.AuthLevel.ANONYMOUS)
 async def health_ready(req: func.HttpRequest) -> func.HttpResponse:
     """The instance can do its work, or a problem that says why not."""
-    return await respond(health.ready(runtime.definitions, runtime.check_settings, runtime.check_storage))
+    checks = (runtime.check_settings, runtime.check_storage, runtime.check_catalog)
+    return await respond(health.ready(runtime.definitions, *checks))
 
 
 @operations.route(route="status", methods=["GET"])

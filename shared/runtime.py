@@ -78,6 +78,19 @@ async def check_storage() -> None:
     await asyncio.gather(*map(_check_account, sorted(_account_names(definitions().definitions))))
 
 
+async def check_catalog() -> None:
+    """Raise `DefinitionsError` when a source is not what its indexes have been kept from."""
+    from shared.errors import TableMissingError
+    from shared.pipeline.catalog import Catalog
+    from shared.pipeline.entering import check_sources
+
+    try:
+        snapshot = await Catalog(_catalog_readers()[0]).read()
+    except TableMissingError:
+        return  # no worker has started yet
+    check_sources(snapshot, definitions().require())
+
+
 async def _check_account(name: str) -> None:
     from shared.connections import table_client
     from shared.tables.breaker import Breaker
@@ -112,11 +125,16 @@ def generations() -> Generations:
     from shared.pipeline.task_rows import TaskRows
     from shared.serving import BuildProgress, CatalogGenerations
 
-    readers = _readers(settings.INDEX_STORAGE.name)
+    readers = _catalog_readers()
     catalogs = [Catalog(tables) for tables in readers]
     refresh_seconds = settings.seconds(settings.CATALOG_REFRESH_SECONDS)
     progress = BuildProgress(TaskRows(readers[0])).text
     return CatalogGenerations(definitions().require(), catalogs, TIMING, refresh_seconds, progress)
+
+
+@lru_cache(maxsize=1)
+def _catalog_readers() -> list[TableClient]:
+    return _readers(settings.INDEX_STORAGE.name)
 
 
 def _readers(name: str) -> list[TableClient]:

@@ -63,7 +63,10 @@ def run(args: argparse.Namespace) -> int:
         return 1
     if before is None:
         served = service_of(args).get("/api/indexes", {})["value"]
-        steps = compare_served({one["name"]: one["generation"] for one in served}, after.definitions)
+        generations = {one["name"]: one["generation"] for one in served}
+        # An app of an older version does not tell them.
+        identities = {one["source"]: one.get("identity", {}) for one in served}
+        steps = compare_served(generations, identities, after.definitions)
     else:
         steps = compare(before.definitions, after.definitions)
     rows = [asdict(step) for step in steps]

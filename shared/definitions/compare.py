@@ -12,10 +12,12 @@ if TYPE_CHECKING:
 
     from shared.definitions.model import Definitions, Source
 
+Identity: TypeAlias = "Mapping[str, object]"
 Effect: TypeAlias = Literal["new index", "removed", "new generation", "no change", "not allowed"]
 
-# These decide which fact a ledger row is about: under one name they must never change.
-_IDENTITY: Final = {"id": "id", "partition_key": "partitionKey", "version": "version"}
+# What orders the versions of facts when no `version` is declared; no path has a space in it.
+_FEED_CLOCK: Final = "of Cosmos DB"
+_HUB_CLOCK: Final = "of Event Hubs"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,13 +35,35 @@ def compare(before: Definitions, after: Definitions) -> tuple[Step, ...]:
     """The steps from one set of definitions to another, forbidden ones first, then by index name."""
     names = sorted(before.indexes.keys() | after.indexes.keys())
     sources = sorted(before.sources.keys() & after.sources.keys())
-    refused = [_source_step(before.sources[name], after.sources[name]) for name in sources]
+    refused = [_identity_step(name, identity(before.sources[name]), after.sources[name]) for name in sources]
     return (*(step for step in refused if step), *(_index_step(name, before, after) for name in names))
 
 
-def compare_served(serving: Mapping[str, str | None], after: Definitions) -> tuple[Step, ...]:
-    """The steps from what an app serves, generations by index, None while one is built, to definitions."""
-    return tuple(_served_step(name, serving, after) for name in sorted(serving.keys() | after.indexes.keys()))
+def compare_served(
+    serving: Mapping[str, str | None], identities: Mapping[str, Identity], after: Definitions
+) -> tuple[Step, ...]:
+    """The steps from what an app serves to definitions: forbidden ones first, then by index name.
+
+    The app tells its generations by index, None while one is built, and its sources' identities by name.
+    """
+    sources = sorted(identities.keys() & after.sources.keys())
+    refused = [_identity_step(name, identities[name], after.sources[name]) for name in sources]
+    steps = [_served_step(name, serving, after) for name in sorted(serving.keys() | after.indexes.keys())]
+    return (*(step for step in refused if step), *steps)
+
+
+def identity(source: Source) -> Identity:
+    """What tells the facts of a source apart and orders their versions: under one name it must never change.
+
+    It decides which fact a ledger row is about, and whether a change is newer than what the row knows.
+    """
+    clock = source.version or (_HUB_CLOCK if source.cosmos is None else _FEED_CLOCK)
+    return {"id": source.id, "partitionKey": list(source.partition_key), "version": clock}
+
+
+def changed_identity(before: Identity, after: Source) -> tuple[str, ...]:
+    """The keys in which a source differs from what it was before."""
+    return tuple(key for key, value in identity(after).items() if before.get(key, value) != value)
 
 
 def _served_step(name: str, serving: Mapping[str, str | None], after: Definitions) -> Step:
@@ -55,9 +79,9 @@ def _served_step(name: str, serving: Mapping[str, str | None], after: Definition
     return Step(name, "no change" if is_same else "new generation", (), generation, table)
 
 
-def _source_step(before: Source, after: Source) -> Step | None:
-    changed = tuple(key for field, key in _IDENTITY.items() if getattr(before, field) != getattr(after, field))
-    return Step(after.name, "not allowed", changed) if changed else None
+def _identity_step(name: str, before: Identity, after: Source) -> Step | None:
+    changed = changed_identity(before, after)
+    return Step(name, "not allowed", changed) if changed else None
 
 
 def _index_step(name: str, before: Definitions, after: Definitions) -> Step:

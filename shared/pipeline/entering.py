@@ -11,9 +11,10 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from shared.definitions.compare import changed_identity, identity
 from shared.definitions.findings import did_you_mean
 from shared.definitions.generation import generation_id
-from shared.errors import StorageUnavailableError, UnknownIndexError
+from shared.errors import DefinitionsError, StorageUnavailableError, UnknownIndexError
 from shared.pipeline.catalog_rows import Listed, Served, write_source
 from shared.pipeline.generations import BUCKETS, Generation
 from shared.pipeline.ledger_rows import LEDGER_TABLE, bucket_partition
@@ -39,10 +40,14 @@ class Entrance:
         self._build_delay_seconds = build_delay_seconds
 
     async def enter(self, definitions: Definitions, now_seconds: float) -> Snapshot:
-        """Enter what is new; the catalog after it. Workers that start at the same time agree on what is first."""
+        """Enter what is new; the catalog after it. Workers that start at the same time agree on what is first.
+
+        Raises `DefinitionsError` before anything is written when a source is not what it was.
+        """
         await self._catalog.create()
         for _ in range(_ATTEMPTS):
             snapshot = await self._catalog.read()
+            check_sources(snapshot, definitions)
             new_sources = definitions.sources.keys() - snapshot.buckets.keys()
             new = _missing(snapshot, definitions)
             if not new_sources and not new:
@@ -99,6 +104,30 @@ class Entrance:
     async def _first_row(self, partition: str) -> bool:
         page = await self._ledger.query(LEDGER_TABLE, RowRange(partition), limit=1, select=("mark",))
         return bool(page.rows) or page.continuation is not None
+
+
+def check_sources(snapshot: Snapshot, definitions: Definitions) -> None:
+    """Raise `DefinitionsError` when a source tells its facts, or orders their versions, otherwise than before.
+
+    The ledger would take known facts for new ones, or newer versions for old ones, and entries would stay for ever.
+    """
+    faults = {
+        one.source: _changed_source(one, changed)
+        for one in snapshot.generations
+        if one.is_written and one.source in definitions.sources
+        if (changed := changed_identity(identity(one.source_definition), definitions.sources[one.source]))
+    }
+    if faults:
+        raise DefinitionsError(tuple(faults.values()))
+
+
+def _changed_source(kept: Listed, changed: tuple[str, ...]) -> str:
+    before = identity(kept.source_definition)
+    was = ", ".join(f"{key} was {before[key]!r}" for key in changed)
+    return (
+        f'Source "{kept.source}" is not the one that index "{kept.index}" has been kept from: its {was}. '
+        "Take that back, or give the source a new name."
+    )
 
 
 def index_of(definitions: Definitions, name: str) -> Index:

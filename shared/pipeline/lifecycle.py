@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from shared.errors import LifecycleRefusedError, SettingError, StorageUnavailableError
+from shared.errors import DefinitionsError, LifecycleRefusedError, SettingError, StorageUnavailableError
 from shared.keys.periods import UNDATED
 from shared.pipeline.catalog_rows import Served
-from shared.pipeline.entering import defined, index_of
+from shared.pipeline.entering import check_sources, defined, index_of
 from shared.pipeline.period_tables import tables_of
 from shared.pipeline.plans import generation_of
 from shared.pipeline.task_rows import Task
@@ -24,7 +24,7 @@ from shared.pipeline.tasks import CLAIM_SECONDS
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from shared.definitions.model import Definitions, Source
+    from shared.definitions.model import Definitions
     from shared.pipeline.catalog import Catalog, Listed, Snapshot
     from shared.pipeline.storage import Accounts
     from shared.pipeline.task_rows import Progress
@@ -129,7 +129,7 @@ class Lifecycle:
             raise LifecycleRefusedError("NothingToBuild", f'Index "{index}" is built already: switch to it.')
         if state.build is not None and self._is_going_on(state.build):
             raise _already_building(index)
-        self._check_source(snapshot, target)
+        self._check_sources(snapshot)
         return target
 
     def _is_going_on(self, build: Progress) -> bool:
@@ -141,17 +141,12 @@ class Lifecycle:
         is_held = any(not one.is_done and one.claimed_until > now_seconds for one in build.slices)
         return is_held or now_seconds < task.not_before + CLAIM_SECONDS
 
-    def _check_source(self, snapshot: Snapshot, target: Listed) -> None:
+    def _check_sources(self, snapshot: Snapshot) -> None:
         """The ledger finds facts by what identified them before."""
-        for other in snapshot.generations:
-            if other.source == target.source and other.is_written:
-                changed = _identity(other.source_definition) != _identity(target.source_definition)
-                if changed:
-                    raise LifecycleRefusedError(
-                        "CannotBuild",
-                        f'Source "{target.source}" of index "{target.index}" has another id, partitionKey or version '
-                        f'than when index "{other.index}" was built: give the source a new name.',
-                    )
+        try:
+            check_sources(snapshot, self._definitions)
+        except DefinitionsError as error:
+            raise LifecycleRefusedError("CannotBuild", str(error)) from error
 
     # ------------------------------------------------------------------------------------------------ read-only
 
@@ -351,10 +346,6 @@ def _check_verified(target: Listed) -> None:
             f'The new generation of index "{target.index}" had {verified.differences} differences when it was '
             "verified: repair it and verify it again, or use force.",
         )
-
-
-def _identity(source: Source) -> tuple[object, ...]:
-    return source.id, source.partition_key, source.version
 
 
 def _already_building(index: str) -> LifecycleRefusedError:

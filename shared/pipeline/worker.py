@@ -19,7 +19,7 @@ from shared.pipeline.catalog import Catalog
 from shared.pipeline.concurrency import Bounded
 from shared.pipeline.dead_letter_desk import DEAD_LETTER_SECONDS, LETTERS_AT_ONCE, new_desk
 from shared.pipeline.dead_letters import DeadLetters
-from shared.pipeline.entering import Entrance
+from shared.pipeline.entering import Entrance, check_sources
 from shared.pipeline.expiry import Expirer, ExpiryWalk, sweep_message
 from shared.pipeline.intake import ReceivedEvent, read_all
 from shared.pipeline.ledger_view import has_applied
@@ -145,6 +145,7 @@ class Worker:
 
     async def _learn(self, snapshot: Snapshot, read_at_seconds: float) -> None:
         """Write to what this snapshot says, which is as old as its query: not as its answer."""
+        check_sources(snapshot, self._definitions)
         plans = {name: self._within_reach(plan) for name, plan in plans_of(snapshot, self._definitions).items()}
         generations = [generation for plan in plans.values() for generation in plan.generations]
         await self._create({place for generation in generations for place in generation.tables()})

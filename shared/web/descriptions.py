@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from shared.definitions.compare import identity
+
 if TYPE_CHECKING:
-    from shared.definitions.model import Index, KeyPart
+    from shared.definitions.model import Index, KeyPart, Source
 
 
-def describe(index: Index, state: str, generation: str | None) -> dict[str, Any]:
+def describe(index: Index, source: Source, state: str, generation: str | None) -> dict[str, Any]:
     """An index as JSON; `generation` is None while none serves yet."""
     described: dict[str, Any] = {
         "name": index.name,
         "source": index.source,
+        "identity": identity(source),
         "partition": [_part(part) for part in index.partition],
         "sort": [_part(part) for part in index.sort],
         "project": index.project if isinstance(index.project, str) else list(index.project),

@@ -18,10 +18,14 @@ async def live() -> Answer:
 
 
 async def ready(
-    definitions: Callable[[], Loaded], check_settings: Callable[[], None], check_storage: Callable[[], Awaitable[None]]
+    definitions: Callable[[], Loaded],
+    check_settings: Callable[[], None],
+    check_storage: Callable[[], Awaitable[None]],
+    check_catalog: Callable[[], Awaitable[None]],
 ) -> Answer:
-    """Ready when the definitions have no fault and neither check raises anything."""
+    """Ready when the definitions have no fault and no check raises anything."""
     definitions().require()
     check_settings()
     await check_storage()
+    await check_catalog()
     return json_answer({"status": "ready"})

@@ -70,8 +70,9 @@ class LookupApi:
         try:
             generation = await self._generations.serving(name)
         except IndexBuildingError:
-            return describe(self._definitions.indexes[name], "building", None)
-        return describe(generation.index, "serving", generation.id)
+            index = self._definitions.indexes[name]
+            return describe(index, self._definitions.sources[index.source], "building", None)
+        return describe(generation.index, generation.source, "serving", generation.id)
 
 
 def _page(page: LookupPage, url: str) -> Mapping[str, Any]:

@@ -21,6 +21,16 @@ VALUE_SCHEMAS: Final[dict[PartType, Schema]] = {
     "datetime": {"type": "string", "format": "date-time"},
 }
 _OBJECT: Final = {"type": "object"}
+# What must never change under a source's name.
+_IDENTITY: Final = {
+    "type": "object",
+    "required": ["id", "partitionKey", "version"],
+    "properties": {
+        "id": {"type": "string"},
+        "partitionKey": {"type": "array", "items": {"type": "string"}},
+        "version": {"type": "string"},
+    },
+}
 
 
 def problem_schema() -> Schema:
@@ -56,10 +66,11 @@ def index_schema() -> Schema:
     }
     return {
         "type": "object",
-        "required": ["name", "source", "partition", "sort", "project", "shards", "state", "generation"],
+        "required": ["name", "source", "identity", "partition", "sort", "project", "shards", "state", "generation"],
         "properties": {
             "name": {"type": "string"},
             "source": {"type": "string"},
+            "identity": _IDENTITY,
             "partition": {"type": "array", "items": part},
             "sort": {"type": "array", "items": part},
             "project": {"oneOf": [{"enum": ["all", "keys"]}, {"type": "array", "items": {"type": "string"}}]},

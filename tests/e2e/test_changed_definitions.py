@@ -105,3 +105,26 @@ def test_a_changed_definition_is_built_switched_to_and_rolled_back(
         assert post(found, "by-name/switch", {"force": True}).status_code == 200
         wait_until(lambda: get(found, "by-name/entries?name=A").status_code == 200, "the new index serves")
         assert len(get(found, "by-name/entries?name=A").json()["value"]) == 20
+
+
+def test_a_source_that_orders_its_facts_otherwise_is_refused_until_that_is_taken_back(tmp_path: Path) -> None:
+    """The app says so and writes nothing, lookups go on, and what changed meanwhile is applied in the end."""
+    file = tmp_path / "indexes.yaml"
+    arguments = ("--definitions", str(file))
+    before = DEFINITIONS.replace("PROJECTED", "phone")
+    fact = {"id": "1", "team": "t", "town": "Lund", "name": "A", "phone": "1", "revision": 1}
+    file.write_text(before)
+    with runs.ready(tmp_path / "data", *arguments) as (_, found):
+        write(found, fact)
+        wait_until(lambda: entries(found) == {"1": {"phone": "1"}}, "the fact is indexed")
+    file.write_text(before.replace("partitionKey: team", "partitionKey: team, version: revision"))
+    with runs.ready(tmp_path / "data", *arguments) as (program, found):
+        problem = requests.get(f"{found['http']}/api/health/ready", timeout=20).json()
+        assert problem["code"] == "DefinitionsBroken"
+        assert "version was 'of Cosmos DB'. Take that back" in problem["errors"][0]["detail"]
+        write(found, {**fact, "phone": "2", "revision": 2})
+        wait_until(lambda: "give the source a new name" in program.output, "a batch has failed")
+        assert entries(found) == {"1": {"phone": "1"}}
+    file.write_text(before)
+    with runs.ready(tmp_path / "data", *arguments) as (_, found):
+        wait_until(lambda: entries(found) == {"1": {"phone": "2"}}, "what changed meanwhile is there")

@@ -211,14 +211,29 @@ def test_what_an_app_serves_is_compared_by_generation(good: Path) -> None:
     definitions = load(good.read_text(encoding="utf-8"), "good").require()
     steps = compare(definitions, definitions)
     ids = {step.name: step.generation for step in steps}
-    same = compare_served({name: f"{identity}r2" for name, identity in ids.items()}, definitions)
+    same = compare_served({name: f"{one}r2" for name, one in ids.items()}, {}, definitions)
     assert [step.effect for step in same] == ["no change", "no change"]
-    other = compare_served({"by-town": None, "by-name": "0" * 16}, definitions)
+    other = compare_served({"by-town": None, "by-name": "0" * 16}, {}, definitions)
     assert {step.name: step.effect for step in other} == {
         "by-name": "removed",
         "by-town": "new generation",
         "by-vip": "new index",
     }
+
+
+@pytest.mark.parametrize(
+    ("before", "because"),
+    [
+        ({"id": "key", "partitionKey": ["id"], "version": "of Cosmos DB"}, ("id",)),
+        ({"id": "id", "partitionKey": ["team"], "version": "of Event Hubs"}, ("partitionKey", "version")),
+        ({}, ()),
+    ],
+)
+def test_a_source_is_compared_with_that_of_an_app(before: dict[str, object], because: tuple[str, ...]) -> None:
+    """What tells its facts and orders their versions must not change; an app of an older version does not tell it."""
+    text = "version: 1\nsources: {a: {cosmos: {database: d, container: c}}}\nindexes: {}\n"
+    steps = compare_served({}, {"a": before}, load(text, "indexes.yaml").require())
+    assert [(step.name, step.effect, step.because) for step in steps] == [("a", "not allowed", because)] * bool(because)
 
 
 def test_every_command_has_help_with_an_example(capsys: pytest.CaptureFixture[str]) -> None:
