@@ -16,7 +16,7 @@ from functions.lookups import lookups
 from functions.maintenance import maintenance
 from functions.operations import operations
 from functions.verifications import verifications
-from shared import runtime
+from shared import runtime, settings
 
 app = func.FunctionApp(http_auth_level=func.AuthLevel.FUNCTION)
 app.register_functions(operations)
@@ -25,5 +25,5 @@ app.register_functions(lifecycle)
 app.register_functions(verifications)
 if runtime.may_write():
     served = runtime.definitions().definitions
-    for blueprint in (changes(served), events(served), maintenance, lookup_tools()):
+    for blueprint in (changes(served, settings.index_account()), events(served), maintenance, lookup_tools()):
         app.register_functions(blueprint)

@@ -11,21 +11,21 @@ from shared import runtime, settings
 from shared.operations.leases import ALL_VERSIONS, trigger_prefix
 
 if TYPE_CHECKING:
-    from shared.definitions.model import Definitions, Source
+    from shared.definitions.model import CosmosContainer, Definitions, Source
 
 MAX_ITEMS = 1000
 
 
-def changes(definitions: Definitions) -> func.Blueprint:
-    """A trigger for every container that the definitions name."""
+def changes(definitions: Definitions, index_account: str) -> func.Blueprint:
+    """A trigger for every container that the definitions name, with leases for the account that the ledger is in."""
     blueprint = func.Blueprint()  # type: ignore[no-untyped-call]  # the SDK leaves it unannotated
     for source in definitions.sources.values():
         if source.cosmos is not None:
-            _register(blueprint, source, source.cosmos.database, source.cosmos.container)
+            _register(blueprint, source, source.cosmos, trigger_prefix(source, index_account))
     return blueprint
 
 
-def _register(blueprint: func.Blueprint, source: Source, database: str, container: str) -> None:
+def _register(blueprint: func.Blueprint, source: Source, place: CosmosContainer, lease_prefix: str) -> None:
     async def on_changes(documents: func.DocumentList) -> None:
         items = [document.data for document in documents]
         worker = await runtime.worker_when_storage_answers()
@@ -38,17 +38,16 @@ def _register(blueprint: func.Blueprint, source: Source, database: str, containe
     blueprint.cosmos_db_trigger(
         arg_name="documents",
         connection=settings.COSMOS.name,
-        database_name=database,
-        container_name=container,
+        database_name=place.database,
+        container_name=place.container,
         lease_container_name=settings.LEASE_CONTAINER,
+        lease_container_prefix=lease_prefix,
         create_lease_container_if_not_exists=False,
         max_items_per_invocation=MAX_ITEMS,
         feed_poll_delay=settings.number(settings.FEED_POLL_DELAY_MS),
-        **_feed(source),
+        **_start(source),
     )(function)
 
 
-def _feed(source: Source) -> dict[str, Any]:
-    if source.all_versions:
-        return {"lease_container_prefix": trigger_prefix(source), "change_feed_mode": ALL_VERSIONS}
-    return {"lease_container_prefix": trigger_prefix(source), "start_from_beginning": True}
+def _start(source: Source) -> dict[str, Any]:
+    return {"change_feed_mode": ALL_VERSIONS} if source.all_versions else {"start_from_beginning": True}

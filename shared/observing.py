@@ -150,7 +150,7 @@ def _feeds(source: Source) -> list[OldestWaiting]:
 
     feeds: list[OldestWaiting] = []
     if source.cosmos is not None:
-        feeds.append(CosmosFeed(source, _cosmos()))
+        feeds.append(CosmosFeed(source, settings.index_account, _cosmos()))
     if source.event_hub is not None:
         feeds.append(HubFeed(source.name, source.event_hub, _hub_namespace, _hub, _checkpoints))
     return feeds

@@ -67,6 +67,7 @@ def may_write() -> bool:
     try:
         check_clocks()
         settings.check_all()
+        settings.index_account()
     except SettingError as error:
         _log.error("No triggers are registered: %s", error)
         return False

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from shared.errors import SettingError
 
@@ -126,6 +127,8 @@ FUNCTION_TIMEOUT = Setting("AzureFunctionsJobHost__functionTimeout", "", "How lo
 HOST_ENVIRONMENT = Setting("AZURE_FUNCTIONS_ENVIRONMENT", "", "Development on a developer's machine")
 IDENTITY_ENDPOINT = Setting("IDENTITY_ENDPOINT", "", "Where Azure gives an app the tokens of its managed identity")
 STORAGE_SERVICES = ("table", "queue", "blob")
+# What `UseDevelopmentStorage=true` means.
+EMULATOR_ACCOUNT = "devstoreaccount1"
 SWEEP_QUEUE = "index-sweep"
 TASK_QUEUE = "index-tasks"
 DEAD_LETTER_CONTAINER = "dead-letters"
@@ -163,6 +166,18 @@ class StorageConnection:
     connection_string: str | None = None
     endpoints: Mapping[str, str] = field(default_factory=dict)
     client_id: str | None = None
+
+    @property
+    def account(self) -> str:
+        """The account's name."""
+        if self.connection_string is None:
+            return str(urlsplit(self.endpoint("table")).hostname).partition(".")[0]
+        parts = dict(part.strip().partition("=")[::2] for part in self.connection_string.split(";"))
+        if parts.get("UseDevelopmentStorage", "").lower() == "true":
+            return EMULATOR_ACCOUNT
+        if "AccountName" not in parts:
+            raise SettingError(f"The storage connection {self.name} has no AccountName: copy the whole string again.")
+        return parts["AccountName"]
 
     def endpoint(self, service: str) -> str:
         """The address of one of its services: `table`, `queue` or `blob`."""
@@ -303,3 +318,8 @@ def storage_connection(name: str, environment: Mapping[str, str] = os.environ) -
         f"There is no storage connection {name}: set {name} to a connection string, "
         f"or {name}__tableServiceUri (or {name}__accountName) for a managed identity."
     )
+
+
+def index_account(environment: Mapping[str, str] = os.environ) -> str:
+    """The name of the storage account that the ledger and the catalog are in."""
+    return storage_connection(INDEX_STORAGE.name, environment).account

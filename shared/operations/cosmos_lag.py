@@ -25,9 +25,10 @@ _ASKED_AT_ONCE: Final = 8
 class CosmosFeed:
     """The change feed of a source, and the leases of the trigger that applies it."""
 
-    def __init__(self, source: Source, connect: Callable[[], CosmosClient]) -> None:
+    def __init__(self, source: Source, index_account: Callable[[], str], connect: Callable[[], CosmosClient]) -> None:
         assert source.cosmos is not None
         self._source = source
+        self._index_account = index_account
         self._place = source.cosmos
         self._mode = ALL_VERSIONS if source.all_versions else LATEST
         self._connect = connect
@@ -51,7 +52,7 @@ class CosmosFeed:
         container = database.get_container_client(self._place.container)
         rid = str((await container.read())["_rid"])
         host = str(urlsplit(container.client_connection.url_connection).hostname)
-        prefix = lease_prefix(trigger_prefix(self._source), host)
+        prefix = lease_prefix(trigger_prefix(self._source, self._index_account()), host)
         leases = await _leases(database.get_container_client(LEASE_CONTAINER), prefix)
         standing = positions(leases, rid) or await self._beginnings(container)
         found = await asyncio.gather(*(self._first_after(container, rid, position) for position in standing))

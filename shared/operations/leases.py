@@ -30,9 +30,15 @@ class Position(NamedTuple):
     etag: str | None
 
 
-def trigger_prefix(source: Source) -> str:
-    """The lease prefix of a source's trigger. A lease cannot change its mode, so each mode has leases of its own."""
-    return f"{source.name}-all-" if source.all_versions else f"{source.name}-"
+def trigger_prefix(source: Source, index_account: str) -> str:
+    """The lease prefix of a source's trigger.
+
+    Leases say what the ledger knows, so they belong to the storage account that it is in: two apps that keep indexes of
+    one container in accounts of their own see every change each, and a new account starts at the beginning. A lease
+    cannot change its mode, so each mode has leases of its own.
+    """
+    mode = "-all" if source.all_versions else ""
+    return f"{index_account}-{source.name}{mode}-"
 
 
 def lease_prefix(prefix: str, host: str) -> str:

@@ -96,7 +96,7 @@ def triggers_of(definitions: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The triggers of the app for these definitions, as the runtime describes them to the host."""
     served = load(json.dumps(definitions)).require()
     app = func.FunctionApp()
-    for blueprint in (changes(served), events(served), maintenance):
+    for blueprint in (changes(served, "index1"), events(served), maintenance):
         app.register_functions(blueprint)
     return bindings_of(app)
 

@@ -93,6 +93,26 @@ def test_a_number_that_is_none_is_named() -> None:
         settings.number(settings.SWEEP_DELAY_SECONDS, {"SWEEP_DELAY_SECONDS": "soon"})
 
 
+@pytest.mark.parametrize(
+    "environment",
+    [
+        {"INDEX_STORAGE": "DefaultEndpointsProtocol=https;AccountName=shop;AccountKey=a==;EndpointSuffix=x"},
+        {"INDEX_STORAGE__accountName": "shop"},
+        {"INDEX_STORAGE__tableServiceUri": "https://shop.table.core.windows.net/"},
+    ],
+)
+def test_the_account_of_the_ledger_has_the_same_name_in_every_form(environment: dict[str, str]) -> None:
+    """Leases are filed under it: going over from keys to an identity must not read the feed anew."""
+    assert settings.index_account(environment) == "shop"
+
+
+def test_the_emulators_account_has_its_name() -> None:
+    """Also in the short form."""
+    assert settings.index_account({"INDEX_STORAGE": "UseDevelopmentStorage=true"}) == "devstoreaccount1"
+    with pytest.raises(SettingError, match="no AccountName"):
+        settings.index_account({"INDEX_STORAGE": "s3cret"})
+
+
 def test_a_missing_connection_says_what_to_set() -> None:
     """All forms are named."""
     with pytest.raises(SettingError, match="A__tableServiceUri"):

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from tests.contract.cosmos.server import LocalCosmos
 
 
+ACCOUNT = "index1"
+
+
 @pytest.fixture(scope="module")
 def leases(database: DatabaseProxy) -> ContainerProxy:
     """The lease container."""
@@ -57,7 +60,7 @@ def note_all_applied(leases: ContainerProxy, source: Source, container: Containe
         (part,) = token["continuation"]["continuation"]
         leases.upsert_item(
             {
-                "id": f"{trigger_prefix(source)}127.0.0.1_dbrid_{rid}..{number}",
+                "id": f"{trigger_prefix(source, ACCOUNT)}127.0.0.1_dbrid_{rid}..{number}",
                 "LeaseToken": str(number),
                 "Owner": "somebody",
                 "ContinuationToken": part["token"],
@@ -71,7 +74,7 @@ async def test_without_leases_the_first_change_waits(
     container: ContainerProxy, leases: ContainerProxy, async_client: CosmosClient
 ) -> None:
     """An empty container has no lag; afterwards it is that of the first change."""
-    feed = CosmosFeed(source_of(container), lambda: async_client)
+    feed = CosmosFeed(source_of(container), lambda: ACCOUNT, lambda: async_client)
     assert await feed.oldest_waiting() is None
     first = container.create_item({"id": "1", "pk": "a"})
     container.create_item({"id": "2", "pk": "b"})
@@ -83,7 +86,7 @@ async def test_leases_of_the_extension_say_what_is_applied(
 ) -> None:
     """Their continuations are ETags of the feed. What comes after them waits, until they move on."""
     source = source_of(container)
-    feed = CosmosFeed(source, lambda: async_client)
+    feed = CosmosFeed(source, lambda: ACCOUNT, lambda: async_client)
     for number in range(20):
         container.create_item({"id": str(number), "pk": f"p{number}"})
     note_all_applied(leases, source, container)
@@ -104,11 +107,11 @@ async def test_a_lease_without_a_position_has_applied_nothing(
     note_all_applied(leases, source, container)
     for lease in leases.query_items(
         "SELECT * FROM c WHERE STARTSWITH(c.id, @prefix)",
-        parameters=[{"name": "@prefix", "value": trigger_prefix(source)}],
+        parameters=[{"name": "@prefix", "value": trigger_prefix(source, ACCOUNT)}],
         enable_cross_partition_query=True,
     ):
         leases.upsert_item({**lease, "ContinuationToken": None})
-    assert await CosmosFeed(source, lambda: async_client).oldest_waiting() == first["_ts"]
+    assert await CosmosFeed(source, lambda: ACCOUNT, lambda: async_client).oldest_waiting() == first["_ts"]
 
 
 async def test_the_range_of_a_lease_may_have_split(
@@ -119,7 +122,7 @@ async def test_the_range_of_a_lease_may_have_split(
     for number in range(20):
         container.create_item({"id": str(number), "pk": f"p{number}"})
     note_all_applied(leases, source, container)
-    feed = CosmosFeed(source, lambda: async_client)
+    feed = CosmosFeed(source, lambda: ACCOUNT, lambda: async_client)
     assert await feed.oldest_waiting() is None
     local_cosmos.order(kind="split", container=container.container_link, range="0")
     assert await feed.oldest_waiting() is None
@@ -132,7 +135,7 @@ async def test_a_feed_of_all_versions_waits_for_deletes_too(
 ) -> None:
     """Before it has leases nothing waits: it starts with them."""
     source = source_of(container, all_versions=True)
-    feed = CosmosFeed(source, lambda: async_client)
+    feed = CosmosFeed(source, lambda: ACCOUNT, lambda: async_client)
     item = container.create_item({"id": "1", "pk": "a"})
     assert await feed.oldest_waiting() is None
     note_all_applied(leases, source, container)
@@ -147,7 +150,7 @@ async def test_an_account_that_refuses_is_told(
     container: ContainerProxy, leases: ContainerProxy, async_client: CosmosClient, local_cosmos: LocalCosmos
 ) -> None:
     """The lag is unknown, and why."""
-    feed = CosmosFeed(source_of(container), lambda: async_client)
+    feed = CosmosFeed(source_of(container), lambda: ACCOUNT, lambda: async_client)
     local_cosmos.order(kind="refuse", status=403, times=1, method="GET", path="/colls")
     with pytest.raises(FeedUnavailableError, match="may read facts and leases"):
         await feed.oldest_waiting()
