@@ -13,7 +13,7 @@ from azure.cosmos.exceptions import CosmosHttpResponseError
 
 from local.errors import LocalRunError
 from shared.connections import table_client
-from shared.definitions.dotted import segments
+from shared.facts.partition_key import partition_key_paths
 from shared.keys.placement import DEFAULT_ACCOUNT
 from shared.pipeline.needed_tables import needed_tables
 from shared.settings import LEASE_CONTAINER, StorageConnection
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from azure.cosmos.aio import DatabaseProxy
 
-    from shared.definitions.model import Definitions, Source
+    from shared.definitions.model import Definitions
 
 
 async def provision_cosmos(endpoint: str, key: str, definitions: Definitions) -> None:
@@ -53,11 +53,6 @@ async def provision_tables(connection_strings: Mapping[str, str], definitions: D
 def placed_connections(definitions: Definitions) -> set[str]:
     """The connections that placements name, besides that of the index storage itself."""
     return {account for account, _ in needed_tables(definitions)} - {DEFAULT_ACCOUNT}
-
-
-def partition_key_paths(source: Source) -> list[str]:
-    """The partition key of a source's container; one that declares none has `/id`."""
-    return ["/" + "/".join(segments(path) or (path,)) for path in source.partition_key] or ["/id"]
 
 
 async def _create(database: DatabaseProxy, name: str, paths: list[str]) -> None:

@@ -6,12 +6,13 @@ import asyncio
 from typing import TYPE_CHECKING, Any, Final
 
 from shared.errors import FactsUnavailableError
+from shared.facts.partition_key import check_partition_key
 from shared.keys.fact import MISSING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from azure.cosmos.aio import CosmosClient
+    from azure.cosmos.aio import ContainerProxy, CosmosClient
 
     from shared.definitions.model import Source
     from shared.keys.fact import FactKeyValue
@@ -30,13 +31,14 @@ class CosmosFacts:
         self._connect = connect
         self._client: CosmosClient | None = None
         self._reads = asyncio.Semaphore(reads_at_once)
+        # The sources whose containers are known to have the partition key that is declared.
+        self._agreed: set[str] = set()
 
     async def read(
         self, source: Source, fact_id: str, partition_key: tuple[FactKeyValue, ...]
     ) -> dict[str, Any] | None:
-        """The fact as it is now, or None when it is gone."""
+        """The fact as it is now, or None when it is gone; raises `FactsUnavailableError`."""
         from azure.core.exceptions import AzureError
-        from azure.cosmos.exceptions import CosmosResourceNotFoundError
 
         assert source.cosmos is not None
         if self._client is None:
@@ -46,14 +48,25 @@ class CosmosFacts:
         )
         try:
             async with self._reads, asyncio.timeout(_READ_SECONDS):
-                return dict(await container.read_item(fact_id, partition_key=as_cosmos_says(partition_key)))
-        except CosmosResourceNotFoundError:
-            return None
+                return await self._read(container, source, fact_id, partition_key)
         except (AzureError, TimeoutError, OSError) as error:
             raise FactsUnavailableError(
                 f'Facts of source "{source.name}" cannot be fetched ({type(error).__name__}): try again, '
                 "or look up without expand=fact."
             ) from error
+
+    async def _read(
+        self, container: ContainerProxy, source: Source, fact_id: str, partition_key: tuple[FactKeyValue, ...]
+    ) -> dict[str, Any] | None:
+        from azure.cosmos.exceptions import CosmosResourceNotFoundError
+
+        try:
+            return dict(await container.read_item(fact_id, partition_key=as_cosmos_says(partition_key)))
+        except CosmosResourceNotFoundError:
+            if source.name not in self._agreed:
+                check_partition_key(await container.read(), source)
+                self._agreed.add(source.name)
+            return None
 
     async def close(self) -> None:
         """Close the connections."""

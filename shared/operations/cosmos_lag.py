@@ -6,8 +6,9 @@ import asyncio
 from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import urlsplit
 
-from shared.errors import FeedUnavailableError
+from shared.errors import FactsUnavailableError, FeedUnavailableError
 from shared.facts.feed_tokens import new_token
+from shared.facts.partition_key import check_partition_key
 from shared.operations.leases import ALL_VERSIONS, LATEST, Position, lease_prefix, positions, trigger_prefix
 from shared.settings import LEASE_CONTAINER
 
@@ -40,6 +41,8 @@ class CosmosFeed:
 
         try:
             return await self._oldest_waiting()
+        except FactsUnavailableError as error:
+            raise FeedUnavailableError(str(error)) from error
         except (AzureError, OSError) as error:
             raise FeedUnavailableError(
                 f'The change feed of source "{self._source.name}" cannot be asked ({type(error).__name__}): '
@@ -50,7 +53,9 @@ class CosmosFeed:
         client = self._connect()
         database = client.get_database_client(self._place.database)
         container = database.get_container_client(self._place.container)
-        rid = str((await container.read())["_rid"])
+        properties = await container.read()
+        check_partition_key(properties, self._source)
+        rid = str(properties["_rid"])
         host = str(urlsplit(container.client_connection.url_connection).hostname)
         prefix = lease_prefix(trigger_prefix(self._source, self._index_account()), host)
         leases = await _leases(database.get_container_client(LEASE_CONTAINER), prefix)

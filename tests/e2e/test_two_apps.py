@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from azure.cosmos import CosmosClient
@@ -33,6 +34,11 @@ def ids(storage: str) -> set[str]:
         return set()
 
 
+def has_all(storage: str) -> bool:
+    """Whether every fact is there."""
+    return len(ids(storage)) == FACTS
+
+
 def test_two_apps_do_not_share_the_changes_of_a_container(tmp_path: Path) -> None:
     """A staging app beside production: the leases of each belong to its own ledger."""
     (tmp_path / "first.yaml").write_text(DEFINITIONS + PLACED)
@@ -61,6 +67,6 @@ def test_two_apps_do_not_share_the_changes_of_a_container(tmp_path: Path) -> Non
             for number in range(FACTS):
                 people.upsert_item({"id": str(number), "team": f"t{number}", "town": "Lund"})
             for account in (storage, other):
-                wait_until(lambda account=account: len(ids(account)) == FACTS, "every fact is in each app's index")
+                wait_until(partial(has_all, account), "every fact is in each app's index")
         finally:
             second.stop()

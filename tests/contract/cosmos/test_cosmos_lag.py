@@ -17,7 +17,7 @@ from shared.operations.leases import trigger_prefix
 from shared.settings import LEASE_CONTAINER
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Callable
 
     from azure.cosmos import ContainerProxy, DatabaseProxy
 
@@ -153,4 +153,13 @@ async def test_an_account_that_refuses_is_told(
     feed = CosmosFeed(source_of(container), lambda: ACCOUNT, lambda: async_client)
     local_cosmos.order(kind="refuse", status=403, times=1, method="GET", path="/colls")
     with pytest.raises(FeedUnavailableError, match="may read facts and leases"):
+        await feed.oldest_waiting()
+
+
+async def test_a_container_with_another_partition_key_is_told(
+    async_client: CosmosClient, new_container: Callable[..., ContainerProxy]
+) -> None:
+    """The status says so before anybody misses a fact."""
+    feed = CosmosFeed(source_of(new_container("/tenant")), lambda: ACCOUNT, lambda: async_client)
+    with pytest.raises(FeedUnavailableError, match="partitioned by /tenant, its definition says /pk"):
         await feed.oldest_waiting()

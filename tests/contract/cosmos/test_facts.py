@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -56,9 +57,31 @@ async def test_a_fact_is_found_by_a_hierarchical_key(
     """All levels together."""
     container = new_container(["/tenant", "/user"])
     container.create_item({"id": "1", "tenant": "t", "user": "u"})
-    source = source_of(database, container)
+    source = replace(source_of(database, container), partition_key=("tenant", "user"))
     assert await reader.read(source, "1", ("t", "u")) is not None
     assert await reader.read(source, "1", ("t", "v")) is None
+
+
+async def test_a_container_with_another_partition_key_has_not_lost_its_facts(
+    reader: CosmosFacts, database: DatabaseProxy, new_container: Callable[..., ContainerProxy]
+) -> None:
+    """Otherwise a wrong definition would look like facts that were all deleted."""
+    container = new_container("/tenant/id")
+    container.create_item({"id": "1", "pk": "p", "tenant": {"id": "t"}})
+    source = source_of(database, container)
+    with pytest.raises(FactsUnavailableError, match="partitioned by /tenant/id, its definition says /pk"):
+        await reader.read(source, "1", ("p",))
+    right = replace(source, partition_key=("tenant.id",))
+    assert await reader.read(right, "1", ("t",)) is not None
+    assert await reader.read(right, "2", ("t",)) is None
+
+
+async def test_a_partition_key_with_a_name_in_quotes_agrees(
+    reader: CosmosFacts, database: DatabaseProxy, new_container: Callable[..., ContainerProxy]
+) -> None:
+    """JMESPath needs the quotes, Cosmos DB does not."""
+    source = replace(source_of(database, new_container("/Major Genre")), partition_key=('"Major Genre"',))
+    assert await reader.read(source, "1", ("p",)) is None
 
 
 async def test_many_facts_are_read_at_once(
