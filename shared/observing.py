@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from shared import settings
+from shared.errors import FeedUnavailableError, SettingError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,11 +21,13 @@ if TYPE_CHECKING:
     from shared.operations.advisor import Advisor
     from shared.operations.counters import Purpose
     from shared.operations.keeping import KeptCounters
-    from shared.operations.lag import OldestWaiting
+    from shared.operations.lag import Feed
     from shared.operations.status import StatusReader
     from shared.pipeline.outcome import Outcome
     from shared.tables.client import TableClient
     from shared.tables.counts import Counts
+
+_log = logging.getLogger(__name__)
 
 
 @lru_cache(maxsize=1)
@@ -143,12 +148,27 @@ def _new_advisor(served: Definitions) -> Advisor:
     return Advisor(served, sources)
 
 
-def _feeds(source: Source) -> list[OldestWaiting]:
+async def has_moved_on(source: Source) -> bool:
+    """Whether a feed of a source has passed changes that it will not bring again. One that cannot be asked has not."""
+    from shared.connections import CLOCK
+    from shared.operations.lag import ASKING_SECONDS
+
+    for feed in _feeds(source):
+        try:
+            async with asyncio.timeout(ASKING_SECONDS):
+                if await feed.has_moved_on(CLOCK.now_seconds()):
+                    return True
+        except (FeedUnavailableError, SettingError, TimeoutError) as error:
+            _log.warning("Whether a new source has facts from before is not known", extra={"reason": str(error)})
+    return False
+
+
+def _feeds(source: Source) -> list[Feed]:
     """Where the changes of a source come from. A connection that is not set makes its lag unknown, nothing else."""
     from shared.operations.cosmos_lag import CosmosFeed
     from shared.operations.event_lag import HubFeed
 
-    feeds: list[OldestWaiting] = []
+    feeds: list[Feed] = []
     if source.cosmos is not None:
         feeds.append(CosmosFeed(source, settings.index_account, _cosmos()))
     if source.event_hub is not None:

@@ -305,6 +305,7 @@ def _services(policy: RetryPolicy | None) -> Services:
         refresh_seconds=settings.seconds(settings.CATALOG_REFRESH_SECONDS),
         build_delay_seconds=settings.number(settings.BUILD_DELAY_SECONDS),
         report=observing.batch_applied,
+        has_moved_on=observing.has_moved_on,
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import urlsplit
 
@@ -13,7 +14,7 @@ from shared.operations.leases import ALL_VERSIONS, LATEST, Position, lease_prefi
 from shared.settings import LEASE_CONTAINER
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from azure.cosmos.aio import ContainerProxy, CosmosClient
 
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 # More in flight would only queue up at the account.
 _ASKED_AT_ONCE: Final = 8
+# A feed that starts with the present shows what is written after its start; by then the first worker is there.
+_JUST_STARTED_SECONDS: Final = 120
 
 
 class CosmosFeed:
@@ -37,10 +40,41 @@ class CosmosFeed:
 
     async def oldest_waiting(self) -> float | None:
         """When the oldest change after the leases' positions was made; without leases, the first change of all."""
+        with self._told_as_unavailable():
+            container, rid = await self._reach()
+            standing = await self._positions(container, rid) or await self._beginnings(container)
+            found = await asyncio.gather(*(self._first_after(container, rid, position) for position in standing))
+            return min((one for one in found if one is not None), default=None)
+
+    async def has_moved_on(self, now_seconds: float) -> bool:
+        """Whether a lease is past changes or, where leases start with the present, there are facts from before it."""
+        with self._told_as_unavailable():
+            container, rid = await self._reach()
+            if self._mode == ALL_VERSIONS:
+                return await _has_facts_before(container, now_seconds - _JUST_STARTED_SECONDS)
+            return any(position.etag is not None for position in await self._positions(container, rid))
+
+    async def _reach(self) -> tuple[ContainerProxy, str]:
+        """The container and its resource id."""
+        database = self._connect().get_database_client(self._place.database)
+        container = database.get_container_client(self._place.container)
+        properties = await container.read()
+        check_partition_key(properties, self._source)
+        return container, str(properties["_rid"])
+
+    async def _positions(self, container: ContainerProxy, rid: str) -> list[Position]:
+        """Where the leases of the trigger stand."""
+        host = str(urlsplit(container.client_connection.url_connection).hostname)
+        prefix = lease_prefix(trigger_prefix(self._source, self._index_account()), host)
+        database = self._connect().get_database_client(self._place.database)
+        return positions(await _leases(database.get_container_client(LEASE_CONTAINER), prefix), rid)
+
+    @contextmanager
+    def _told_as_unavailable(self) -> Iterator[None]:
         from azure.core.exceptions import AzureError
 
         try:
-            return await self._oldest_waiting()
+            yield
         except FactsUnavailableError as error:
             raise FeedUnavailableError(str(error)) from error
         except (AzureError, OSError) as error:
@@ -48,20 +82,6 @@ class CosmosFeed:
                 f'The change feed of source "{self._source.name}" cannot be asked ({type(error).__name__}): '
                 "check that Cosmos DB answers and that the app may read facts and leases."
             ) from error
-
-    async def _oldest_waiting(self) -> float | None:
-        client = self._connect()
-        database = client.get_database_client(self._place.database)
-        container = database.get_container_client(self._place.container)
-        properties = await container.read()
-        check_partition_key(properties, self._source)
-        rid = str(properties["_rid"])
-        host = str(urlsplit(container.client_connection.url_connection).hostname)
-        prefix = lease_prefix(trigger_prefix(self._source, self._index_account()), host)
-        leases = await _leases(database.get_container_client(LEASE_CONTAINER), prefix)
-        standing = positions(leases, rid) or await self._beginnings(container)
-        found = await asyncio.gather(*(self._first_after(container, rid, position) for position in standing))
-        return min((one for one in found if one is not None), default=None)
 
     async def _beginnings(self, container: ContainerProxy) -> list[Position]:
         """Where the trigger will start. A feed of all versions starts with its leases: before, nothing waits."""
@@ -98,6 +118,13 @@ async def _leases(container: ContainerProxy, prefix: str) -> list[dict[str, Any]
         return [lease async for lease in found]
     except CosmosResourceNotFoundError:
         return []
+
+
+async def _has_facts_before(container: ContainerProxy, seconds: float) -> bool:
+    query = "SELECT TOP 1 c.id FROM c WHERE c._ts < @seconds"
+    async for _ in container.query_items(query, parameters=[{"name": "@seconds", "value": int(seconds)}]):
+        return True
+    return False
 
 
 def _made_at(document: Mapping[str, Any]) -> float:

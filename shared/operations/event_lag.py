@@ -8,13 +8,14 @@ another reader in theirs.
 from __future__ import annotations
 
 import asyncio
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from shared.errors import FeedUnavailableError
 from shared.settings import EVENT_CONSUMER_GROUP
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from datetime import datetime
 
     from azure.eventhub import EventData
@@ -56,14 +57,24 @@ class HubFeed:
 
     async def oldest_waiting(self) -> float | None:
         """When the oldest event after the checkpoints was enqueued."""
-        from azure.core.exceptions import AzureError
-        from azure.eventhub.exceptions import EventHubError
-
-        try:
+        with self._told_as_unavailable():
             async with self._connect(self._hub) as client:
                 behind = await self._behind(client)
                 found = await asyncio.gather(*(_first_after(client, partition) for partition in behind))
                 return min(found, default=None)
+
+    async def has_moved_on(self, now_seconds: float) -> bool:
+        """Whether there is a checkpoint after an event."""
+        with self._told_as_unavailable():
+            return bool(await self._applied(self._namespace()))
+
+    @contextmanager
+    def _told_as_unavailable(self) -> Iterator[None]:
+        from azure.core.exceptions import AzureError
+        from azure.eventhub.exceptions import EventHubError
+
+        try:
+            yield
         except (AzureError, EventHubError, OSError) as error:
             raise FeedUnavailableError(
                 f'The hub of source "{self._source}" cannot be asked ({type(error).__name__}): check that Event Hubs '

@@ -34,6 +34,13 @@ class OldestWaiting(Protocol):
         """
 
 
+class Feed(OldestWaiting, Protocol):
+    """The same, and whether it can still fill tables that are empty."""
+
+    async def has_moved_on(self, now_seconds: float) -> bool:
+        """Whether it has passed changes that it will not bring again; raises `FeedUnavailableError`."""
+
+
 @dataclass(frozen=True, slots=True)
 class Lag:
     """How far a source is behind; `seconds` is None when nobody can tell, and `unknown` says why."""

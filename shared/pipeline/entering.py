@@ -1,15 +1,15 @@
 """Enters what definitions say into the catalog: new sources, and a generation for every definition that has none.
 
 A definition that is seen for the first time serves at once if its index has nothing that serves and no change of its
-source has come yet: the feed fills it. Otherwise the facts that came before are missing from it: it is building, and
-its build may start when every worker is known to write to it.
+source has come yet, nor passed by before this storage was there: the feed fills it. Otherwise the facts that came
+before are missing from it: it is building, and its build may start when every worker is known to write to it.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from shared.definitions.compare import changed_identity, identity
 from shared.definitions.findings import did_you_mean
@@ -21,23 +21,40 @@ from shared.pipeline.ledger_rows import LEDGER_TABLE, bucket_partition
 from shared.tables.port import RowRange
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+
     from shared.definitions.model import Definitions, Index, Source
     from shared.pipeline.catalog import Catalog
     from shared.pipeline.catalog_rows import Snapshot
     from shared.pipeline.concurrency import RunAll
     from shared.tables.port import Insert, Tables
 
+    HasMovedOn: TypeAlias = "Callable[[Source], Awaitable[bool]]"
+
 _ATTEMPTS: Final = 10
+
+
+async def never(_source: Source) -> bool:
+    """A feed that starts at its beginning, into storage that was there before it."""
+    return False
 
 
 class Entrance:
     """Enters definitions. A worker goes through it when it starts."""
 
-    def __init__(self, catalog: Catalog, ledger: Tables, run_all: RunAll, build_delay_seconds: int) -> None:
+    def __init__(
+        self,
+        catalog: Catalog,
+        ledger: Tables,
+        run_all: RunAll,
+        build_delay_seconds: int,
+        has_moved_on: HasMovedOn = never,
+    ) -> None:
         self._catalog = catalog
         self._ledger = ledger
         self._run_all = run_all
         self._build_delay_seconds = build_delay_seconds
+        self._has_moved_on = has_moved_on
 
     async def enter(self, definitions: Definitions, now_seconds: float) -> Snapshot:
         """Enter what is new; the catalog after it. Workers that start at the same time agree on what is first.
@@ -58,7 +75,7 @@ class Entrance:
         raise StorageUnavailableError("The catalog changes all the time: try again later.", outcome_unknown=False)
 
     async def _enter(self, snapshot: Snapshot, definitions: Definitions, new: list[Index], now: int) -> None:
-        untouched = await self._untouched(snapshot, {one.source for one in new})
+        untouched = await self._untouched(snapshot, {one.source: definitions.sources[one.source] for one in new})
         entered, lost = set(snapshot.buckets), set[str]()
         for index in new:
             if index.source in lost:
@@ -76,15 +93,17 @@ class Entrance:
             elif index.source not in entered:
                 lost.add(index.source)
 
-    async def _untouched(self, snapshot: Snapshot, sources: set[str]) -> set[str]:
+    async def _untouched(self, snapshot: Snapshot, sources: Mapping[str, Source]) -> set[str]:
         """The sources none of whose changes has been applied or passed over yet.
 
         One that is in the catalog has workers, and while it has no index they write its changes nowhere. So it must
-        have a whole generation: that would have left ledger rows.
+        have a whole generation: that would have left ledger rows. The feed of one that is not may have moved on all the
+        same, when the tables are not those that it was applied to, or when it starts with the present.
         """
         whole = {one.source for one in snapshot.generations if one.is_kept and one.state != "building"}
         candidates = {name for name in sources if name not in snapshot.buckets or name in whole}
-        return {name for name in candidates if not await self._has_facts(name, snapshot.buckets_of(name))}
+        empty = {name for name in candidates if not await self._has_facts(name, snapshot.buckets_of(name))}
+        return {name for name in empty if name in snapshot.buckets or not await self._has_moved_on(sources[name])}
 
     def _listed(self, snapshot: Snapshot, index: Index, source: Source, now: int) -> Listed:
         """A generation that is new, or that comes back after it was retired: then its table has another name."""

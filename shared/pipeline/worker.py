@@ -19,7 +19,7 @@ from shared.pipeline.catalog import Catalog
 from shared.pipeline.concurrency import Bounded
 from shared.pipeline.dead_letter_desk import DEAD_LETTER_SECONDS, LETTERS_AT_ONCE, new_desk
 from shared.pipeline.dead_letters import DeadLetters
-from shared.pipeline.entering import Entrance, check_sources
+from shared.pipeline.entering import Entrance, check_sources, never
 from shared.pipeline.expiry import Expirer, ExpiryWalk, sweep_message
 from shared.pipeline.intake import ReceivedEvent, read_all
 from shared.pipeline.ledger_view import has_applied
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from shared.pipeline.concurrency import RunAll
     from shared.pipeline.dead_letter_rows import Letter
     from shared.pipeline.dead_letters import Blobs
+    from shared.pipeline.entering import HasMovedOn
     from shared.pipeline.generations import Generation, SourcePlan
     from shared.pipeline.intake import Intake
     from shared.pipeline.ledger_view import Seen
@@ -74,6 +75,8 @@ class Services:
     # How long dead letters stay, which is less than deleted facts do, and how they are replayed side by side.
     dead_letter_retention_seconds: int = DEAD_LETTER_SECONDS
     run_letters: RunAll = field(default_factory=partial(Bounded, LETTERS_AT_ONCE))
+    # Whether the feed of a source that the catalog does not know has passed changes already.
+    has_moved_on: HasMovedOn = never
     # Told of every batch that was applied.
     report: Callable[[str, Outcome], None] = telemetry.batch_applied
 
@@ -127,7 +130,13 @@ class Worker:
         self._services.accounts.require(self._definitions.indexes.values())
         await self._create(PIPELINE_TABLES)
         services = self._services
-        entrance = Entrance(self._catalog, services.accounts.main, services.run_all, services.build_delay_seconds)
+        entrance = Entrance(
+            self._catalog,
+            services.accounts.main,
+            services.run_all,
+            services.build_delay_seconds,
+            services.has_moved_on,
+        )
         now_seconds = services.now_seconds()
         await self._learn(await entrance.enter(self._definitions, now_seconds), now_seconds)
 

@@ -17,6 +17,7 @@ from shared.pipeline.plans import plans_of
 from tests.pipeline.world import TOWNS, World, definitions_of
 
 if TYPE_CHECKING:
+    from shared.definitions.model import Source
     from shared.pipeline.catalog import Listed
     from shared.pipeline.generations import SourcePlan
     from shared.tables.port import Tables
@@ -37,10 +38,15 @@ class Catalogued(World):
         super().__init__(service, self.text, source)
         self.catalog = Catalog(service)
 
-    async def learn(self, text: str) -> SourcePlan:
+    async def learn(self, text: str, *, has_moved_on: bool = False) -> SourcePlan:
         """The plan of a worker that starts with these definitions."""
+
+        async def moved_on(source: Source) -> bool:
+            assert source.name == self.plan.source
+            return has_moved_on
+
         definitions = definitions_of(text)
-        entrance = Entrance(self.catalog, self.tables, Bounded(), build_delay_seconds=100)
+        entrance = Entrance(self.catalog, self.tables, Bounded(), 100, moved_on)
         return plans_of(await entrance.enter(definitions, self.now_seconds), definitions)[self.plan.source]
 
     async def states(self) -> list[str]:
@@ -65,6 +71,19 @@ async def test_a_first_definition_serves_at_once(world: Catalogued) -> None:
     assert [one.id for one in (await world.learn(world.text)).generations] == [world.plan.generations[0].id]
     assert (await world.learn(world.text)).generations == world.plan.generations
     assert await world.states() == ["serving"]
+
+
+async def test_a_first_definition_is_building_when_the_feed_has_moved_on(world: Catalogued) -> None:
+    """The tables are new, or were emptied, and what came before does not come again."""
+    await world.learn(world.text, has_moved_on=True)
+    assert await world.states() == ["building"]
+
+
+async def test_a_source_that_the_catalog_knows_is_not_asked(world: Catalogued) -> None:
+    """Its ledger tells more: it is empty, and there was an index that would have written to it."""
+    await world.learn(world.text)
+    await world.learn(world.text.replace(world.index, world.index + "-2"), has_moved_on=True)
+    assert await world.states() == ["serving", "serving"]
 
 
 async def test_a_definition_on_a_source_with_facts_is_building(world: Catalogued) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from base64 import b64decode
 from typing import TYPE_CHECKING, Any
 
@@ -163,3 +164,26 @@ async def test_a_container_with_another_partition_key_is_told(
     feed = CosmosFeed(source_of(new_container("/tenant")), lambda: ACCOUNT, lambda: async_client)
     with pytest.raises(FeedUnavailableError, match="partitioned by /tenant, its definition says /pk"):
         await feed.oldest_waiting()
+
+
+async def test_a_feed_has_moved_on_when_a_lease_is_past_changes(
+    container: ContainerProxy, leases: ContainerProxy, async_client: CosmosClient
+) -> None:
+    """Facts alone say nothing: a feed of latest versions brings them from the beginning."""
+    source = source_of(container)
+    feed = CosmosFeed(source, lambda: ACCOUNT, lambda: async_client)
+    container.create_item({"id": "1", "pk": "a"})
+    assert not await feed.has_moved_on(time.time() + 1000)
+    note_all_applied(leases, source, container)
+    assert await feed.has_moved_on(time.time())
+
+
+async def test_a_feed_of_all_versions_has_moved_on_when_there_are_facts_from_before(
+    container: ContainerProxy, async_client: CosmosClient
+) -> None:
+    """It starts with the present; what was written a moment ago is what it starts with."""
+    feed = CosmosFeed(source_of(container, all_versions=True), lambda: ACCOUNT, lambda: async_client)
+    assert not await feed.has_moved_on(time.time() + 1000)
+    container.create_item({"id": "1", "pk": "a"})
+    assert not await feed.has_moved_on(time.time())
+    assert await feed.has_moved_on(time.time() + 1000)

@@ -95,6 +95,29 @@ async def test_events_wait_from_their_first_until_their_checkpoint(
     assert await feed.oldest_waiting() == fourth
 
 
+async def test_a_hub_has_moved_on_when_there_is_a_checkpoint(
+    server: LocalEventHubs, azurite: str, table_name: str
+) -> None:
+    """What is before it does not come again."""
+    feed = feed_of(server, azurite, table_name)
+    assert not await feed.has_moved_on(0)
+    async with ContainerClient.from_connection_string(azurite, table_name) as container:
+        await container.create_container()
+    connection = EventHubsConnection(connection_string=server.connection_string)
+    async with BlobCheckpointStore.from_connection_string(azurite, table_name) as store:
+        await store.update_checkpoint(
+            {
+                "fully_qualified_namespace": event_hubs_namespace(connection),
+                "eventhub_name": HUB,
+                "consumer_group": EVENT_CONSUMER_GROUP,
+                "partition_id": "0",
+                "offset": "0",
+                "sequence_number": 0,
+            }
+        )
+    assert await feed.has_moved_on(0)
+
+
 async def test_without_a_seat_to_read_from_the_last_event_says_the_least_lag(
     server: LocalEventHubs, producer: EventHubProducerClient, azurite: str, table_name: str
 ) -> None:
