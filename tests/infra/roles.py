@@ -73,9 +73,9 @@ def _actions(definition: Deployed) -> list[str]:
 
 
 def documented_roles(text: str | None = None) -> dict[tuple[str, str], str]:
-    """The rows of the table in docs/deploy.md: role and scope, with who needs it."""
+    """The rows of the table in docs/deploy.md: role and scope, with who needs it; people's own roles come below it."""
     text = (ROOT / "docs/deploy.md").read_text() if text is None else text
-    section = text.partition("## Roles")[2].partition("\n## ")[0]
+    section = re.split(r"\n##+ ", text.partition("## Roles")[2], maxsplit=1)[0]
     rows = [(role.strip(), scope.strip(), needs.strip()) for role, scope, needs in _ROW.findall(section)]
     return {(role, scope): needs for role, scope, needs in rows if role not in {"role", "---"}}
 
