@@ -98,7 +98,8 @@ var definitions = any(loadYamlContent('../indexes.yaml'))
 var sources = map(items(definitions.sources), source => source.value)
 
 // Cosmos DB: the databases, and each container once, with the partition key of the first source that names it.
-var cosmosSources = filter(sources, source => contains(source, 'cosmos'))
+// What a definition may leave out may also be null, here and below.
+var cosmosSources = filter(sources, source => source.?cosmos != null)
 var databases = union(map(cosmosSources, source => source.cosmos.database), [])
 var containerKeys = union(map(cosmosSources, source => '${source.cosmos.database}/${source.cosmos.container}'), [])
 var containerSources = map(
@@ -110,23 +111,21 @@ var containers = map(containerSources, source => {
   name: source.cosmos.container
   // One path or a list of paths, and a list is told by how it prints.
   partitionKeyPaths: map(
-    startsWith(string(source.partitionKey), '[') ? source.partitionKey : [source.partitionKey],
-    path => '/${replace(replace(path, '"', ''), '.', '/')}'
+    startsWith(string(source.?partitionKey ?? 'id'), '[') ? source.partitionKey : [source.?partitionKey ?? 'id'],
+    path => '/${replace(replace(trim(path), '"', ''), '.', '/')}'
   )
 })
 var readsAllVersions = !empty(filter(cosmosSources, source => (source.?deletes.?feed ?? '') == 'allVersions'))
 
-var hubs = union(map(filter(sources, source => contains(source, 'eventHub')), source => source.eventHub), [])
+var hubs = union(map(filter(sources, source => source.?eventHub != null), source => source.eventHub), [])
 
 // Index storage: the app's own connection, and those that a placement names in any of its three forms.
 var indexes = map(items(definitions.indexes), index => index.value)
-var placements = map(filter(indexes, index => contains(index, 'placement')), index => index.placement)
-var hashed = filter(placements, placement => placement.by == 'hash')
-var ranged = filter(placements, placement => placement.by == 'range')
-var listed = filter(placements, placement => placement.by == 'list')
-var hashAccounts = map(hashed, placement => placement.accounts)
-var rangeAccounts = map(ranged, placement => map(placement.map, slice => slice.account))
-var listAccounts = map(listed, placement => concat(map(items(placement.map), entry => entry.value), [placement.default]))
+var placements = map(filter(indexes, index => index.?placement != null), index => index.placement)
+var hashAccounts = map(filter(placements, one => one.by == 'hash'), one => one.accounts)
+var rangeAccounts = map(filter(placements, one => one.by == 'range'), one => map(one.map, slice => slice.account))
+var listed = filter(placements, one => one.by == 'list')
+var listAccounts = map(listed, one => concat(map(items(one.map), entry => entry.value), [one.default]))
 var indexConnections = union(['INDEX_STORAGE'], flatten(concat(hashAccounts, rangeAccounts, listAccounts)))
 
 var token = uniqueString(subscription().id, environmentName, location)

@@ -77,7 +77,7 @@ BREAKS = {
     ),
     "another key of the leases": ("app/cosmos-access.bicep", "['/id']", "['/pk']", "is not partitioned by /id"),
     "another consumer group": ("main.bicep", "= 'index-tables'", "= 'tables'", "no template makes the consumer group"),
-    "no hub": ("main.bicep", "contains(source, 'eventHub')", "contains(source, 'hub')", "makes the event hub orders"),
+    "no hub": ("main.bicep", "source.?eventHub != null", "source.?hub != null", "makes the event hub orders"),
     "a role too many": (
         "app/host-storage-access.bicep",
         "[storageBlobDataOwner, ",

@@ -101,6 +101,7 @@ PURE: Final[dict[str, Callable[..., Any]]] = {
     "subscriptionResourceId": _subscription_resource_id,
     "take": lambda value, count: value[:count],
     "toLower": str.lower,
+    "trim": str.strip,
     "union": _union,
     "uniqueString": _unique_string,
 }
