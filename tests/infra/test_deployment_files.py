@@ -99,6 +99,16 @@ def test_every_variable_of_the_parameters_file_is_documented() -> None:
     assert [name for name in sorted(variables - {"AZURE_ENV_NAME"}) if f"`{name}`" not in text] == []
 
 
+def test_the_docs_turn_on_the_feed_of_hard_deletes_for_new_accounts_too() -> None:
+    """Azure takes the feature only for an account that is there, so no template can set it."""
+    section = (ROOT / "docs/deploy.md").read_text().partition("### Hard deletes")[2].partition("\n## ")[0]
+    body = re.search(r"az rest --method patch .*?--body '([^']+)'", section, re.DOTALL)
+    assert body
+    assert json.loads(body[1]) == {"properties": {"enableAllVersionsAndDeletesChangeFeed": True}}
+    assert min(re.findall(r"api-version=([\w-]+)", section)) >= "2024-12-01-preview"
+    assert "4.16.1" in section
+
+
 def leaves(prefix: str, value: Any) -> list[str]:
     """The paths of all values in nested objects."""
     if not isinstance(value, dict):
