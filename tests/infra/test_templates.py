@@ -110,6 +110,15 @@ def test_a_hard_deleting_source_turns_continuous_backup_on() -> None:
     assert account.body["properties"]["backupPolicy"]["type"] == "Continuous"
 
 
+def test_continuous_backup_stays_when_the_last_hard_deleting_source_goes() -> None:
+    """Azure has no way back to periodic backup, so whoever deploys must be able to keep what the account has."""
+    given = json.loads((INFRA / "main.parameters.json").read_text())["parameters"]
+    assert given["cosmosContinuousBackup"]["value"] == "${COSMOS_CONTINUOUS_BACKUP=false}"
+    resources = deploy(INFRA / "main.bicep", {**BASE, "cosmosContinuousBackup": True})
+    account = next(one for one in resources if one.type == "Microsoft.DocumentDB/databaseAccounts")
+    assert account.body["properties"]["backupPolicy"]["type"] == "Continuous"
+
+
 @pytest.mark.parametrize(
     ("parameter", "value", "message"),
     [
