@@ -75,11 +75,33 @@ def test_the_hook_stops_what_the_templates_would_not_make(tmp_path: Path) -> Non
     assert "The templates make no event hub" in done.stdout
 
 
-def test_the_workflow_has_no_secret() -> None:
-    """It logs in with a token of its own run."""
+def workflow_environment() -> dict[str, str]:
+    """The variables of the workflow's step that runs `azd up`: those of its job and its own."""
+    job = read_yaml(".github/workflows/deploy.yml")["jobs"]["deploy"]
+    (step,) = [one for one in job["steps"] if "azd up" in one.get("run", "")]
+    return {**job["env"], **step["env"]}
+
+
+def test_the_workflow_logs_in_without_a_secret() -> None:
+    """With a token of its own run. The one secret that it may be given opens nothing: it seals page tokens."""
     text = (ROOT / ".github/workflows/deploy.yml").read_text()
-    assert "secrets." not in text
+    assert re.findall(r"secrets\.(\w+)", text) == ["PAGE_TOKEN_KEY"]
     assert yaml.safe_load(text)["permissions"] == {"id-token": "write", "contents": "read"}
+
+
+def test_only_the_step_that_deploys_sees_the_secret() -> None:
+    """Actions of others run in the same job."""
+    job = read_yaml(".github/workflows/deploy.yml")["jobs"]["deploy"]
+    assert "PAGE_TOKEN_KEY" not in job["env"]
+
+
+def test_the_workflow_passes_every_variable_of_the_parameters_file() -> None:
+    """Otherwise an environment that was made with other values would be deployed again with the defaults."""
+    variables = set(re.findall(r"\$\{(\w+)", (INFRA / "main.parameters.json").read_text()))
+    passed = workflow_environment()
+    assert sorted(variables - passed.keys()) == []
+    by_name = {name: passed[name] for name in variables - {"AZURE_ENV_NAME", "PAGE_TOKEN_KEY"}}
+    assert by_name == {name: f"${{{{ vars.{name} }}}}" for name in by_name}
 
 
 def test_the_emulators_are_on_loopback_and_have_our_consumer_group() -> None:
