@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from shared.pipeline.outcome import Outcome
 
 BATCH_APPLIED: Final = "Batch applied"
-# The alert and the workbook in infra/ look for `lag_seconds` in these lines.
+# The alerts and the workbook in infra/ look for `lag_seconds` and `unknown` in these lines.
 LAG_MEASURED: Final = "Lag measured"
 VERIFIED: Final = "Verified"
 

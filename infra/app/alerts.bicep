@@ -7,20 +7,30 @@ param email string
 param lagSeconds int
 
 var lines = 'AppTraces | extend line = parse_json(extract(@"(\\{.*\\})\\s*$", 1, Message))'
+// The lag of a source, once a minute; null in a line that says why it is unknown.
+var lagLines = '${lines} | where Message startswith "Lag measured" | extend source = tostring(coalesce(line.source, Properties.source)), lag = todouble(coalesce(line.lag_seconds, Properties.lag_seconds))'
 
 var rules = [
   {
     name: 'lag'
     severity: 2
     description: 'A source is behind by more than ${lagSeconds} s. See Alerts in docs/deploy.md.'
-    query: '${lines} | extend lag = todouble(coalesce(line.lag_seconds, Properties.lag_seconds)) | where lag > ${lagSeconds} | summarize lag = max(lag) by source = tostring(coalesce(line.source, Properties.source))'
+    query: '${lagLines} | where lag > ${lagSeconds} | summarize lag = max(lag) by source'
     windowSize: 'PT15M'
   }
   {
     name: 'silence'
     severity: 1
-    description: 'The lag was not measured for 15 minutes: the app does not run. See Alerts in docs/deploy.md.'
-    query: 'AppTraces | where Message startswith "Lag measured" | summarize measured = count() | where measured == 0'
+    description: 'The lag of no source was measured for 15 minutes: the app does not run, or reaches nothing. See Alerts in docs/deploy.md.'
+    query: '${lagLines} | summarize measured = countif(isnotnull(lag)) | where measured == 0'
+    windowSize: 'PT15M'
+  }
+  {
+    // Ten questions without an answer: one that fails while a service is moved is no reason to wake anybody.
+    name: 'unmeasured'
+    severity: 2
+    description: 'The lag of a source is unknown for 15 minutes, so nobody sees when it is behind. See Alerts in docs/deploy.md.'
+    query: '${lagLines} | summarize measured = countif(isnotnull(lag)), asked = count(), reason = take_any(tostring(coalesce(line.unknown, Properties.unknown))) by source | where measured == 0 and asked >= 10'
     windowSize: 'PT15M'
   }
   {

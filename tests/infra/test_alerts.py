@@ -1,0 +1,81 @@
+"""The alerts read lines that the app writes, miss none that somebody must see, and are explained."""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+from shared import telemetry
+from tests.infra.checks import project_deployment
+from tests.support import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+RULE: Final = "Microsoft.Insights/scheduledQueryRules"
+DEPLOY: Final = ROOT / "docs/deploy.md"
+
+
+def queries() -> dict[str, str]:
+    """The query of each alert by its name."""
+    rules = [one for one in project_deployment() if one.type == RULE]
+    return {
+        one.name.removeprefix("index-tables-"): one.body["properties"]["criteria"]["allOf"][0]["query"] for one in rules
+    }
+
+
+def test_every_alert_reads_a_line_that_the_code_writes() -> None:
+    """An alert on another text would never be raised."""
+    started = re.findall(r'Message startswith "([^"]+)"', " ".join(queries().values()))
+    code = "".join(path.read_text() for path in (ROOT / "shared").rglob("*.py"))
+    assert started
+    assert [text for text in started if text not in code] == []
+
+
+@pytest.mark.parametrize(
+    "measured",
+    [
+        lambda: telemetry.lag_measured("people", [], 42.0, None),
+        lambda: telemetry.lag_measured("people", [], None, "The feed does not answer."),
+    ],
+    ids=["measured", "unknown"],
+)
+def test_every_field_of_a_lag_line_is_read_by_an_alert(
+    measured: Callable[[], None], caplog: pytest.LogCaptureFixture
+) -> None:
+    """A source whose lag nobody can tell must not look like one that is up to date."""
+    with caplog.at_level(logging.INFO):
+        measured()
+    (line,) = caplog.messages
+    fields = json.loads(line.partition(": ")[2])
+    read = set(re.findall(r"\bline\.(\w+)", " ".join(queries().values())))
+    assert sorted(fields.keys() - read) == []
+
+
+def test_only_a_lag_that_was_measured_breaks_the_silence() -> None:
+    """A line that says that nobody knows is no sign of life."""
+    assert "countif(isnotnull(lag))" in queries()["silence"]
+
+
+def test_the_alert_on_what_cannot_be_measured_waits_and_names_the_source() -> None:
+    """One failed question to a feed is no reason to wake anybody; 15 minutes without one answer are."""
+    query = queries()["unmeasured"]
+    assert "by source" in query
+    assert query.endswith("| where measured == 0 and asked >= 10")
+
+
+def test_every_alert_is_in_the_table_that_says_what_to_do() -> None:
+    """And the table has no other."""
+    section = DEPLOY.read_text().partition("## Alerts")[2].partition("\n## ")[0]
+    assert set(re.findall(r"^\| ([a-z-]+) \|", section, re.MULTILINE)) - {"alert"} == set(queries())
+
+
+def test_the_operators_page_names_only_alerts_that_there_are() -> None:
+    """They are written as: the alert `name`."""
+    named = re.findall(r"[Aa]lert `([a-z-]+)`", (ROOT / "docs/operations.md").read_text())
+    assert named
+    assert set(named) - set(queries()) == set()
