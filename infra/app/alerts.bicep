@@ -51,7 +51,7 @@ var rules = [
     name: 'failures'
     severity: 2
     description: 'Functions fail: changes wait, or lookups are not answered. See Alerts in docs/deploy.md.'
-    query: 'AppRequests | where Success == false and not(ResultCode startswith "4") | summarize failures = count() by OperationName | where failures > 5'
+    query: 'AppRequests | where Success == false and not(ResultCode startswith "4") | summarize failures = sum(ItemCount) by OperationName | where failures > 5'
     windowSize: 'PT15M'
   }
   {

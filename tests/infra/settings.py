@@ -16,6 +16,8 @@ PLATFORM: Final = {
     "AzureWebJobsStorage",
     "APPLICATIONINSIGHTS_CONNECTION_STRING",
     "APPLICATIONINSIGHTS_AUTHENTICATION_STRING",
+    "OTEL_TRACES_SAMPLER",
+    "OTEL_TRACES_SAMPLER_ARG",
 }
 # Flex Consumption refuses them, or keeps them in functionAppConfig.
 REFUSED: Final = {

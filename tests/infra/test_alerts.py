@@ -11,6 +11,8 @@ import pytest
 
 from shared import telemetry
 from tests.infra.checks import project_deployment
+from tests.infra.settings import app_settings
+from tests.infra.templates import INFRA
 from tests.support import ROOT
 
 if TYPE_CHECKING:
@@ -54,6 +56,26 @@ def test_every_field_of_a_lag_line_is_read_by_an_alert(
     fields = json.loads(line.partition(": ")[2])
     read = set(re.findall(r"\bline\.(\w+)", " ".join(queries().values())))
     assert sorted(fields.keys() - read) == []
+
+
+def workbook_queries() -> list[str]:
+    """The queries of the workbook."""
+    items = json.loads((INFRA / "app/workbook.json").read_text())["items"]
+    return [one["content"]["query"] for one in items if "query" in one["content"]]
+
+
+def test_no_trace_is_left_out_and_no_line_with_it() -> None:
+    """The exporter keeps five traces a second unless told otherwise, and drops the lines of the rest."""
+    given = app_settings(project_deployment())
+    assert given["OTEL_TRACES_SAMPLER"] == "microsoft.fixed_percentage"
+    assert float(given["OTEL_TRACES_SAMPLER_ARG"]) == 1.0
+
+
+def test_requests_are_counted_by_how_many_each_row_stands_for() -> None:
+    """A row that was sampled stands for several requests, and says for how many."""
+    of_requests = [one for one in (*queries().values(), *workbook_queries()) if one.startswith("AppRequests")]
+    assert of_requests
+    assert [one for one in of_requests if "sum(ItemCount)" not in one or re.search(r"\bcount(if)?\(", one)] == []
 
 
 def test_only_a_lag_that_was_measured_breaks_the_silence() -> None:
