@@ -308,10 +308,11 @@ var hostEndpoints = map(['blob', 'queue', 'table'], service => {
   service: service
 })
 var createdStorage = filter(indexStorage, account => account.isCreated)
+var tableServices = startsWith(indexStorageSku, 'Standard_RA') ? ['table', 'table_secondary'] : ['table']
 var indexEndpoints = flatten(map(
   createdStorage,
-  account => map(account.connection == 'INDEX_STORAGE' ? ['blob', 'table'] : ['table'], service => {
-    name: '${toLower(replace(account.connection, '_', '-'))}-${service}'
+  account => map(concat(account.connection == 'INDEX_STORAGE' ? ['blob'] : [], tableServices), service => {
+    name: toLower(replace('${account.connection}-${service}', '_', '-'))
     targetId: '${storageId}/${account.name}'
     service: service
   })
@@ -331,7 +332,7 @@ module endpoints 'app/endpoints.bicep' = if (usePrivateNetwork) {
     tags: allTags
     vnetName: 'vnet-${token}'
     endpoints: allEndpoints
-    services: union(map(allEndpoints, endpoint => endpoint.service), [])
+    services: union(map(allEndpoints, endpoint => replace(endpoint.service, '_secondary', '')), [])
   }
   dependsOn: [network, hostStorage, indexAccounts, cosmos, eventHubs]
 }

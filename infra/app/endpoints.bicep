@@ -6,7 +6,7 @@ param vnetName string
 @description('A list of {name, targetId, service}; the service is the group id that the target calls it by.')
 param endpoints array
 
-@description('The services of these endpoints, each once.')
+@description('The services of these endpoints, each once; a secondary has its names in the zone of the primary.')
 param services array
 
 var zoneNames = {
@@ -68,7 +68,7 @@ resource zoneGroups 'Microsoft.Network/privateEndpoints/privateDnsZoneGroups@202
       {
         name: 'zone'
         properties: {
-          privateDnsZoneId: zones[indexOf(services, endpoint.service)].id
+          privateDnsZoneId: zones[indexOf(services, replace(endpoint.service, '_secondary', ''))].id
         }
       }
     ]

@@ -72,6 +72,15 @@ SCENARIOS: Final[dict[str, tuple[dict[str, Any], dict[str, Any] | None]]] = {
         },
         EVERYTHING,
     ),
+    "private, with a secondary": (
+        {
+            **BASE,
+            "usePrivateNetwork": True,
+            "indexStorageSku": "Standard_RAGZRS",
+            "appSettings": {"READ_SECONDARY": "true"},
+        },
+        EVERYTHING,
+    ),
     "all brought along": (
         {
             **BASE,

@@ -110,6 +110,39 @@ def test_a_hard_deleting_source_turns_continuous_backup_on() -> None:
     assert account.body["properties"]["backupPolicy"]["type"] == "Continuous"
 
 
+def private_endpoints(sku: str) -> dict[str, list[str]]:
+    """The services that private endpoints lead to, by account, when index storage has this redundancy."""
+    parameters = {**BASE, "usePrivateNetwork": True, "indexStorageSku": sku}
+    found: dict[str, list[str]] = {}
+    for one in deploy(INFRA / "main.bicep", parameters, EVERYTHING):
+        if one.type == "Microsoft.Network/privateEndpoints":
+            (connection,) = one.body["properties"]["privateLinkServiceConnections"]
+            account = connection["properties"]["privateLinkServiceId"].rpartition("/")[2]
+            found.setdefault(account, []).extend(connection["properties"]["groupIds"])
+    return {account: sorted(services) for account, services in found.items() if account.startswith("st")}
+
+
+@pytest.mark.parametrize("sku", ["Standard_RAGRS", "Standard_RAGZRS"])
+def test_a_private_network_leads_to_the_secondary_that_lookups_may_read(sku: str) -> None:
+    """In every index account; the public address of the secondary is closed, too."""
+    services = private_endpoints(sku)
+    index_accounts = [account for account in services if account.startswith("stix")]
+    assert len(index_accounts) == 5
+    assert [account for account in index_accounts if "table_secondary" not in services[account]] == []
+
+
+def test_an_account_without_a_readable_secondary_gets_no_endpoint_for_it() -> None:
+    """Azure would refuse it."""
+    assert [services for services in private_endpoints("Standard_GZRS").values() if "table_secondary" in services] == []
+
+
+def test_both_endpoints_of_tables_have_their_names_in_one_zone() -> None:
+    """Azure has one zone for tables, and a group of resources can have it once."""
+    parameters, definitions = SCENARIOS["private, with a secondary"]
+    zones = [one.name for one in deploy(INFRA / "main.bicep", parameters, definitions) if one.symbol == "zones"]
+    assert sorted(zones) == sorted(set(zones))
+
+
 def test_continuous_backup_stays_when_the_last_hard_deleting_source_goes() -> None:
     """Azure has no way back to periodic backup, so whoever deploys must be able to keep what the account has."""
     given = json.loads((INFRA / "main.parameters.json").read_text())["parameters"]
