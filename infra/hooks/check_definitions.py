@@ -3,17 +3,21 @@
     python infra/hooks/check_definitions.py [--compile]
 
 Runs with whatever Python is there, so it uses the standard library only. The packages that the check needs are those
-of the app; they go into `.venv`, or into `.venv-deploy` when the project has not been set up on this machine.
+of the app: in `.venv`, or in a `.venv-deploy-…` of its own when the project has not been set up on this machine.
 """
 
 from __future__ import annotations
 
+import hashlib
+import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-PROJECT, DEPLOY = ROOT / ".venv", ROOT / ".venv-deploy"
+PROJECT = ROOT / ".venv"
+REQUIREMENTS = ROOT / "requirements.txt"
 
 
 def python_of(environment: Path) -> Path:
@@ -25,12 +29,27 @@ def interpreter() -> Path:
     """A Python with the app's packages, made ready if need be."""
     if python_of(PROJECT).exists():
         return python_of(PROJECT)
-    if not python_of(DEPLOY).exists():
-        subprocess.run([sys.executable, "-m", "venv", str(DEPLOY)], check=True)
-    requirements = ["-r", str(ROOT / "requirements.txt")]
-    pip = [str(python_of(DEPLOY)), "-m", "pip", "install", "-qq", "--disable-pip-version-check"]
-    subprocess.run([*pip, *requirements], check=True)
-    return python_of(DEPLOY)
+    # One for each list of packages and each Python, so that none is ever changed while another hook uses it.
+    contents = sys.version.encode() + REQUIREMENTS.read_bytes()
+    environment = ROOT / f".venv-deploy-{hashlib.sha256(contents).hexdigest()[:8]}"
+    if not python_of(environment).exists():
+        make(environment)
+    return python_of(environment)
+
+
+def make(environment: Path) -> None:
+    """Make an environment elsewhere and move it: `azd up` runs hooks at once, and none may find half of one."""
+    making = Path(tempfile.mkdtemp(prefix=".venv-making-", dir=ROOT))
+    try:
+        subprocess.run([sys.executable, "-m", "venv", str(making)], check=True)
+        pip = [str(python_of(making)), "-m", "pip", "install", "-qq", "--disable-pip-version-check"]
+        subprocess.run([*pip, "-r", str(REQUIREMENTS)], check=True)
+        making.rename(environment)
+    except OSError:
+        if not python_of(environment).exists():
+            raise
+    finally:
+        shutil.rmtree(making, ignore_errors=True)
 
 
 def main() -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
@@ -37,11 +38,42 @@ def test_azd_finds_the_app_by_the_tag_that_the_template_gives_it() -> None:
     assert (ROOT / project["infra"]["path"] / f"{project['infra']['module']}.bicep").is_file()
 
 
-def test_azd_checks_the_definitions_before_it_packages_and_before_it_provisions() -> None:
+def test_azd_compiles_the_definitions_before_it_packages_the_app_whatever_the_command() -> None:
+    """`azd deploy` packages, too, and runs no hook of the command `package`: only those of the service."""
+    project = read_yaml("azure.yaml")
+    service = project["services"]["functions"]
+    assert set(service["hooks"]) == {"prepackage"}
+    assert "prepackage" not in project["hooks"]
+    commands = [run["run"] for run in service["hooks"]["prepackage"].values()]
+    assert [command for command in commands if f"{HOOK} --compile" not in command] == []
+    # Its commands run in the folder of the service, where the hook must be found.
+    assert (ROOT / service["project"] / HOOK).is_file()
+
+
+def test_azd_checks_the_definitions_before_it_provisions() -> None:
     """On every platform."""
     hooks = read_yaml("azure.yaml")["hooks"]
-    assert set(hooks) == {"prepackage", "preprovision"}
-    assert [run["run"] for hook in hooks.values() for run in hook.values() if HOOK not in run["run"]] == []
+    assert set(hooks) == {"preprovision"}
+    assert set(hooks["preprovision"]) == {"posix", "windows"}
+    assert [run["run"] for run in hooks["preprovision"].values() if HOOK not in run["run"]] == []
+
+
+def test_two_hooks_may_run_at_once_on_a_machine_without_the_packages(tmp_path: Path) -> None:
+    """`azd up` packages while it provisions, and each begins with the hook, which makes an environment then."""
+    hook = tmp_path / HOOK
+    hook.parent.mkdir(parents=True)
+    shutil.copy(ROOT / HOOK, hook)
+    (tmp_path / "requirements.txt").write_text("")
+    script = f"import runpy; print(runpy.run_path({str(hook)!r})['interpreter']())"
+    started = [
+        subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        for _ in range(2)
+    ]
+    ended = [(one.communicate(timeout=120), one.returncode) for one in started]
+    assert [code for _, code in ended] == [0, 0], ended
+    (python,) = {output.strip() for (output, _), _ in ended}
+    assert subprocess.run([python, "-m", "pip", "--version"], capture_output=True, check=True).stdout
+    assert [path.name for path in tmp_path.iterdir() if "making" in path.name] == []
 
 
 def run_hook(*arguments: str, definitions: str = "indexes.yaml") -> subprocess.CompletedProcess[str]:
