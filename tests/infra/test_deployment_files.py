@@ -136,14 +136,26 @@ def test_the_workflow_passes_every_variable_of_the_parameters_file() -> None:
     assert by_name == {name: f"${{{{ vars.{name} }}}}" for name in by_name}
 
 
-def test_the_emulators_are_on_loopback_and_have_our_consumer_group() -> None:
+def test_the_emulators_are_on_loopback() -> None:
     """Their keys are public."""
     services = read_yaml("infra/emulators/compose.yaml")["services"]
     ports = [port for service in services.values() for port in service["ports"]]
     assert [port for port in ports if not port.startswith("127.0.0.1:")] == []
+
+
+def test_every_hub_of_the_emulator_has_our_consumer_groups() -> None:
+    """One to read in, one to see how far behind it is; without the second the lag of a hub is unknown."""
     (namespace,) = json.loads((INFRA / "emulators/eventhubs.json").read_text())["UserConfig"]["NamespaceConfig"]
-    groups = [group["Name"] for hub in namespace["Entities"] for group in hub["ConsumerGroups"]]
-    assert set(groups) == {settings.EVENT_CONSUMER_GROUP}
+    groups = [{group["Name"] for group in hub["ConsumerGroups"]} for hub in namespace["Entities"]]
+    assert groups
+    assert [names for names in groups if names != {settings.EVENT_CONSUMER_GROUP, settings.EVENT_LAG_GROUP}] == []
+
+
+def test_the_docs_name_the_consumer_groups_of_a_hub() -> None:
+    """Where they say what is created."""
+    section = (ROOT / "docs/deploy.md").read_text().partition("## What is created")[2].partition("\n## ")[0]
+    assert f"`{settings.EVENT_CONSUMER_GROUP}`" in section
+    assert f"`{settings.EVENT_LAG_GROUP}`" in section
 
 
 def test_every_variable_of_the_parameters_file_is_documented() -> None:
