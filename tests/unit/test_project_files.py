@@ -5,9 +5,14 @@ from __future__ import annotations
 import fnmatch
 import json
 import re
+import shutil
 import subprocess
+from typing import TYPE_CHECKING
 
 from tests.support import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 # What Azure runs: the app, what it imports and what it reads.
 DEPLOYED = {"function_app.py", "functions", "shared", "host.json", "requirements.txt", "indexes.yaml"}
@@ -26,6 +31,32 @@ def test_only_what_runs_in_azure_is_deployed() -> None:
         name for name in tracked_top_level_names() if not any(fnmatch.fnmatch(name, pattern) for pattern in patterns)
     }
     assert kept <= DEPLOYED
+
+
+def ignored(by: str, paths: list[str], folder: Path) -> set[str]:
+    """Which of these paths an ignore file of the project leaves out: git reads its patterns, as azd and func do."""
+    subprocess.run(["git", "init", "-q", str(folder)], check=True)
+    shutil.copy(ROOT / by, folder / ".gitignore")
+    command = ["git", "check-ignore", "--no-index", *paths]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    return set(done.stdout.splitlines())
+
+
+def test_what_developers_keep_beside_the_code_is_not_deployed(tmp_path: Path) -> None:
+    """Above all `.azure`, where azd keeps the values of its environments."""
+    paths = [".azure/demo/.env", ".env", ".vscode/settings.json", "my_env/bin/python", ".venv-deploy-1/bin/python"]
+    assert ignored(".funcignore", paths, tmp_path) == set(paths)
+
+
+def test_what_runs_in_azure_is_deployed(tmp_path: Path) -> None:
+    """With the compiled definitions, which git does not keep."""
+    paths = ["function_app.py", "functions/changes.py", "shared/settings.py", "host.json", "indexes.compiled.json"]
+    assert ignored(".funcignore", paths, tmp_path) == set()
+
+
+def test_git_does_not_keep_the_environments_of_azd(tmp_path: Path) -> None:
+    """The key of page tokens may be in them."""
+    assert ignored(".gitignore", [".azure/demo/.env"], tmp_path) == {".azure/demo/.env"}
 
 
 def test_the_lock_files_name_no_download_address() -> None:
