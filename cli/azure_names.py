@@ -14,7 +14,11 @@ if TYPE_CHECKING:
 
 # A connection is the beginning of app settings, and part of the name of a deployment, which has 64 characters.
 _CONNECTION: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,42}")
-_TAKEN: Final = {"AzureWebJobsStorage"} | {one.name for one in settings.ALL} - {settings.INDEX_STORAGE.name}
+# In lower case: Azure compares the names of app settings and of deployments without case.
+_TAKEN: Final = {
+    name.lower()
+    for name in {"AzureWebJobsStorage", *(one.name for one in settings.ALL)} - {settings.INDEX_STORAGE.name}
+}
 
 
 def check_names(definitions: Definitions, findings: Findings) -> None:
@@ -28,8 +32,9 @@ def check_names(definitions: Definitions, findings: Findings) -> None:
             if partition_keys.setdefault(key, source.partition_key) != source.partition_key:
                 what = "another source names the same container with another partition key"
                 findings.fault((*at, "partitionKey"), what, "Give both the container's own partition key.")
+    spellings = {settings.INDEX_STORAGE.name.lower(): settings.INDEX_STORAGE.name}
     for index in definitions.indexes.values():
-        _check_connections(index, findings)
+        _check_connections(index, spellings, findings)
 
 
 def accounts_of(index: Index) -> set[str]:
@@ -55,11 +60,15 @@ def _check_partition_key(source: Source, findings: Findings) -> None:
             findings.fault(at, f"the templates cannot make a partition key of {path}", mend)
 
 
-def _check_connections(index: Index, findings: Findings) -> None:
+def _check_connections(index: Index, spellings: dict[str, str], findings: Findings) -> None:
+    """Report what cannot be a connection; `spellings` has those of all indexes so far, by their lower case."""
     at: KeyPath = ("indexes", index.name, "placement")
     for name in sorted(accounts_of(index)):
         if not _CONNECTION.fullmatch(name) or "__" in name:
             mend = "Use at most 43 letters, digits and single `_`, with a letter first: app settings begin with it."
             findings.fault(at, f'"{name}" is no name of a connection', mend)
-        elif name in _TAKEN:
+        elif name.lower() in _TAKEN:
             findings.fault(at, f'"{name}" is a setting of something else', "Choose another name, such as INDEX_1.")
+        elif (other := spellings.setdefault(name.lower(), name)) != name:
+            mend = "Spell it in one way, or choose another name: case makes no difference there."
+            findings.fault(at, f'"{name}" and "{other}" are one name to Azure', mend)

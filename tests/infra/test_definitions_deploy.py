@@ -127,5 +127,8 @@ def test_what_passes_can_be_deployed(project: Path, definitions: dict[str, Any])
             assert deployed_paths(container) == partition_key_paths(source)
             assert f"{source.cosmos.database}/{settings.LEASE_CONTAINER}" in made
     assert named(resources, HUB).keys() == {one.event_hub for one in served.sources.values() if one.event_hub}
+    identities = [one.id.lower() for one in resources]
+    assert sorted(set(identities)) == sorted(identities)
     given_settings = app_settings(resources)
+    assert len({name.lower() for name in given_settings}) == len(given_settings)
     assert [name for name in placed_connections(served) if not is_connection(name, given_settings)] == []

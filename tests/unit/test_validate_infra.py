@@ -70,6 +70,30 @@ def test_a_bad_connection_is_reported(name: str, tmp_path: Path, infra: Path) ->
     assert f'"{name}" is' in faults(file, infra)
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "message"),
+    [
+        ("INDEX_1", "index_1", '"index_1" and "INDEX_1" are one name to Azure'),
+        ("INDEX_1", "Index_Storage", '"Index_Storage" and "INDEX_STORAGE" are one name to Azure'),
+        ("INDEX_1", "cosmos", '"cosmos" is a setting of something else'),
+    ],
+)
+def test_connections_that_differ_only_in_case_are_reported(
+    first: str, second: str, message: str, tmp_path: Path, infra: Path
+) -> None:
+    """Azure compares names of deployments and app settings without case, also across indexes."""
+    placed = "{source: s, partition: a, placement: {by: hash, accounts: [%s]}}"
+    file = write(tmp_path / "indexes.yaml", f"s: {COSMOS}", f"{{i: {placed % first}, j: {placed % second}}}")
+    assert message in faults(file, infra)
+
+
+def test_one_connection_in_several_indexes_is_not_reported(tmp_path: Path, infra: Path) -> None:
+    """It is one account."""
+    placed = "{source: s, partition: a, placement: {by: hash, accounts: [INDEX_1, INDEX_STORAGE]}}"
+    file = write(tmp_path / "indexes.yaml", f"s: {COSMOS}", f"{{i: {placed}, j: {placed}}}")
+    assert faults(file, infra) == ""
+
+
 def test_too_many_hubs_for_the_tier_are_reported(tmp_path: Path, infra: Path) -> None:
     """Standard takes ten, Premium a hundred, a namespace of one's own what it takes."""
     hubs = "\n  ".join(f"s{number}: {{eventHub: h{number}}}" for number in range(11))
