@@ -50,6 +50,7 @@ resource metadataReader 'Microsoft.DocumentDB/databaseAccounts/sqlRoleDefinition
   }
 }
 
+// An account takes one change of its roles at a time and answers the others with 412, so these wait for each other.
 resource readsMetadata 'Microsoft.DocumentDB/databaseAccounts/sqlRoleAssignments@2025-04-15' = {
   parent: account
   name: guid(account.id, principalId, metadataReader.id)
@@ -60,6 +61,7 @@ resource readsMetadata 'Microsoft.DocumentDB/databaseAccounts/sqlRoleAssignments
   }
 }
 
+@batchSize(1)
 resource readsFacts 'Microsoft.DocumentDB/databaseAccounts/sqlRoleAssignments@2025-04-15' = [for container in containers: {
   parent: account
   name: guid(account.id, principalId, dataReader, container.database, container.name)
@@ -68,8 +70,10 @@ resource readsFacts 'Microsoft.DocumentDB/databaseAccounts/sqlRoleAssignments@20
     roleDefinitionId: '${account.id}/sqlRoleDefinitions/${dataReader}'
     scope: '${account.id}/dbs/${container.database}/colls/${container.name}'
   }
+  dependsOn: [readsMetadata]
 }]
 
+@batchSize(1)
 resource writesLeases 'Microsoft.DocumentDB/databaseAccounts/sqlRoleAssignments@2025-04-15' = [for (database, i) in databases: {
   parent: account
   name: guid(account.id, principalId, dataContributor, database, leaseContainer)
@@ -78,5 +82,5 @@ resource writesLeases 'Microsoft.DocumentDB/databaseAccounts/sqlRoleAssignments@
     roleDefinitionId: '${account.id}/sqlRoleDefinitions/${dataContributor}'
     scope: '${account.id}/dbs/${database}/colls/${leaseContainer}'
   }
-  dependsOn: [leases[i]]
+  dependsOn: [leases[i], readsFacts]
 }]

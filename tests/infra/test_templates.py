@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import pytest
 
@@ -14,10 +15,10 @@ from shared.definitions.load import load
 from shared.facts.partition_key import partition_key_paths
 from tests.infra.bicep.deployment import deploy
 from tests.infra.bicep.references import TemplateError
-from tests.infra.bicep.symbols import PARAMETER
-from tests.infra.bicep.syntax import declared_name, parse
+from tests.infra.bicep.symbols import PARAMETER, RESOURCE
+from tests.infra.bicep.syntax import body_object, declared_name, decorators, parse, parts, properties, text
 from tests.infra.checks import bindings_of, project_definitions, project_deployment, scenario_faults, static_faults
-from tests.infra.roles import documented_roles
+from tests.infra.roles import COSMOS_ASSIGNMENT, documented_roles
 from tests.infra.settings import app_settings, setting_faults
 from tests.infra.templates import BASE, EVERYTHING, INFRA, SCENARIOS, all_templates
 from tests.infra.triggers import CONSUMER_GROUP, CONTAINER, QUEUE, named, trigger_faults
@@ -26,6 +27,10 @@ from tests.support import ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from tree_sitter import Node
+
+COSMOS_ACCESS: Final = INFRA / "app/cosmos-access.bicep"
 
 
 def test_syntax_symbols_and_modules_are_right() -> None:
@@ -108,6 +113,22 @@ def test_a_hard_deleting_source_turns_continuous_backup_on() -> None:
         if one.type == "Microsoft.DocumentDB/databaseAccounts"
     )
     assert account.body["properties"]["backupPolicy"]["type"] == "Continuous"
+
+
+def assignments_of_cosmos() -> dict[str, Node]:
+    """The declarations of role assignments inside a Cosmos DB account, by symbol, in order."""
+    nodes = parse(COSMOS_ACCESS).declarations(RESOURCE)
+    return {declared_name(node): node for node in nodes if COSMOS_ASSIGNMENT in text(parts(node)[1])}
+
+
+def test_role_assignments_of_a_cosmos_account_come_one_after_another() -> None:
+    """The account takes one change of its roles at a time, and answers others with 412."""
+    template, chain = parse(COSMOS_ACCESS), assignments_of_cosmos()
+    for node in chain.values():
+        if parts(node)[-1].type == "for_statement":
+            assert [text(size) for size in decorators(template, node)["batchSize"]] == ["1"]
+    for earlier, later in itertools.pairwise(chain):
+        assert earlier in text(properties(body_object(chain[later]))["dependsOn"])
 
 
 def private_endpoints(sku: str) -> dict[str, list[str]]:
