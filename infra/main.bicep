@@ -75,7 +75,7 @@ param eventHubPartitions int = 8
 
 @minValue(1)
 @maxValue(168)
-@description('Hours that events are kept: the longest outage that loses nothing. More than 168 needs the Premium tier.')
+@description('Hours that events are kept: the longest outage that loses nothing. At most 168, in either tier: LEDGER_RETENTION_DAYS is longer.')
 param eventRetentionHours int = 168
 
 @description('An Event Hubs namespace of your own with the hubs that the definitions name; empty: one is created.')

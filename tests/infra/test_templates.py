@@ -178,6 +178,7 @@ def test_continuous_backup_stays_when_the_last_hard_deleting_source_goes() -> No
     [
         ("eventHubPartitions", 33, "maxValue is 32"),
         ("eventHubPartitions", "8", "not of type int"),
+        ("eventRetentionHours", 169, "maxValue is 168"),
         ("eventHubsSku", "Basic", "not allowed"),
         ("environmentName", "", "minLength is 1"),
     ],
@@ -186,6 +187,18 @@ def test_a_parameter_is_held_to_its_declaration(parameter: str, value: object, m
     """Types, allowed values, bounds."""
     with pytest.raises(TemplateError, match=message):
         deploy(INFRA / "main.bicep", {**BASE, parameter: value})
+
+
+def test_no_description_promises_more_than_its_parameter_takes() -> None:
+    """Such as a number above the limit in another tier."""
+    main = parse(INFRA / "main.bicep")
+    rules = {declared_name(node): decorators(main, node) for node in main.declarations(PARAMETER)}
+    promises = {
+        name: re.findall(r"[Mm]ore than (\d+)", text(one["description"][0]))
+        for name, one in rules.items()
+        if "maxValue" in one
+    }
+    assert {name: numbers for name, numbers in promises.items() if numbers} == {}
 
 
 def test_the_parameters_file_names_parameters_of_the_template() -> None:
