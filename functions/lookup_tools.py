@@ -29,7 +29,7 @@ def _add_tool(blueprint: func.Blueprint, index: Index, source: Source) -> None:
     async def look_up(context: str) -> str:
         return await tools.call(runtime.lookups, index.name, context)
 
-    named = blueprint.function_name(f"tool_{index.name.replace('-', '_')}")
+    named = blueprint.function_name(_function_name(index.name))
     trigger = blueprint.mcp_tool_trigger(
         arg_name="context",
         tool_name=index.name,
@@ -37,3 +37,11 @@ def _add_tool(blueprint: func.Blueprint, index: Index, source: Source) -> None:
         tool_properties=json.dumps(tools.properties(index, source)),
     )
     named(trigger(look_up))
+
+
+def _function_name(index: str) -> str:
+    """What the host calls the tool of an index: another name for every index.
+
+    Dashes become underscores behind `tool_`; a name that has underscores of its own stays as it is, behind `tool-`.
+    """
+    return f"tool-{index}" if "_" in index else f"tool_{index.replace('-', '_')}"

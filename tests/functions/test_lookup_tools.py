@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tests.functions.apps import serving
 from tests.support import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 # Loads the app as the worker in Azure does, in a process of its own, and calls one tool.
 PROGRAM = """
@@ -25,7 +29,8 @@ async def main():
     for text in sys.argv[1:]:
         outcome = await runtime.call(tools[0], Invocation(messages.TypedData(string=text), {}))
         answers.append(outcome.failure or outcome.returned.string)
-    print("RESULT" + json.dumps({"tools": [each.trigger for each in tools], "answers": answers}))
+    names = [each.name for each in tools]
+    print("RESULT" + json.dumps({"tools": [each.trigger for each in tools], "names": names, "answers": answers}))
 
 asyncio.run(main())
 """
@@ -68,6 +73,20 @@ def test_each_index_is_a_tool_with_typed_parameters(lookup_settings: dict[str, s
     assert "isVip.ge" not in by_name
 
 
+def test_names_that_differ_in_a_dash_only_are_tools_of_their_own(
+    lookup_settings: dict[str, str], tmp_path: Path
+) -> None:
+    """Functions are called after indexes, and no two functions of an app may have one name."""
+    names = ("by-town", "by_town", "by-old_town", "by_old-town", "by-old-town")
+    indexes = "".join(f"  {name}: {{source: customers, partition: town, sort: s{n}}}\n" for n, name in enumerate(names))
+    head = "version: 1\nsources: {customers: {cosmos: {database: d, container: c}}}\nindexes:\n"
+    (tmp_path / "indexes.yaml").write_text(head + indexes)
+    settings = {**lookup_settings, "MCP_TOOLS": "true", "INDEX_DEFINITIONS": str(tmp_path / "indexes.yaml")}
+    found = through_the_runtime(settings)
+    assert [tool["toolName"] for tool in found["tools"]] == list(names)
+    assert all(re.fullmatch("[A-Za-z][A-Za-z0-9_-]{0,127}", name) for name in found["names"])
+
+
 def test_a_tool_answers_with_entries_and_goes_on_with_a_token(lookup_settings: dict[str, str]) -> None:
     """As JSON text; a null is an argument left out; a problem is an answer, too."""
     settings = {**lookup_settings, "MCP_TOOLS": "true"}
@@ -86,7 +105,7 @@ def test_tools_are_off_by_default(lookup_settings: dict[str, str]) -> None:
     assert through_the_runtime(lookup_settings)["tools"] == []
 
 
-def test_the_local_host_passes_tools_over(lookup_settings: dict[str, str], tmp_path: Any) -> None:
+def test_the_local_host_passes_tools_over(lookup_settings: dict[str, str], tmp_path: Path) -> None:
     """It cannot serve them, says so, and serves everything else."""
     with serving(ROOT, {**lookup_settings, "MCP_TOOLS": "true"}, "--http-only", log_folder=tmp_path) as app:
         assert "serves no tools for assistants; passed over: tool_customers_by_town" in app.program.output
