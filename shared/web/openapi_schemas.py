@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from shared.lookup.faults import TITLES
-from shared.web.failures import DEFINITIONS_BROKEN, INTERNAL, KINDS
+from shared.web.failures import DEFINITIONS_BROKEN, INTERNAL, KINDS, REFUSALS
 from shared.web.schema_parts import reference
 
 if TYPE_CHECKING:
@@ -35,7 +35,8 @@ _IDENTITY: Final = {
 
 def problem_schema() -> Schema:
     """An error body."""
-    codes = sorted({*TITLES, *(kind.code for kind in KINDS.values()), DEFINITIONS_BROKEN.code, INTERNAL.code})
+    kinds = (*KINDS.values(), *REFUSALS.values(), DEFINITIONS_BROKEN, INTERNAL)
+    codes = sorted({*TITLES, *(kind.code for kind in kinds)})
     return {
         "type": "object",
         "required": ["type", "title", "status", "detail", "code"],

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from shared.lookup.conditions import COMPARISONS, NULL
 from shared.lookup.faults import TITLES
@@ -15,6 +16,10 @@ from shared.web.openapi import openapi
 from tests.contract.table_services import key_client
 from tests.lookup_facts import DEFINITIONS, YAML, facts, put_facts
 from tests.support import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
 
 TEXT = (ROOT / "docs" / "http-api.md").read_text(encoding="utf-8")
 
@@ -29,6 +34,28 @@ def test_every_code_is_documented_with_its_status() -> None:
     """One row each, and no row without a code."""
     rows = re.findall(r"^\| `([A-Z][A-Za-z]+)` \| (\d{3}) \|", TEXT, re.MULTILINE)
     assert {code: int(status) for code, status in rows} == statuses()
+
+
+def test_the_openapi_document_knows_every_code() -> None:
+    """Also those of calls with a body: a client that is made from the document must not fail on a refusal."""
+    problem = openapi(DEFINITIONS)["components"]["schemas"]["Problem"]
+    assert set(problem["properties"]["code"]["enum"]) == set(statuses())
+
+
+def test_every_code_that_is_raised_has_a_status() -> None:
+    """One without would be a 500 to the caller."""
+    files = [path for path in (ROOT / "shared").rglob("*.py") if "definitions" not in path.parts]
+    found = {code for path in files for code in raised(path)}
+    assert {"BadRequest", "TooEarly", "InvalidToken"} <= found
+    assert found - set(statuses()) == set()
+
+
+def raised(path: Path) -> Iterator[str]:
+    """The codes in a file that a call is refused with."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        match node:
+            case ast.Call(ast.Name("LifecycleRefusedError" | "fault"), [ast.Constant(str(code)), *_]):
+                yield code
 
 
 def test_all_codes_stand_in_one_table() -> None:
