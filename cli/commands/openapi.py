@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Final
 
 from cli.arguments import add_command
 from cli.definitions import add_file_argument, read, write_findings
-from shared.web.openapi import openapi
 
 if TYPE_CHECKING:
     import argparse
@@ -37,6 +36,8 @@ def add(commands: Commands) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the document; exit 1 for a file with faults."""
+    from shared.web.openapi import openapi  # no other command needs all that it describes
+
     loaded = read(args.file)
     if loaded.faults:
         write_findings(loaded.faults, (), args.format)

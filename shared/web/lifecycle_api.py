@@ -47,13 +47,13 @@ class LifecycleApi:
         """Let the new generation serve."""
         no_parameters(url)
         asked = members(body, {"force": SWITCH})
-        return json_answer(_served(await self._lifecycle.switch(index, force=asked.get("force", False))))
+        return json_answer(served(await self._lifecycle.switch(index, force=asked.get("force", False))))
 
     async def rollback(self, index: str, body: bytes, url: str) -> Answer:
         """Let the generation serve that served before."""
         no_parameters(url)
         members(body, {})
-        return json_answer(_served(await self._lifecycle.rollback(index)))
+        return json_answer(served(await self._lifecycle.rollback(index)))
 
 
 def described(state: IndexState) -> dict[str, Any]:
@@ -107,10 +107,11 @@ def moment(seconds: float | None) -> str | None:
     return None if seconds is None else datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
 
 
-def _served(served: Served) -> dict[str, Any]:
+def served(row: Served) -> dict[str, Any]:
+    """What serves an index, as JSON."""
     return {
-        "index": served.index,
-        "serving": served.serving,
-        "before": served.before or None,
-        "since": datetime.fromtimestamp(served.since, UTC).isoformat(timespec="milliseconds"),
+        "index": row.index,
+        "serving": row.serving,
+        "before": row.before or None,
+        "since": datetime.fromtimestamp(row.since, UTC).isoformat(timespec="milliseconds"),
     }

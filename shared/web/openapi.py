@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from shared.web import openapi_schemas as schemas
 from shared.web.openapi_dead_letters import dead_letter_paths, letter_schema
+from shared.web.openapi_lifecycle import generation_schema, lifecycle_paths, served_schema, standing_schema
 from shared.web.openapi_operations import SECURITY, anonymous, operation
-from shared.web.openapi_parameters import lookup_parameters
+from shared.web.openapi_parameters import index_name, lookup_parameters
 from shared.web.openapi_status import advice_schema, history_schema, status_schema
+from shared.web.openapi_verifications import verification_paths, verification_schema
 from shared.web.schema_parts import list_of, object_of, reference
 
 if TYPE_CHECKING:
@@ -20,13 +22,23 @@ VERSION: Final = "3.1.0"
 
 def openapi(definitions: Definitions) -> dict[str, Any]:
     """The whole document."""
-    paths: dict[str, Any] = {**dict(_common_paths(list(definitions.indexes))), **dead_letter_paths(definitions)}
+    names = list(definitions.indexes)
+    paths: dict[str, Any] = {
+        **dict(_common_paths(names)),
+        **lifecycle_paths(names),
+        **verification_paths(names),
+        **dead_letter_paths(definitions),
+    }
     components: dict[str, Any] = {
         "Problem": schemas.problem_schema(),
         "Index": schemas.index_schema(),
         "Explanation": schemas.explanation_schema(),
         "Status": status_schema(),
         "DeadLetter": letter_schema(),
+        "Generation": generation_schema(),
+        "Standing": standing_schema(),
+        "Served": served_schema(),
+        "Verification": verification_schema(),
     }
     for index in definitions.indexes.values():
         source = definitions.sources[index.source]
@@ -54,7 +66,7 @@ def openapi(definitions: Definitions) -> dict[str, Any]:
 def _common_paths(names: list[str]) -> list[tuple[str, Any]]:
     listed = object_of(value=list_of(reference("Index")))
     one = operation("getIndex", "One index", reference("Index"), [400, 404, 500, 503])
-    one["parameters"] = [{"name": "name", "in": "path", "required": True, "schema": {"type": "string", "enum": names}}]
+    one["parameters"] = [index_name(names)]
     return [
         ("/api/indexes", {"get": operation("listIndexes", "All indexes", listed, [400, 500, 503])}),
         *([("/api/indexes/{name}", {"get": one})] if names else []),

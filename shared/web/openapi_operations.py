@@ -22,9 +22,10 @@ SECURITY: Final[Schema] = {
         (ADMIN_KEY, "The admin key, in Azure `_master`."),
     )
 }
+_GOOD: Final = {200: "Fine.", 202: "It has begun."}
 _STATUSES: Final = {
     400: "The request cannot be answered as it is; `code` and `errors` say why.",
-    404: "There is no such index, or no such dead letter.",
+    404: "There is no such index, dead letter or verification.",
     409: "It cannot be done as things are; `code` and `detail` say why.",
     410: "The token's generation is retired.",
     500: "Something went wrong inside.",
@@ -33,23 +34,30 @@ _STATUSES: Final = {
 
 
 def operation(
-    operation_id: str, summary: str, answer: Schema, problems: Sequence[int], key: str = FUNCTION_KEY
+    operation_id: str,
+    summary: str,
+    answer: Schema,
+    problems: Sequence[int],
+    key: str = FUNCTION_KEY,
+    *,
+    good: int = 200,
 ) -> Schema:
-    """A call that needs a key, which the platform checks."""
-    responses = _responses(answer, problems)
+    """A call that needs a key, which the platform checks; `good` is the status of what it answers when all is well."""
+    responses = _responses(answer, problems, good)
     responses["401"] = {"description": "The key is missing or wrong."}
     return {"operationId": operation_id, "summary": summary, "security": [{key: []}], "responses": responses}
 
 
 def anonymous(operation_id: str, summary: str, problems: Sequence[int]) -> Schema:
     """A call that anybody may make."""
-    responses = _responses({"type": "object"}, problems)
+    responses = _responses({"type": "object"}, problems, 200)
     return {"operationId": operation_id, "summary": summary, "security": [], "responses": responses}
 
 
-def _responses(answer: Schema, problems: Sequence[int]) -> Schema:
+def _responses(answer: Schema, problems: Sequence[int], good: int) -> Schema:
     """The good answer, and the problems with these statuses."""
-    found: Schema = {"200": {"description": "Fine.", "content": {"application/json": {"schema": answer}}}}
+    content = {"application/json": {"schema": answer}}
+    found: Schema = {str(good): {"description": _GOOD[good], "content": content}}
     for status in problems:
         content = {MEDIA_TYPE: {"schema": reference("Problem")}}
         found[str(status)] = {"description": _STATUSES[status], "content": content}

@@ -9,6 +9,8 @@ from shared.lookup.options import PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX
 from shared.web.openapi_schemas import VALUE_SCHEMAS
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from shared.definitions.model import Index, KeyPart, PartType, Source
     from shared.web.openapi_schemas import Schema
 
@@ -55,6 +57,11 @@ def _condition(part: KeyPart, name: str, *, is_required: bool) -> Schema:
         "schema": schema,
         "example": "true" if operator == NULL else _EXAMPLES[part.type],
     }
+
+
+def index_name(names: Sequence[str]) -> Schema:
+    """The name of an index, as a part of the path."""
+    return {"name": "name", "in": "path", "required": True, "schema": {"type": "string", "enum": list(names)}}
 
 
 def paging() -> list[Schema]:

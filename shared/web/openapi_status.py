@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from shared.web.schema_parts import COUNT, INSTANT, TEXT, list_of, object_of, or_null
+from shared.web.schema_parts import CLAIM, COUNT, INSTANT, TEXT, list_of, object_of, or_null
 
 if TYPE_CHECKING:
     from shared.web.openapi_schemas import Schema
 
 _RATIO: Final[Schema] = {"type": "number", "minimum": 0}
-_CLAIM: Final[Schema] = {"type": "boolean"}
 _SECONDS: Final[Schema] = {"type": ["number", "null"], "minimum": 0}
 _DOLLARS: Final[Schema] = {"type": ["number", "null"], "minimum": 0}
 
@@ -23,8 +22,8 @@ def status_schema() -> Schema:
         sources=list_of(_source()),
         indexes=list_of(_index()),
         tasks=or_null(list_of(_task())),
-        deadLetters=object_of(count=or_null(COUNT), hasMore=_CLAIM, reasons=list_of(_reason())),
-        storage=object_of(isReachable=_CLAIM, breaker=_breaker(), accounts=list_of(_account())),
+        deadLetters=object_of(count=or_null(COUNT), hasMore=CLAIM, reasons=list_of(_reason())),
+        storage=object_of(isReachable=CLAIM, breaker=_breaker(), accounts=list_of(_account())),
         counters=object_of(sinceSeconds=_SECONDS, instances=COUNT),
         prices=object_of(date=TEXT, currency=TEXT, perMillionTransactions={"type": "number"}),
     )

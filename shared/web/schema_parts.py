@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
 TEXT: Final[Schema] = {"type": "string"}
 COUNT: Final[Schema] = {"type": "integer", "minimum": 0}
+CLAIM: Final[Schema] = {"type": "boolean"}
 INSTANT: Final[Schema] = {"type": "string", "format": "date-time"}
 
 
@@ -32,3 +33,14 @@ def or_null(schema: Schema) -> Schema:
 def reference(name: str) -> Schema:
     """The component of this name."""
     return {"$ref": f"#/components/schemas/{name}"}
+
+
+def one_or_null(name: str) -> Schema:
+    """The component of this name, or nothing."""
+    return {"anyOf": [reference(name), {"type": "null"}]}
+
+
+def body_of(**members: Schema) -> Schema:
+    """The body of a call: an object with some of these members, and no others; it may be left out."""
+    schema = {"type": "object", "properties": members, "additionalProperties": False}
+    return {"required": False, "content": {"application/json": {"schema": schema}}}

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, urlsplit
 
+from shared.errors import LifecycleRefusedError
+from shared.lookup.faults import shown
 from shared.web.answers import Answer, json_answer
 from shared.web.bodies import NUMBER, SWITCH, TEXT, WHOLE_NUMBER, members
 from shared.web.lifecycle_api import moment
@@ -13,6 +16,8 @@ from shared.web.parameters import no_parameters
 if TYPE_CHECKING:
     from shared.pipeline.verification.desk import Found, VerificationDesk
 
+# Kind, generation and second of its start; its number when that second has several.
+IDENTITY: Final = "verification-[0-9a-f]{16}-[0-9]{1,12}(-[0-9]{1,6})?"
 _ACCEPTED: Final = 202
 _MEMBERS: Final = {
     "generation": TEXT,
@@ -49,6 +54,11 @@ class VerificationApi:
     async def one(self, index: str, identity: str, url: str) -> Answer:
         """How a verification stands, and what it found."""
         no_parameters(url)
+        # What else may come in a path may be no key of a table.
+        if not re.fullmatch(IDENTITY, identity):
+            raise LifecycleRefusedError(
+                "NoSuchVerification", f'There is no verification {shown(identity)} of index "{index}".'
+            )
         return json_answer(described(await self._desk.found(index, identity)))
 
     async def latest(self, index: str, url: str) -> Answer:

@@ -277,3 +277,18 @@ def test_the_page_can_be_paused_by_keyboard(browser: Browser, run: Run) -> None:
         assert page.get_attribute("#pause", "aria-pressed") == "true"
         page.keyboard.press("Enter")
         assert (page.get_attribute("#pause", "aria-pressed"), page.inner_text("#pause")) == ("false", "Pause")
+
+
+def test_the_page_of_calls_sends_bodies(browser: Browser, run: Run) -> None:
+    """A call of operators that takes a body has a field for it; what the app says of it is shown."""
+    page = browser.new_page()
+    page.goto(f"{run.found['http']}/api/docs")
+    page.get_by_label("Key").fill(str(run.found["keys"]["admin"]))
+    page.get_by_role("button", name="Load").click()
+    page.get_by_text("POST /api/indexes/{name}/switch").click()
+    call = page.locator("details[open]")
+    call.get_by_label("name").select_option("people-by-town")
+    call.get_by_label("body").fill('{"force": "yes"}')
+    call.get_by_role("button", name="Send").click()
+    call.get_by_text("The member force of the body is not true or false").wait_for()
+    page.close()

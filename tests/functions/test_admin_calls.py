@@ -81,3 +81,10 @@ def test_a_filter_in_a_body_is_refused(app: RunningApp, call: str) -> None:
 def test_an_unknown_index_is_told_with_the_nearest_one(app: RunningApp, call: str) -> None:
     """It is a slip of the pen, most often."""
     assert 'Did you mean "customers-by-town"?' in refused(app, call.format(f"{INDEX}n"), 404, "IndexNotFound")
+
+
+@pytest.mark.parametrize("identity", ["v", "a%23b", "%C2%85", "x" * 600, "build-49f216b20bc1f206-1"])
+def test_a_verification_that_cannot_be_is_not_found(app: RunningApp, identity: str) -> None:
+    """Whatever stands in its place: also what no key of a table may contain."""
+    reason = refused(app, f"GET {INDEX}/verifications/{identity}", 404, "NoSuchVerification")
+    assert "There is no verification" in reason

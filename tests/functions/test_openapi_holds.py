@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from shared.pipeline.dead_letter_list import DeadLetterList, LetterFilter
+from local.azurite import connection_string
 from shared.pipeline.dead_letter_rows import DEAD_LETTER_TABLE, letter_of, unreadable_letter
 from shared.pipeline.dead_letters import DeadLetters
 from shared.projection.cosmos import CosmosReader
+from tests.conftest import running_azurite
 from tests.contract.table_services import key_client
 from tests.functions.apps import serving
-from tests.lookup_facts import CUSTOMERS, DEFINITIONS
+from tests.lookup_facts import CUSTOMERS, DEFINITIONS, facts, put_facts
 from tests.pipeline.world import KeptBlobs
 from tests.support import ROOT
 
@@ -28,32 +29,25 @@ if TYPE_CHECKING:
 CONFIGURATION = Path(__file__).with_name("schemathesis.toml")
 
 
-async def put_letters(storage: str) -> None:
-    """Dead letters of both kinds. Neither can be replayed: the calls change no index."""
+async def fill(storage: str) -> None:
+    """Entries, and dead letters of both kinds. Neither can be replayed: the calls change no index."""
     source = DEFINITIONS.sources["customers"]
     change = CosmosReader(source).latest({**CUSTOMERS[0], "_ts": 1_700_000_000, "_lsn": 1})
     async with key_client(storage) as tables:
+        await put_facts(tables, facts())
         await tables.create_table(DEAD_LETTER_TABLE)
         letters = DeadLetters(tables, KeptBlobs(), time.time)
         await letters.put(letter_of(change, "customers-by-nothing", "wrongType", "It does not fit."))
         await letters.put(unreadable_letter(source.name, {"no": "id"}, "It has no id.", "feed"))
 
 
-async def remove_letters(storage: str) -> None:
-    """Other tests find the storage as it was."""
-    async with key_client(storage) as tables:
-        letters = DeadLetters(tables, KeptBlobs(), time.time)
-        page = await DeadLetterList(tables, letters).page(["customers"], LetterFilter(), 100, None)
-        for letter in page.letters:
-            await letters.remove(letter.row)
-
-
 @pytest.fixture
 def settings_with_letters(lookup_settings: dict[str, str]) -> Iterator[dict[str, str]]:
-    """The app of lookups, with dead letters."""
-    asyncio.run(put_letters(lookup_settings["INDEX_STORAGE"]))
-    yield lookup_settings
-    asyncio.run(remove_letters(lookup_settings["INDEX_STORAGE"]))
+    """The app of lookups, with dead letters, on storage of its own: the calls begin verifications that nobody ends."""
+    with running_azurite() as storage_ports:
+        storage = connection_string(storage_ports)
+        asyncio.run(fill(storage))
+        yield {**lookup_settings, "AzureWebJobsStorage": storage, "INDEX_STORAGE": storage}
 
 
 def run_schemathesis(settings: dict[str, str], folder: Path, max_examples: int) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from datetime import UTC, datetime
 from itertools import count
 from typing import TYPE_CHECKING
@@ -19,6 +20,7 @@ from shared.pipeline.verification.rows import VerificationRows
 from shared.pipeline.verification.task import Hands, Verifications
 from shared.tables.memory import MemoryTables
 from shared.tables.port import Delete, Upsert
+from shared.web.verification_api import IDENTITY
 from tests.pipeline.building import CHANGED, BuildingWorld
 from tests.pipeline.kept_facts import KeptFacts
 from tests.pipeline.verifying import iter_chance
@@ -198,6 +200,14 @@ async def test_what_cannot_be_verified_is_refused(world: VerifyingWorld) -> None
         await world.desk().start("nothing")
     with pytest.raises(LifecycleRefusedError, match="no verification"):
         await world.desk().found("by-town", "verification-none")
+
+
+async def test_a_verification_is_called_as_addresses_have_it(world: VerifyingWorld) -> None:
+    """Also the second of one second: whatever is called otherwise, the API does not look for."""
+    first = await world.desk().start("by-town", sample=5)
+    await world.run(world.verifier(), first.task.id)
+    second = await world.desk().start("by-town")
+    assert all(re.fullmatch(IDENTITY, one.task.id) for one in (first, second))
 
 
 async def test_one_verification_at_a_time(world: VerifyingWorld) -> None:
