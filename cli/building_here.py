@@ -8,10 +8,12 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from cli.builds import BuildProgress
 from cli.definitions import read
 from cli.errors import UsageError
 from cli.event_files import EventFile
 from cli.local_run import DATA_FOLDER, endpoints
+from cli.progress import show_line
 from cli.sources import run_to_end
 from shared import settings
 
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
     import argparse
 
     from shared.definitions.model import Definitions, Index
-    from shared.pipeline.lifecycle import IndexState, Lifecycle
+    from shared.pipeline.lifecycle import Lifecycle
 
 # The app does not know this kind: it leaves the task alone.
 FROM_HERE: Final = "build-here"
@@ -77,13 +79,14 @@ async def _drive(operations: Lifecycle, index: str, task: str) -> None:
     """Work on every slice that nobody else works on, until the task has ended."""
     from shared.errors import TaskFailedError
     from shared.pipeline.tasks import failed, idle
+    from shared.web.lifecycle_api import build
 
-    started = time.monotonic()
+    shown = BuildProgress(index) if sys.stderr.isatty() else None
     while True:
-        state = await operations.state(index)
-        progress = state.build
+        progress = (await operations.state(index)).build
         assert progress is not None
-        _show(state, time.monotonic() - started)
+        if shown:
+            show_line(shown.line(build(progress), time.monotonic()))
         if progress.task.id != task:
             raise TaskFailedError(f"Another build of {index} has taken the place of this one: see `build --status`.")
         if progress.task.state == "failed":
@@ -94,15 +97,3 @@ async def _drive(operations: Lifecycle, index: str, task: str) -> None:
         await asyncio.gather(*[operations.runner.work(task, name) for name in names[:_SLICES_AT_ONCE]])
         if not names:
             await asyncio.sleep(_WAIT_SECONDS)
-
-
-def _show(state: IndexState, seconds: float) -> None:
-    if not sys.stderr.isatty() or state.build is None:
-        return
-    counts, slices = state.build.counts, state.build.slices
-    facts, done = counts.get("facts", 0), sum(one.is_done for one in slices)
-    left = f"{seconds / done * (len(slices) - done):,.0f} s left" if done else "waiting"
-    line = (
-        f"{state.index}: {facts:,} facts  {facts / max(seconds, 0.001):,.0f}/s  {done} of {len(slices)} slices  {left}"
-    )
-    print(f"\r\033[K{line}", end="", file=sys.stderr, flush=True)

@@ -7,6 +7,7 @@ import time
 from typing import TYPE_CHECKING, Any, Final
 
 from cli.errors import ServiceError
+from cli.progress import Pace, clear_line, show_line
 from cli.service import lookup_path
 
 if TYPE_CHECKING:
@@ -54,36 +55,42 @@ def wait_until_built(service: Service, index: str) -> dict[str, Any]:
     return state
 
 
-def clear_line() -> None:
-    """Take a line of progress away, if there can be one."""
-    if sys.stderr.isatty():
-        print("\r\033[K", end="", file=sys.stderr, flush=True)
+class BuildProgress:
+    """The line of progress of a build, from one look at it to the next."""
+
+    def __init__(self, index: str) -> None:
+        self._index = index
+        self._facts: Pace | None = None
+        self._slices: Pace | None = None
+
+    def line(self, build: dict[str, Any], now_seconds: float) -> str:
+        """What is done, how fast, and how long it still takes by slices done of all."""
+        counts, done, slices = build["counts"], build["slicesDone"], build["slices"]
+        if not counts:
+            when = build["notBefore"]
+            return f"{self._index}: every worker writes to the new generation from {when} on; it is built then"
+        facts = counts.get("facts", 0)
+        # Only from now on: before its moment a build waits.
+        self._facts = self._facts or Pace(facts, now_seconds)
+        self._slices = self._slices or Pace(done, now_seconds)
+        words = (
+            f"{self._index}: {facts:,} facts",
+            f"{self._facts.rate(facts, now_seconds):,.0f}/s",
+            f"{counts.get('transactions', 0):,} transactions",
+            f"{done} of {slices} slices ({done / max(slices, 1):.0%})",
+            self._slices.left(done, slices, now_seconds),
+        )
+        return "  ".join(filter(None, words))
 
 
 def _followed(service: Service, index: str) -> dict[str, Any]:
     """How the index stands when its build has ended."""
-    shows, started = sys.stderr.isatty(), time.monotonic()
-    first: int | None = None
+    progress = BuildProgress(index) if sys.stderr.isatty() else None
     while True:
         state = standing(service, index)
         build = state["build"] or {}
         if build.get("state") != "running":
             return state
-        facts = build["counts"].get("facts", 0)
-        first = facts if first is None else first
-        if shows:
-            rate = (facts - first) / max(time.monotonic() - started, 0.001)
-            print(f"\r\033[K{_line(index, build, rate)}", end="", file=sys.stderr, flush=True)
+        if progress:
+            show_line(progress.line(build, time.monotonic()))
         time.sleep(_POLL_SECONDS)
-
-
-def _line(index: str, build: dict[str, Any], rate: float) -> str:
-    counts = build["counts"]
-    if not counts:
-        return f"{index}: every worker writes to the new generation from {build['notBefore']} on; it is built then"
-    share = build["slicesDone"] / max(build["slices"], 1)
-    transactions = counts.get("transactions", 0)
-    return (
-        f"{index}: {counts.get('facts', 0):,} facts  {rate:,.0f}/s  {transactions:,} transactions  "
-        f"{build['slicesDone']} of {build['slices']} slices ({share:.0%})"
-    )

@@ -10,6 +10,34 @@ _BAR_CELLS = 30
 _REDRAW_SECONDS = 0.1
 
 
+class Pace:
+    """How fast work goes since a first look at it, and how long the rest takes if it goes on like this."""
+
+    def __init__(self, done: int, now_seconds: float) -> None:
+        self._first = done
+        self._since = now_seconds
+
+    def rate(self, done: int, now_seconds: float) -> float:
+        """How much is done in a second."""
+        return (done - self._first) / max(now_seconds - self._since, 0.001)
+
+    def left(self, done: int, total: int, now_seconds: float) -> str:
+        """How much longer it takes; nothing while nobody can tell."""
+        rate = self.rate(done, now_seconds)
+        return f"{(total - done) / rate:,.0f} s left" if rate > 0 and done <= total else ""
+
+
+def show_line(line: str) -> None:
+    """Put a line of progress in the place of the last one."""
+    print(f"\r\033[K{line}", end="", file=sys.stderr, flush=True)
+
+
+def clear_line() -> None:
+    """Take a line of progress away, if there can be one."""
+    if sys.stderr.isatty():
+        show_line("")
+
+
 class Progress:
     """A bar with rate and remaining time."""
 
@@ -17,7 +45,7 @@ class Progress:
         self._label = label
         self._total = total
         self._done = 0
-        self._started = time.monotonic()
+        self._pace = Pace(0, time.monotonic())
         self._drawn = 0.0
         self._shows = sys.stderr.isatty()
 
@@ -38,10 +66,7 @@ class Progress:
 
     def _draw(self, now: float) -> None:
         self._drawn = now
-        elapsed_seconds = max(now - self._started, 1e-9)
-        rate = self._done / elapsed_seconds
-        left_seconds = (self._total - self._done) / rate if rate else 0.0
         filled = _BAR_CELLS * self._done // max(self._total, 1)
         bar = "█" * filled + "░" * (_BAR_CELLS - filled)
-        line = f"{self._label} {bar} {self._done}/{self._total}  {rate:,.0f}/s  {left_seconds:.0f} s left"
-        print(f"\r\033[K{line}", end="", file=sys.stderr, flush=True)
+        rate, left = self._pace.rate(self._done, now), self._pace.left(self._done, self._total, now)
+        show_line(f"{self._label} {bar} {self._done}/{self._total}  {rate:,.0f}/s  {left}".rstrip())

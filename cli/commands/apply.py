@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from cli.arguments import add_command
 from cli.builds import COLUMNS, row, standing, wait_until_built
-from cli.commands.verify import wait
 from cli.errors import ServiceError
 from cli.output import write_rows
 from cli.service import add_service_arguments, lookup_path, service_of
+from cli.verifications import wait_until_verified
 
 if TYPE_CHECKING:
     import argparse
@@ -99,7 +99,7 @@ def _make_read_only(service: Service, index: str) -> None:
 def _verified(service: Service, index: str, budget: float | None) -> int:
     """Verify what was built; how many differences there are."""
     started = service.post(lookup_path(index, "verifications"), {} if budget is None else {"budget": budget})
-    return int(wait(service, index, started["id"])["total"])
+    return int(wait_until_verified(service, index, started["id"])["total"])
 
 
 def _say(index: str, what: str) -> None:

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import sys
-import time
 from typing import TYPE_CHECKING, Any, Final
 
 from cli.arguments import add_command
-from cli.builds import clear_line
-from cli.errors import ServiceError, UsageError
+from cli.errors import UsageError
 from cli.output import write_rows
 from cli.service import add_service_arguments, lookup_path, service_of
+from cli.verifications import wait_until_verified
 
 if TYPE_CHECKING:
     import argparse
 
     from cli.arguments import Commands
-    from cli.service import Service
 
-_POLL_SECONDS: Final = 0.5
 _KINDS: Final = ("missing", "stale", "ghost", "unapplied", "orphan")
 _COLUMNS: Final = (
     "index",
@@ -109,7 +105,7 @@ def _run(args: argparse.Namespace, asked: dict[str, Any]) -> dict[str, Any]:
     body = {**asked, **{name: value for name, value in options.items() if value is not None}}
     service = service_of(args, "admin")
     started = service.post(lookup_path(args.index, "verifications"), body)
-    found = wait(service, args.index, started["id"])
+    found = wait_until_verified(service, args.index, started["id"])
     row = {**found, **found["differences"]}
     write_rows([row], _COLUMNS, args.format, as_text=lambda _: _summary(found))
     if args.format == "table" and found["examples"]:
@@ -146,37 +142,3 @@ def _summary(found: dict[str, Any]) -> str:
 def _example(example: dict[str, Any]) -> dict[str, Any]:
     row = f"{example['PartitionKey']} | {example['RowKey']}" if "RowKey" in example else None
     return {**example, "row": row}
-
-
-def wait(service: Service, index: str, identity: str) -> dict[str, Any]:
-    """Follow a verification to its end; raises `ServiceError` when it fails."""
-    try:
-        found = _followed(service, lookup_path(index, f"verifications/{identity}"))
-    except KeyboardInterrupt:
-        follow = "`index-tables status` shows how far it is"
-        raise KeyboardInterrupt(f"the verification of {index} goes on in the app: {follow}") from None
-    finally:
-        clear_line()
-    if found["state"] == "failed":
-        raise ServiceError(f"the verification of {index} has failed: {found['problem']}")
-    return found
-
-
-def _followed(service: Service, path: str) -> dict[str, Any]:
-    """What a verification has found when it has ended."""
-    shows, started = sys.stderr.isatty(), time.monotonic()
-    while True:
-        found = service.get(path, {})
-        if found["state"] != "running":
-            return found
-        if shows:
-            print(f"\r\033[K{_line(found, time.monotonic() - started)}", end="", file=sys.stderr, flush=True)
-        time.sleep(_POLL_SECONDS)
-
-
-def _line(found: dict[str, Any], seconds: float) -> str:
-    rows = found["facts"] + found["ledgerRows"] + found["rows"]
-    return (
-        f"{found['index']}: {found['facts']:,} facts  {found['ledgerRows']:,} ledger rows  {found['rows']:,} rows  "
-        f"{rows / max(seconds, 0.001):,.0f}/s  {found['examined']:,} looked at  {found['total']:,} differences"
-    )
