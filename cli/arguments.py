@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from cli.output import FORMATS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 # What `add_subparsers` returns; argparse has no public name for it.
 Commands: TypeAlias = Any
@@ -25,11 +25,12 @@ def add_command(
     summary: str,
     description: str,
     examples: str,
+    formats: Sequence[str] = FORMATS,
 ) -> argparse.ArgumentParser:
-    """Declare a command that prints data; the caller adds its own arguments."""
+    """Declare a command that prints data, in the first of its formats unless told; its own arguments are to follow."""
     parser = _parser(commands, name, summary, description, examples)
     parser.add_argument(
-        "--format", choices=FORMATS, default="table", help="how to print the data (default: %(default)s)"
+        "--format", choices=formats, default=formats[0], help="how to print the data (default: %(default)s)"
     )
     parser.set_defaults(run=run)
     return parser

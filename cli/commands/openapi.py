@@ -27,9 +27,10 @@ def add(commands: Commands) -> None:
         "openapi",
         run,
         summary="write the OpenAPI document",
-        description="Print the OpenAPI 3.1 document of the app that serves these definitions, as JSON. "
-        "--format is for faults, if there are any.",
+        description="Print the OpenAPI 3.1 document of the app that serves these definitions: as JSON, or with "
+        "--format jsonl as JSON in one line. Faults of the file are printed as validate prints them.",
         examples=_EXAMPLES,
+        formats=("json", "jsonl"),
     )
     add_file_argument(parser)
 
@@ -40,8 +41,9 @@ def run(args: argparse.Namespace) -> int:
 
     loaded = read(args.file)
     if loaded.faults:
-        write_findings(loaded.faults, (), args.format)
+        write_findings(loaded.faults, (), "table")
         print("no document: mend the faults first", file=sys.stderr)
         return 1
-    print(json.dumps(openapi(loaded.definitions), indent=2, ensure_ascii=False))
+    indent = 2 if args.format == "json" else None
+    print(json.dumps(openapi(loaded.definitions), indent=indent, ensure_ascii=False))
     return 0

@@ -177,8 +177,28 @@ def test_openapi_is_written(capsys: pytest.CaptureFixture[str]) -> None:
     assert "/api/indexes/movies-by-actor/entries" in document["paths"]
 
 
+def test_openapi_is_one_line_for_programs_that_read_lines(capsys: pytest.CaptureFixture[str]) -> None:
+    """The same document."""
+    assert main(["openapi", str(ROOT / "indexes.yaml"), "--format", "json"]) == 0
+    as_json = json.loads(capsys.readouterr().out)
+    assert main(["openapi", str(ROOT / "indexes.yaml"), "--format", "jsonl"]) == 0
+    (line,) = capsys.readouterr().out.splitlines()
+    assert json.loads(line) == as_json
+
+
+@pytest.mark.parametrize("name", ["table", "csv"])
+def test_a_document_has_no_rows(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """A format that it cannot have is wrong usage, not ignored."""
+    with pytest.raises(SystemExit) as ended:
+        main(["openapi", str(ROOT / "indexes.yaml"), "--format", name])
+    assert ended.value.code == 2
+    assert f"invalid choice: '{name}'" in capsys.readouterr().err
+
+
 def test_there_is_no_openapi_document_of_a_broken_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Its faults are printed instead."""
     (tmp_path / "broken.yaml").write_text("version: 2\n")
     assert main(["openapi", str(tmp_path / "broken.yaml")]) == 1
-    assert "mend the faults first" in capsys.readouterr().err
+    out, err = capsys.readouterr()
+    assert "broken.yaml:1: fault: version" in out
+    assert "mend the faults first" in err
