@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 _COLUMNS: Final = ("id", "partitionKey", "key", "data", "fact", "isReference", "version")
 _EXAMPLES: Final = """\
   index-tables query customers-by-town town=Redmond lastName.prefix=S
-  index-tables query movies-by-actor "actor=Tom Hanks" --all --format jsonl
-  index-tables query orders-newest-first customer=c-1 expand=fact --url https://NAME.azurewebsites.net
+  index-tables query movies-by-actor "actor=Ingrid Falk" --all --format jsonl
+  index-tables query movies-newest-first genre=Drama expand=fact --url https://NAME.azurewebsites.net
 """
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -12,9 +14,13 @@ from pathlib import Path
 import pytest
 
 from cli.main import build_parser, main
-from shared.definition_files import compiled_path
+from cli.service import read_parameters
+from shared.definition_files import compiled_path, read_definitions
 from shared.definitions.compare import compare, compare_served
 from shared.definitions.load import load
+from shared.keys.index import IndexKeys
+from shared.lookup.options import read_options
+from shared.lookup.plan import plan
 
 ROOT = Path(__file__).parents[2]
 GOOD = """
@@ -246,6 +252,19 @@ def test_every_command_has_help_with_an_example(capsys: pytest.CaptureFixture[st
             main([name, "--help"])
         assert caught.value.code == 0
         assert f"\n  index-tables {name}" in capsys.readouterr().out
+
+
+def test_the_lookups_in_the_help_of_query_can_be_answered() -> None:
+    """By the indexes that this app serves: neither conditions nor options are refused."""
+    definitions = read_definitions(ROOT / "indexes.yaml").require()
+    (choices,) = [action.choices for action in build_parser()._actions if isinstance(action.choices, dict)]
+    examples = re.findall(r"^  index-tables (query .*)$", choices["query"].format_help(), re.MULTILINE)
+    assert len(examples) >= 3
+    for example in examples:
+        args = build_parser().parse_args(shlex.split(example))
+        parameters, index = read_parameters(args.parameters), definitions.indexes[args.index]
+        read_options(index, definitions.sources[index.source], parameters)
+        assert plan(index, IndexKeys(index), parameters).transactions_per_page == 1
 
 
 def test_the_module_is_the_command(broken: Path) -> None:
