@@ -34,14 +34,21 @@ def members(body: bytes, known: Mapping[str, Form]) -> dict[str, Any]:
         raise _refused(f"The body is no JSON ({error}): send an object.") from None
     if not isinstance(found, dict):
         raise _refused("The body is no object: send one, or nothing.")
-    for name, value in found.items():
-        if name not in known:
-            there_are = f"known are {', '.join(known)}" if known else "this call has no members"
-            raise _refused(f"The body has an unknown member {shown(name)}: {there_are}.")
-        # true is an int to Python, and no budget to anybody.
-        if type(value) not in known[name].types:
-            raise _refused(f"The member {name} of the body is not {known[name].name}: make it that.")
-    return found
+    return {name: _member(name, value, known) for name, value in found.items()}
+
+
+def _member(name: str, value: Any, known: Mapping[str, Form]) -> Any:
+    if name not in known:
+        there_are = f"known are {', '.join(known)}" if known else "this call has no members"
+        raise _refused(f"The body has an unknown member {shown(name)}: {there_are}.")
+    form = known[name]
+    # A number without a fraction is a whole one in JSON, however it is written.
+    if form is WHOLE_NUMBER and isinstance(value, float) and value.is_integer():
+        return int(value)
+    # true is an int to Python, and no budget to anybody.
+    if type(value) not in form.types:
+        raise _refused(f"The member {name} of the body is not {form.name}: make it that.")
+    return value
 
 
 def _refused(detail: str) -> LifecycleRefusedError:
