@@ -27,7 +27,7 @@ def check_names(definitions: Definitions, findings: Findings) -> None:
     for source in definitions.sources.values():
         at: KeyPath = ("sources", source.name)
         if source.cosmos:
-            _check_cosmos(source, (*at, "cosmos"), findings)
+            _check_partition_key(source, findings)
             key = (source.cosmos.database, source.cosmos.container)
             if partition_keys.setdefault(key, source.partition_key) != source.partition_key:
                 what = "another source names the same container with another partition key"
@@ -40,14 +40,6 @@ def check_names(definitions: Definitions, findings: Findings) -> None:
 def accounts_of(index: Index) -> set[str]:
     """The connections that an index's placement names."""
     return set() if index.placement is None else set(index.placement.named)
-
-
-def _check_cosmos(source: Source, at: KeyPath, findings: Findings) -> None:
-    assert source.cosmos is not None
-    if source.cosmos.container == settings.LEASE_CONTAINER:
-        mend = "Keep facts in a container of another name."
-        findings.fault((*at, "container"), f'"{settings.LEASE_CONTAINER}" is the container of the feed\'s leases', mend)
-    _check_partition_key(source, findings)
 
 
 def _check_partition_key(source: Source, findings: Findings) -> None:

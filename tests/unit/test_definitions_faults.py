@@ -8,6 +8,7 @@ import pytest
 
 from shared.definitions.load import load
 from shared.errors import DefinitionsError
+from shared.settings import LEASE_CONTAINER
 
 SOURCES = """
 version: 1
@@ -84,6 +85,11 @@ COSMOS = "cosmos: {database: d, container: c}, partitionKey: k"
         (f"eventHub: {'h' * 257}", "sources.s.eventHub", "at most 256"),
         ("cosmos: {database: a/b, container: c}", "sources.s.cosmos.database", "is no name of a Cosmos DB database"),
         ("cosmos: {database: d, container: 'c '}", "sources.s.cosmos.container", "no space at the end"),
+        (
+            f"cosmos: {{database: d, container: {LEASE_CONTAINER}}}",
+            "sources.s.cosmos.container",
+            "where the triggers keep their leases",
+        ),
         (f"cosmos: {{database: {'d' * 256}, container: c}}", "sources.s.cosmos.database", "at most 255 characters"),
         (f"{COSMOS}, eventhub: h", "sources.s.eventhub", 'Did you mean "eventHub"?'),
     ],

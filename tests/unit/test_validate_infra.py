@@ -49,7 +49,6 @@ def test_this_project_can_be_deployed(capsys: pytest.CaptureFixture[str]) -> Non
 @pytest.mark.parametrize(
     ("sources", "message"),
     [
-        (f"s: {COSMOS.replace('facts', 'leases')}", '"leases" is the container of the feed\'s leases'),
         ("s: " + COSMOS.replace(": k", ": ['\"a.b\"']"), 'cannot make a partition key of "a.b"'),
         (f"s: {COSMOS}\n  t: {COSMOS.replace(': k', ': other')}", "with another partition key"),
     ],
