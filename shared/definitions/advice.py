@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from shared.definitions.expressions import is_slice
+
 if TYPE_CHECKING:
     from shared.definitions.findings import Findings
     from shared.definitions.model import Definitions, Index, KeyPart
@@ -19,6 +21,7 @@ def advise(definitions: Definitions, findings: Findings) -> None:
     """Advise on definitions that have no fault."""
     for index in definitions.indexes.values():
         _advise_on_partition(index, findings)
+        _advise_on_slices(index, findings)
         _advise_on_key(index, findings)
     _advise_on_copies(definitions, findings)
     _advise_on_twins(definitions, findings)
@@ -43,6 +46,15 @@ def _advise_on_partition(index: Index, findings: Findings) -> None:
 
 def _has_few_values(part: KeyPart) -> bool:
     return part.type == "boolean" or _FEW_VALUES.fullmatch(part.name) is not None
+
+
+def _advise_on_slices(index: Index, findings: Findings) -> None:
+    for half, parts in (("partition", index.partition), ("sort", index.sort)):
+        for number, part in enumerate(parts):
+            if is_slice(part.path):
+                what = f"`{part.path}` takes a slice of a list; a slice of a text is nothing, so no fact has an entry"
+                mend = "Keep that part of the text in a field of its own, such as a date beside a time, and name it."
+                findings.advise(("indexes", index.name, half, number), what, mend)
 
 
 def _advise_on_key(index: Index, findings: Findings) -> None:

@@ -42,6 +42,19 @@ def problem_with(text: str) -> str | None:
     return None
 
 
+def is_slice(text: str) -> bool:
+    """Whether an expression gives a slice of a list, as `a.b[:10]` does; it gives nothing for a slice of a text."""
+    if segments(text) is not None:
+        return False
+    node = parse(text)
+    while node["type"] == "subexpression":
+        node = node["children"][-1]
+    if node["type"] != "projection":
+        return False
+    sliced = node["children"][0]
+    return bool(sliced["type"] == "index_expression" and sliced["children"][-1]["type"] == "slice")
+
+
 def _first_line(error: Exception) -> str:
     """The library adds a picture of the place in further lines; it does not survive a one-line fault."""
     return (str(error).strip() or "it is empty").splitlines()[0].rstrip(":")

@@ -128,6 +128,8 @@ def test_spellings_of_one_meaning_are_one_definition(body: str) -> None:
         ("  i: {source: orders, partition: createdAt}", "only grows"),
         ("  i: {source: customers, partition: {path: town, order: desc}}", "has no effect"),
         ("  i: {source: customers, partition: town, each: {tag: tags}}", "no key part uses the element"),
+        ("  i: {source: orders, partition: {path: 'placedAt[:10]', name: day}}", "a slice of a text is nothing"),
+        ("  i: {source: orders, partition: sku, sort: [{path: 'a.b[0:3]', name: b}]}", "i.sort[0]: `a.b[0:3]`"),
         (
             "".join(f"  i{n}: {{source: orders, partition: p{n}}}\n" for n in range(3)),
             "3 indexes carry whole facts",
@@ -151,7 +153,8 @@ def test_what_the_pattern_warns_about_is_advice(body: str, part_of_advice: str) 
 def test_ordinary_definitions_get_no_advice() -> None:
     """Advice that is always there is read by nobody."""
     body = "  i: {source: customers, partition: town, sort: lastName, project: [email]}\n"
-    assert advice(body + "  j: {source: orders, partition: sku, sort: placedAt}") == []
+    body += "  j: {source: orders, partition: sku, sort: placedAt}\n"
+    assert advice(body + "  k: {source: orders, partition: {path: 'skus[:2] | [0]', name: first}}") == []
 
 
 def test_a_source_without_index_is_advice() -> None:
