@@ -33,8 +33,19 @@ def check(definitions: Definitions, declared_sources: Collection[str], findings:
     for source in definitions.sources.values():
         _check_source(source, findings)
     _check_hubs(definitions, findings)
+    _check_cases("sources", definitions.sources, findings)
+    _check_cases("indexes", definitions.indexes, findings)
     for index in definitions.indexes.values():
         _check_index(index, definitions.sources.get(index.source), declared_sources, findings)
+
+
+def _check_cases(at: str, names: Collection[str], findings: Findings) -> None:
+    """Functions are named after sources and indexes, and the host tells them apart without regard to case."""
+    first: dict[str, str] = {}
+    for name in names:
+        other = first.setdefault(name.lower(), name)
+        if other != name:
+            findings.fault((at, name), f'the name differs from "{other}" only in case', "Choose another name.")
 
 
 def _check_name(path: KeyPath, name: str, findings: Findings) -> None:

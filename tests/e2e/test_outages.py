@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 DEFINITIONS = """
 version: 1
 sources:
-  people: {{cosmos: {{database: {name}, container: people}}, partitionKey: id}}
+  {name}: {{cosmos: {{database: {name}, container: people}}, partitionKey: id}}
 indexes:
-  {name}-by-town: {{source: people, partition: town, sort: name, project: [phone]}}
+  {name}-by-town: {{source: {name}, partition: town, sort: name, project: [phone]}}
 """
 FACTS = 60
 # An outage in which at most this many connections are tried costs nothing; without a breaker it would be hundreds.

@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 DEFINITIONS = """
 version: 1
 sources:
-  people: {{cosmos: {{database: {name}, container: people}}, partitionKey: team, deletes: {{when: gone}}}}
+  {name}: {{cosmos: {{database: {name}, container: people}}, partitionKey: team, deletes: {{when: gone}}}}
 indexes:
-  {name}-by-town: {{source: people, partition: town, sort: name, project: [phone]}}
-  {name}-by-tag: {{source: people, each: {{tag: tags}}, partition: tag, project: keys}}
+  {name}-by-town: {{source: {name}, partition: town, sort: name, project: [phone]}}
+  {name}-by-tag: {{source: {name}, each: {{tag: tags}}, partition: tag, project: keys}}
 """
 # More than the calls of the batch below: the last rounds kill nothing, which is a case, too.
 CALLS = 24

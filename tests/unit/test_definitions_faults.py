@@ -372,3 +372,20 @@ def test_a_fault_in_one_part_does_not_hide_one_in_the_next() -> None:
         "indexes.i.partition",
         "indexes.i.sort[1]",
     ]
+
+
+def test_names_that_differ_only_in_case_are_refused() -> None:
+    """Functions are named after them, and the Functions host does not tell such names apart."""
+    text = """\
+    version: 1
+    sources:
+      people: {eventHub: people}
+      People: {eventHub: others}
+    indexes:
+      by-town: {source: people, partition: town}
+      By-Town: {source: People, partition: town}
+    """
+    assert findings(dedent(text)) == [
+        'indexes.yaml:4: sources.People: the name differs from "people" only in case. Choose another name.',
+        'indexes.yaml:7: indexes.By-Town: the name differs from "by-town" only in case. Choose another name.',
+    ]

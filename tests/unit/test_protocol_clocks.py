@@ -19,6 +19,7 @@ from tests.support import ROOT
 if TYPE_CHECKING:
     from pathlib import Path
 
+STORAGE = {"INDEX_STORAGE": "UseDevelopmentStorage=true"}
 DEVELOPMENT = {"AZURE_FUNCTIONS_ENVIRONMENT": "Development"}
 START = """
 import function_app
@@ -109,13 +110,25 @@ def test_the_app_setting_wins_over_the_file(tmp_path: Path) -> None:
         clocks.check(app, {"SWEEP_DELAY_SECONDS": "721", "AzureFunctionsJobHost__functionTimeout": "00:10:01"})
 
 
+def started(environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    """An app with these settings: the names of its functions, and what its clocks say."""
+    command = [sys.executable, "-c", START]
+    everything = {**os.environ, **environment}
+    return subprocess.run(command, cwd=ROOT, env=everything, capture_output=True, text=True, check=True)
+
+
+def test_an_app_without_index_storage_starts_without_triggers() -> None:
+    """Their leases would be nobody's; health is there to say so."""
+    shown = started({"INDEX_STORAGE": ""})
+    assert "health_ready" in shown.stdout
+    assert "changes-" not in shown.stdout
+    assert "No triggers are registered: There is no storage connection INDEX_STORAGE" in shown.stderr
+
+
 @pytest.mark.parametrize(("delay", "is_refused"), [("3600", False), ("600", True)])
 def test_an_app_whose_clocks_are_wrong_starts_without_triggers(delay: str, is_refused: bool) -> None:
     """Health and lookups are there all the same; health and the log say why."""
-    environment = {**os.environ, "SWEEP_DELAY_SECONDS": delay, "AZURE_FUNCTIONS_ENVIRONMENT": "Production"}
-    shown = subprocess.run(
-        [sys.executable, "-c", START], cwd=ROOT, env=environment, capture_output=True, text=True, check=True
-    )
+    shown = started({"SWEEP_DELAY_SECONDS": delay, "AZURE_FUNCTIONS_ENVIRONMENT": "Production", **STORAGE})
     functions, problem = shown.stdout.splitlines()
     assert "health_ready" in functions
     assert ("changes-" in functions) != is_refused
