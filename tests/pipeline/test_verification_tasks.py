@@ -117,6 +117,14 @@ async def test_differences_are_noted_and_repaired(world: VerifyingWorld) -> None
     assert (await world.verify())["total"] == 0
 
 
+async def test_a_table_that_somebody_deleted_is_made_and_filled_again(world: VerifyingWorld) -> None:
+    """To a verification its rows are missing, as if they had been deleted one by one."""
+    await world.tables.delete_table((await world.serving()).table)
+    assert (await world.verify())["total"] == FACTS
+    assert (await world.verify(repairs=True))["repaired"] == FACTS
+    assert (await world.verify())["total"] == 0
+
+
 async def test_a_worker_that_dies_between_its_writes_spoils_nothing(world: VerifyingWorld) -> None:
     """The state is written before the slice's row: the page is not summed up again."""
     found = await world.desk().start("by-town")

@@ -80,7 +80,10 @@ class Verifications:
         self._rows = VerificationRows(services.accounts.main)
 
     async def begin(self, task: Task) -> Phase:
-        """One slice: pages of a table come one after the other."""
+        """One slice: pages of a table come one after the other. A table that somebody deleted is made again, empty."""
+        generation = (await self._subject(Wanted.of(task))).generation
+        for account, table in sorted(generation.tables()):
+            await self._services.accounts.tables(account).create_table(table)
         return Phase("1-verify", {"all": None})
 
     async def follow(self, progress: Progress, phase: str) -> Phase | None:
