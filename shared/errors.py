@@ -12,6 +12,7 @@
     ├── UnknownIndexError              there is no index of that name
     ├── ContinuationExpiredError       a page token whose generation is retired
     ├── LifecycleRefusedError          a build, switch or rollback that cannot be done; carries its code
+    ├── FactsRefusedError              Cosmos DB will not give facts, now or later
     ├── TaskFailedError                long work that no repetition will bring to its end
     ├── StorageError                   a call to the Table service did not do what was asked
     │   ├── LimitError                     the call breaks a limit of the service and was not sent
@@ -150,6 +151,10 @@ class LifecycleRefusedError(IndexTablesError):
     def __init__(self, code: str, detail: str) -> None:
         super().__init__(detail)
         self.code = code
+
+
+class FactsRefusedError(IndexTablesError):
+    """Facts cannot be fetched, and trying again would not help. Mend the definition, the role or the fact's id."""
 
 
 class TaskFailedError(IndexTablesError):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any, Final
 
-from shared.errors import FactsUnavailableError
+from shared.errors import FactsRefusedError, FactsUnavailableError
 from shared.facts.partition_key import check_partition_key
 from shared.keys.fact import MISSING
 
@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 READS_AT_ONCE: Final = 16
 # The SDK's own retries may take minutes, and a caller is waiting.
 _READ_SECONDS: Final = 10
+# What Cosmos DB does not allow today it does not allow in a minute.
+_FINAL_STATUSES: Final = frozenset({400, 401, 403})
+# As the last segment of a path they mean another one.
+_COLLAPSING_IDS: Final = frozenset({".", ".."})
 
 
 class CosmosFacts:
@@ -37,7 +41,7 @@ class CosmosFacts:
     async def read(
         self, source: Source, fact_id: str, partition_key: tuple[FactKeyValue, ...]
     ) -> dict[str, Any] | None:
-        """The fact as it is now, or None when it is gone; raises `FactsUnavailableError`."""
+        """The fact as it is now, or None when it is gone; raises `FactsUnavailableError` or `FactsRefusedError`."""
         from azure.core.exceptions import AzureError
 
         assert source.cosmos is not None
@@ -50,6 +54,11 @@ class CosmosFacts:
             async with self._reads, asyncio.timeout(_READ_SECONDS):
                 return await self._read(container, source, fact_id, partition_key)
         except (AzureError, TimeoutError, OSError) as error:
+            if getattr(error, "status_code", None) in _FINAL_STATUSES:
+                raise FactsRefusedError(
+                    f'Cosmos DB refuses to give the fact "{fact_id}" of source "{source.name}" '
+                    f"({type(error).__name__}): check that the app may read its container."
+                ) from error
             raise FactsUnavailableError(
                 f'Facts of source "{source.name}" cannot be fetched ({type(error).__name__}): try again, '
                 "or look up without expand=fact."
@@ -60,6 +69,8 @@ class CosmosFacts:
     ) -> dict[str, Any] | None:
         from azure.cosmos.exceptions import CosmosResourceNotFoundError
 
+        if fact_id in _COLLAPSING_IDS:
+            return await _query(container, fact_id, partition_key)
         try:
             return dict(await container.read_item(fact_id, partition_key=as_cosmos_says(partition_key)))
         except CosmosResourceNotFoundError:
@@ -73,6 +84,20 @@ class CosmosFacts:
         client, self._client = self._client, None
         if client is not None:
             await client.close()
+
+
+async def _query(
+    container: ContainerProxy, fact_id: str, partition_key: tuple[FactKeyValue, ...]
+) -> dict[str, Any] | None:
+    """A fact whose id no address can hold."""
+    found = container.query_items(
+        "SELECT * FROM c WHERE c.id = @id",
+        parameters=[{"name": "@id", "value": fact_id}],
+        partition_key=as_cosmos_says(partition_key),
+    )
+    async for document in found:
+        return dict(document)
+    return None
 
 
 def as_cosmos_says(partition_key: tuple[FactKeyValue, ...]) -> Any:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from shared.facts.cosmos import CosmosFacts, as_cosmos_says
 from shared.facts.feed import CosmosFeed, told_as_unavailable
+from shared.facts.partition_key import check_partition_key
 from shared.keys.fact import encode_fact_key
 from shared.projection.change import FactReader
 
@@ -78,6 +79,9 @@ class CosmosCurrentFacts:
 
         A range ends where everything was changed later than `until_seconds`: beside writes it would never end.
         """
+        if cursor is None:
+            with told_as_unavailable(source):
+                check_partition_key(await self._feed.container(source).read(), source)
         ranges, continuation = (await self._feed.ranges(source), None) if cursor is None else json.loads(cursor)
         while ranges:
             async for page in self._feed.pages(source, ranges[0], continuation):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from shared.definitions.dotted import segments
-from shared.errors import FactsUnavailableError
+from shared.errors import FactsRefusedError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,12 +23,12 @@ def partition_key_paths(source: Source) -> list[str]:
 
 
 def check_partition_key(properties: Mapping[str, Any], source: Source) -> None:
-    """Raise `FactsUnavailableError` when a container, by its properties, is partitioned by something else."""
+    """Raise `FactsRefusedError` when a container, by its properties, is partitioned by something else."""
     declared = partition_key_paths(source)
     # A name that is no identifier may be in quotes or not.
     found = [str(path).replace('"', "") for path in properties["partitionKey"]["paths"]]
     if found != declared:
-        raise FactsUnavailableError(
+        raise FactsRefusedError(
             f'The container of source "{source.name}" is partitioned by {", ".join(found)}, its definition says '
             f"{', '.join(declared)}: declare the container's own key, under a new name of the source."
         )

@@ -15,4 +15,4 @@ class Facts(Protocol):
     async def read(
         self, source: Source, fact_id: str, partition_key: tuple[FactKeyValue, ...]
     ) -> dict[str, Any] | None:
-        """The fact as it is now, or None when it is gone; raises `FactsUnavailableError`."""
+        """The fact as it is now, or None when it is gone; raises `FactsUnavailableError` or `FactsRefusedError`."""

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import urlsplit
 
-from shared.errors import FactsUnavailableError, FeedUnavailableError
+from shared.errors import FactsRefusedError, FeedUnavailableError
 from shared.facts.feed_tokens import new_token
 from shared.facts.partition_key import check_partition_key
 from shared.operations.leases import ALL_VERSIONS, LATEST, Position, lease_prefix, positions, trigger_prefix
@@ -75,7 +75,7 @@ class CosmosFeed:
 
         try:
             yield
-        except FactsUnavailableError as error:
+        except FactsRefusedError as error:
             raise FeedUnavailableError(str(error)) from error
         except (AzureError, OSError) as error:
             raise FeedUnavailableError(

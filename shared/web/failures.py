@@ -33,6 +33,7 @@ KINDS: Final[Mapping[type[errors.IndexTablesError], Kind]] = {
     errors.IndexBuildingError: Kind(503, "IndexBuilding", "The index is still being built", 30),
     errors.NotSeenYetError: Kind(503, "NotSeenYet", "The change has not reached the index in time", 1),
     errors.FactsUnavailableError: Kind(503, "FactsUnavailable", "Facts cannot be fetched now", 5),
+    errors.FactsRefusedError: Kind(503, "FactsUnavailable", "Facts cannot be fetched"),
     errors.ThrottledError: Kind(503, "StorageBusy", "The index storage asks to be called less", 5),
     errors.StorageUnavailableError: Kind(503, "StorageUnreachable", "The index storage cannot be reached", 5),
     errors.IncompleteBatchError: Kind(503, "StorageUnreachable", "The index storage cannot be reached", 5),

@@ -19,6 +19,7 @@ def problems_of_errors() -> list[tuple[Exception, int, str]]:
         (errors.IndexBuildingError("by-town", "40 %"), 503, "IndexBuilding"),
         (errors.NotSeenYetError("x"), 503, "NotSeenYet"),
         (errors.FactsUnavailableError("x"), 503, "FactsUnavailable"),
+        (errors.FactsRefusedError("x"), 503, "FactsUnavailable"),
         (errors.ThrottledError("x", outcome_unknown=False), 503, "StorageBusy"),
         (errors.StorageUnavailableError("x", outcome_unknown=False), 503, "StorageUnreachable"),
         (errors.StorageUnreachableError("x"), 503, "StorageUnreachable"),

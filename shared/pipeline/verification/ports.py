@@ -16,7 +16,7 @@ class CurrentFacts(Protocol):
     async def read(
         self, source: Source, fact_id: str, partition_key: tuple[FactKeyValue, ...]
     ) -> dict[str, Any] | None:
-        """The fact, or None when it is gone; raises `FactsUnavailableError`."""
+        """The fact, or None when it is gone; raises `FactsUnavailableError` or `FactsRefusedError`."""
 
     async def from_feed(
         self, source: Source, fact_id: str, partition_key: tuple[FactKeyValue, ...], since_seconds: int

@@ -10,7 +10,7 @@ import pytest
 from azure.cosmos.aio import CosmosClient
 
 from shared.definitions.model import CosmosContainer, Source
-from shared.errors import FactsUnavailableError
+from shared.errors import FactsRefusedError, FactsUnavailableError
 from shared.facts.cosmos import CosmosFacts
 from shared.keys.fact import MISSING
 
@@ -69,7 +69,7 @@ async def test_a_container_with_another_partition_key_has_not_lost_its_facts(
     container = new_container("/tenant/id")
     container.create_item({"id": "1", "pk": "p", "tenant": {"id": "t"}})
     source = source_of(database, container)
-    with pytest.raises(FactsUnavailableError, match="partitioned by /tenant/id, its definition says /pk"):
+    with pytest.raises(FactsRefusedError, match="partitioned by /tenant/id, its definition says /pk"):
         await reader.read(source, "1", ("p",))
     right = replace(source, partition_key=("tenant.id",))
     assert await reader.read(right, "1", ("t",)) is not None
@@ -84,6 +84,19 @@ async def test_a_partition_key_with_a_name_in_quotes_agrees(
     assert await reader.read(source, "1", ("p",)) is None
 
 
+@pytest.mark.parametrize("fact_id", [".", ".."])
+async def test_an_id_that_no_address_can_hold_is_found(
+    reader: CosmosFacts, database: DatabaseProxy, new_container: Callable[..., ContainerProxy], fact_id: str
+) -> None:
+    """Such a fact can be created; its address would be that of something else."""
+    container = new_container()
+    container.create_item({"id": fact_id, "pk": "p", "n": 1})
+    found = await reader.read(source_of(database, container), fact_id, ("p",))
+    assert found is not None
+    assert found["n"] == 1
+    assert await reader.read(source_of(database, container), fact_id, ("q",)) is None
+
+
 async def test_many_facts_are_read_at_once(
     reader: CosmosFacts, database: DatabaseProxy, new_container: Callable[..., ContainerProxy]
 ) -> None:
@@ -96,16 +109,23 @@ async def test_many_facts_are_read_at_once(
     assert [fact and fact["id"] for fact in found] == [*map(str, range(10)), None, None]
 
 
-async def test_an_account_that_refuses_is_a_transient_error(
+@pytest.mark.parametrize(
+    ("status", "error", "text"),
+    [(412, FactsUnavailableError, "without expand=fact"), (403, FactsRefusedError, "check that the app may read")],
+)
+async def test_what_may_pass_is_told_apart_from_what_will_not(
     reader: CosmosFacts,
     database: DatabaseProxy,
     new_container: Callable[..., ContainerProxy],
     local_cosmos: LocalCosmos,
+    status: int,
+    error: type[Exception],
+    text: str,
 ) -> None:
-    """The caller may try again, or look up without facts."""
+    """A verification goes on with the one and ends with the other."""
     container = new_container()
     source = source_of(database, container)
     assert await reader.read(source, "1", ("p",)) is None
-    local_cosmos.order(kind="refuse", status=403, times=1, method="GET", path="/docs")
-    with pytest.raises(FactsUnavailableError, match="without expand=fact"):
+    local_cosmos.order(kind="refuse", status=status, times=1, method="GET", path="/docs")
+    with pytest.raises(error, match=text):
         await reader.read(source, "1", ("p",))
