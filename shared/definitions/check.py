@@ -26,6 +26,7 @@ RESERVED_NAMES: Final = frozenset({"code", "clientId", "select", "expand", "sees
 _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,62}")
 _PART_NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _COSMOS_KEY_LEVELS_MAX: Final = 3
+_SHOWN_MAX: Final = 100
 
 
 def check(definitions: Definitions, declared_sources: Collection[str], findings: Findings) -> None:
@@ -60,7 +61,8 @@ def _check_expression(path: KeyPath, text: str | None, findings: Findings) -> No
         mend = f"Paths have dots and no slashes: `{text.strip('/').replace('/', '.')}`."
     else:
         mend = "Mend the JMESPath expression; a field name with other characters is quoted: '\"Major Genre\"'."
-    findings.fault(path, f"`{text}` is no expression: {problem}", mend)
+    shown = text if len(text) <= _SHOWN_MAX else f"{text[:_SHOWN_MAX]}…"
+    findings.fault(path, f"`{shown}` is no expression: {problem}", mend)
 
 
 def _check_source(source: Source, findings: Findings) -> None:

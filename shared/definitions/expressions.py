@@ -6,12 +6,16 @@ most definitions never need it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from shared.definitions.dotted import segments
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+# The library evaluates a tree by calling itself, some frames a level; Python allows a thousand.
+_DEPTH_MAX: Final = 100
+_TOO_DEEP: Final = f"it is nested more than {_DEPTH_MAX} levels deep"
 
 
 class ExpressionError(ValueError):
@@ -27,6 +31,8 @@ def parse(text: str) -> dict[str, Any]:
         tree = cast(dict[str, Any], jmespath.compile(text).parsed)
     except (JMESPathError, ValueError) as error:
         raise ExpressionError(_first_line(error)) from error
+    except RecursionError as error:
+        raise ExpressionError(_TOO_DEEP) from error
     _refuse_unknown_functions(tree)
     return tree
 
@@ -61,17 +67,21 @@ def _first_line(error: Exception) -> str:
 
 
 def _refuse_unknown_functions(tree: dict[str, Any]) -> None:
-    """The library finds out only when it evaluates, and then for every fact."""
+    """The library finds out only when it evaluates, and then for every fact; that a tree is too deep, as well."""
     from jmespath.functions import Functions
 
     known = Functions().FUNCTION_TABLE
-    for node in _nodes(tree):
+    for node, depth in _nodes(tree):
+        if depth > _DEPTH_MAX:
+            raise ExpressionError(_TOO_DEEP)
         if node["type"] == "function_expression" and node["value"] not in known:
             raise ExpressionError(f"there is no function {node['value']}()")
 
 
-def _nodes(tree: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    yield tree
-    for child in tree.get("children", ()):
-        if isinstance(child, dict):
-            yield from _nodes(child)
+def _nodes(tree: dict[str, Any]) -> Iterator[tuple[dict[str, Any], int]]:
+    """Every node with its depth."""
+    waiting = [(tree, 1)]
+    while waiting:
+        node, depth = waiting.pop()
+        yield node, depth
+        waiting += [(child, depth + 1) for child in node.get("children", ()) if isinstance(child, dict)]

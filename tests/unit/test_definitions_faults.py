@@ -389,3 +389,11 @@ def test_names_that_differ_only_in_case_are_refused() -> None:
         'indexes.yaml:4: sources.People: the name differs from "people" only in case. Choose another name.',
         'indexes.yaml:7: indexes.By-Town: the name differs from "by-town" only in case. Choose another name.',
     ]
+
+
+@pytest.mark.parametrize("expression", [" || ".join(["a"] * 5000), " || ".join(["a"] * 300), "!" * 300 + "a"])
+def test_an_expression_that_is_too_deep_is_a_fault(expression: str) -> None:
+    """Not the end of the program that reads it, nor of every batch that would evaluate it."""
+    assert "is no expression: it is nested more than 100 levels deep" in index_fault(
+        f"partition: town, where: '{expression}'"
+    )
