@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final, Literal, get_args
@@ -79,6 +80,11 @@ def _content(document: Any) -> bytes:
     try:
         return dumps(document).encode()
     except (NotJsonError, RecursionError):
+        pass
+    try:
+        # Escapes can say what UTF-8 cannot, such as half of a character.
+        return json.dumps(document, ensure_ascii=True, allow_nan=False).encode()
+    except (ValueError, TypeError, RecursionError):
         return repr(document).encode("utf-8", "backslashreplace")
 
 

@@ -66,9 +66,15 @@ def _compile_jmespath(text: str, *, has_own_truth: bool) -> Getter:
             return visit(tree, document)
         # The library's functions raise plain errors too, for instance on texts that are no numbers.
         except (JMESPathError, TypeError, ValueError, ArithmeticError, RecursionError) as error:
-            raise EvaluationError(str(error) or type(error).__name__) from error
+            raise EvaluationError(_reason(error)) from error
 
     return get
+
+
+def _reason(error: Exception) -> str:
+    """The library compares what it is given; Python's words for what cannot be compared help nobody."""
+    text = str(error) or type(error).__name__
+    return "values of different types cannot be compared" if "not supported between" in text else text
 
 
 @lru_cache(maxsize=2)

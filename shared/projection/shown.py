@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from typing import Final
 
+from shared.keys.fact import MISSING
+
 _UNITS_MAX: Final = 80
 
 
 def shown(value: object) -> str:
     """A value as a message shows it."""
+    if value is MISSING:
+        return "missing"
     if isinstance(value, (dict, list)):
         return f"a{'n object' if isinstance(value, dict) else ' list'} of {len(value)}"
     try:

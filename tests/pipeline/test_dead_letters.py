@@ -97,6 +97,16 @@ async def test_an_unknown_letter_is_not_found(world: World, identity: str) -> No
         await desk_of(world).find(identity)
 
 
+async def test_half_a_character_is_kept_as_it_arrived(world: World) -> None:
+    """UTF-8 cannot say it, JSON can; a replay fails as before, and not for what was kept."""
+    half = {**POISON, "phone": "\ud800"}
+    await world.apply(world.writer.change("f", half))
+    for letter in await letters_of(world):
+        found = await desk_of(world).find(letter.id)
+        assert await desk_of(world).document(found) == {"id": "f", **half}
+    assert set(results(await replay_all(world))) == {"stillFails"}
+
+
 async def test_letters_are_found_by_filters_page_by_page(world: World) -> None:
     """Every one of them once; a page is never larger than asked."""
     await fail_with_a_fault(world, **{f"f{number}": PERSON for number in range(5)})

@@ -127,6 +127,7 @@ def test_a_whole_number_is_an_id() -> None:
         ({}, "`op` is None"),
         (plain(op="insert"), "`op` is 'insert'"),
         (plain(op=["upsert"]), "`op` is a list of 1"),
+        ({"op": "upsert"}, "the document is missing: send a JSON object"),
         (plain(source="customers"), "names the source 'customers'"),
         (plain(document=None), "the document is None"),
         (plain(document="text"), "the document is 'text'"),

@@ -220,7 +220,7 @@ def test_the_digest_tells_columns_apart() -> None:
         ("partition: town", {"town": "Kent", "x": "\ud800"}, "lone surrogate"),
         ("partition: town", {"town": "Kent", "\udfff": 1}, "lone surrogate"),
         ("partition: town, where: length(n) > `1`", {"town": "Kent", "n": 5}, "length()"),
-        ("partition: town, where: n > `1`", {"town": "Kent", "n": "5"}, "not supported between"),
+        ("partition: town, where: n > `1`", {"town": "Kent", "n": "5"}, "values of different types cannot be compared"),
         ("partition: tag, each: {tag: tags}", {"tags": ["a", {"b": 1}]}, "an object of 1 at `tag`"),
     ],
 )
