@@ -23,7 +23,12 @@ if TYPE_CHECKING:
 # Limits of Cosmos DB: https://learn.microsoft.com/azure/cosmos-db/concepts-limits#per-item-limits
 LONGEST_ID_BYTES: Final = 1023
 LARGEST_DOCUMENT_BYTES: Final = 2 * 1024 * 1024
-_FORBIDDEN_IN_ID: Final = frozenset("/\\?#")
+LONGEST_PARTITION_KEY_BYTES: Final = 2048
+DEEPEST_NESTING_LEVELS: Final = 128
+# What the SDK refuses; and NUL, which web servers refuse in an address.
+_FORBIDDEN_IN_ID: Final = frozenset("/\\?#\t\r\n\0")
+# Every client takes them out of an address before it sends it.
+_FOLDERS: Final = frozenset({".", ".."})
 # The service will set them; which values they have plays no part in what is wrong with a fact.
 _ANY_CLOCK: Final = {"_ts": 0, "_lsn": 0}
 
@@ -43,7 +48,7 @@ class DocumentCheck:
             change = self._reader.latest({**fact, **_ANY_CLOCK})
         except UnreadableChangeError as error:
             return str(error)
-        return _projection_fault(change, self._plan)
+        return _partition_key_fault(change) or _projection_fault(change, self._plan)
 
 
 class EventCheck:
@@ -65,18 +70,50 @@ class EventCheck:
 def _document_fault(fact: dict[str, Any]) -> str | None:
     """What keeps a fact from being a document of Cosmos DB."""
     try:
-        size_bytes = len(dumps(fact).encode())
+        text = dumps(fact)
     except NotJsonError as error:
         return f"it is no JSON that can be written ({error})"
-    if size_bytes > LARGEST_DOCUMENT_BYTES:
+    if (size_bytes := len(text.encode())) > LARGEST_DOCUMENT_BYTES:
         return f"it has {size_bytes:,} bytes, Cosmos DB takes {LARGEST_DOCUMENT_BYTES:,}"
-    identity = fact.get("id")
+    # Most facts have fewer brackets than that, which is quickly seen.
+    if text.count("{") + text.count("[") > DEEPEST_NESTING_LEVELS:
+        levels = _nesting_levels(fact)
+        if levels > DEEPEST_NESTING_LEVELS:
+            return f"it is nested {levels} levels deep, Cosmos DB takes {DEEPEST_NESTING_LEVELS}"
+    return _id_fault(fact.get("id"))
+
+
+def _nesting_levels(fact: dict[str, Any]) -> int:
+    """How many objects and arrays are in each other, without the fact itself."""
+    levels = -1
+    level: list[Any] = [fact]
+    while level:
+        levels += 1
+        values = [value for each in level for value in (each.values() if isinstance(each, dict) else each)]
+        level = [value for value in values if isinstance(value, dict | list)]
+    return levels
+
+
+def _id_fault(identity: object) -> str | None:
+    """What keeps a value from being the id of a document."""
     if not isinstance(identity, str) or not identity:
         return "give it an `id` that is a text"
     if _FORBIDDEN_IN_ID & set(identity):
-        return f"the id {identity!r} contains one of / \\ ? #, which Cosmos DB forbids"
+        return f"the id {identity!r} contains one of / \\ ? #, a tab, a line break or NUL, which Cosmos DB forbids"
+    if identity.endswith(" "):
+        return f"the id {identity!r} ends with a space, which Cosmos DB forbids"
+    if identity in _FOLDERS:
+        return f"a fact with the id {identity!r} can never be read again by it: give it another"
     if (id_bytes := len(identity.encode())) > LONGEST_ID_BYTES:
         return f"its id has {id_bytes:,} bytes, Cosmos DB takes {LONGEST_ID_BYTES:,}"
+    return None
+
+
+def _partition_key_fault(change: Change) -> str | None:
+    """What keeps the values of a partition key from being one."""
+    key_bytes = sum(len(value.encode()) for value in change.partition_key if isinstance(value, str))
+    if key_bytes > LONGEST_PARTITION_KEY_BYTES:
+        return f"its partition key has {key_bytes:,} bytes, Cosmos DB takes {LONGEST_PARTITION_KEY_BYTES:,}"
     return None
 
 

@@ -108,7 +108,8 @@ async def _write(connection: CosmosConnection, container: CosmosContainer, count
         async with opened(connection) as client:
             for file, count in counts.items():
                 await _write_file(client, container, file, count)
-    except* AzureError as errors:
+    # The SDK has checks of its own, which raise the latter two.
+    except* (AzureError, ValueError, TypeError) as errors:
         raise not_written(errors.exceptions[0]) from None
 
 
@@ -118,7 +119,7 @@ def not_written(error: Exception) -> FactsNotWrittenError:
 
     status = getattr(error, "status_code", None)
     may_pass = status is None or status >= 500 or status in _PASSING_STATUSES
-    is_final = isinstance(error, ClientAuthenticationError) or not may_pass
+    is_final = isinstance(error, ClientAuthenticationError | ValueError | TypeError) or not may_pass
     advice = "Mend that, then run the same command again." if is_final else "Run the same command again."
     return FactsNotWrittenError(f"Not all facts were written: {reason_of(error)} {advice}")
 
