@@ -19,14 +19,24 @@ async def upload(
 ) -> None:
     """Upsert every fact; `written` is called after each. The first failure ends it, with the rest unwritten.
 
-    Facts with the same id go out in the order in which they come only if they do not stand within `IN_FLIGHT` of each
-    other; whoever needs an order sends them one by one.
+    Versions of one fact go out in the order in which they come: each waits for the one before it. Facts are told apart
+    by their id alone, so those of one id in several partitions wait for each other, too.
     """
     remaining = iter(facts)
+    # Of every id that is being written the newest write; so never more than there are workers.
+    newest: dict[str, asyncio.Event] = {}
 
     async def work() -> None:
         for fact in remaining:
+            identity, done = fact["id"], asyncio.Event()
+            # No `await` up to here, so workers stand in line as their facts came.
+            before, newest[identity] = newest.get(identity), done
+            if before is not None:
+                await before.wait()
             await container.upsert_item(fact)
+            done.set()
+            if newest[identity] is done:
+                del newest[identity]
             written()
 
     async with asyncio.TaskGroup() as group:
