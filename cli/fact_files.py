@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import csv
 import json
+import sys
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from cli.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
 
@@ -45,12 +47,20 @@ def _csv(path: Path) -> Iterator[tuple[int, Any]]:
     with path.open(encoding="utf-8-sig", newline="") as lines:
         reader = csv.DictReader(lines, strict=True)
         try:
+            _check_names(reader.fieldnames or (), path, reader.line_num)
             for row in reader:
                 if None in row:
                     raise UsageError(f"{path}, line {reader.line_num}: more cells than the first line has names")
                 yield reader.line_num, {name: cell for name, cell in row.items() if cell}
         except csv.Error as error:
             raise UsageError(f"{path}, line {reader.line_num}: {error}") from None
+
+
+def _check_names(names: Sequence[str], path: Path, line: int) -> None:
+    """A fact has one field of a name, so the cells of all but one such column would be lost."""
+    for name, count in Counter(names).items():
+        if count > 1:
+            raise UsageError(f"{path}, line {line}: the column {name!r} is there twice: give each a name of its own")
 
 
 def _parsed(text: str, path: Path, line: int) -> Any:
@@ -60,9 +70,12 @@ def _parsed(text: str, path: Path, line: int) -> Any:
         raise UsageError(f"{path}, line {line + error.lineno - 1}: {error.msg}, column {error.colno}") from None
     except RecursionError:
         raise UsageError(f"{path}, line {line}: it is nested too deeply") from None
-    except ValueError as error:
-        # An integer of more digits than Python reads.
-        raise UsageError(f"{path}, line {line}: {error}") from None
+    except ValueError:
+        # All that is left: an integer of more digits than Python reads.
+        digits = sys.get_int_max_str_digits()
+        raise UsageError(
+            f"{path}, line {line}: a whole number has more than {digits:,} digits: write it as a text"
+        ) from None
 
 
 def _checked(fact: Any, fault_of: Callable[[dict[str, Any]], str | None], path: Path, place: int) -> dict[str, Any]:

@@ -49,9 +49,15 @@ def test_one_fact_is_a_json_file_too(tmp_path: Path) -> None:
             '{"id": "1"}\n' + '{"a":' * 100_000 + "1" + "}" * 100_000,
             "line 2: it is nested too deeply",
         ),
-        ("facts.jsonl", '{"id": "1", "n": ' + "9" * 5000 + "}", "facts.jsonl, line 1: Exceeds the limit"),
+        (
+            "facts.jsonl",
+            '{"id": "1", "n": ' + "9" * 5000 + "}",
+            "facts.jsonl, line 1: a whole number has more than 4,300 digits: write it as a text",
+        ),
         ("facts.csv", "id,town\n1,Redmond,WA\n", "more cells than the first line has names"),
         ("facts.csv", 'id,town\n1,"Redmond', "unexpected end"),
+        ("facts.csv", "id,town,town\n1,,Redmond\n", "facts.csv, line 1: the column 'town' is there twice"),
+        ("facts.csv", '"i\nd",town,,\n1,Redmond,a,b\n', "facts.csv, line 2: the column '' is there twice"),
     ],
 )
 def test_what_is_no_fact_is_named_with_its_place(tmp_path: Path, name: str, text: str, reason: str) -> None:
