@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from cli.output import FORMATS
@@ -42,6 +43,24 @@ def add_group(commands: Commands, name: str, *, summary: str, description: str, 
     return parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
 
 
+def add_budget_argument(parser: argparse.ArgumentParser) -> None:
+    """`--budget`, of commands that let the app work for long."""
+    what = "storage transactions per second (default: no limit)"
+    parser.add_argument("--budget", metavar="N", type=_transactions_per_second, help=what)
+
+
+def named(text: str) -> str:
+    """An argument that names something; an empty one would name all there is, or what is meant by none."""
+    if not text:
+        raise argparse.ArgumentTypeError("it is empty: is a variable of the shell not set?")
+    return text
+
+
+def folder(text: str) -> Path:
+    """An argument that names a folder."""
+    return Path(named(text))
+
+
 def seconds_between(text: str) -> float:
     """An argument that says how long to wait: above 0, and no longer than a process can sleep."""
     seconds = _number(text)
@@ -56,6 +75,14 @@ def seconds_at_most(text: str) -> float:
     if not seconds >= 0:
         raise argparse.ArgumentTypeError(f"{text} is no number of seconds from 0 up")
     return seconds
+
+
+def _transactions_per_second(text: str) -> float:
+    """A number that JSON has, too. Whether it is enough for anything is for the app to say."""
+    budget = _number(text)
+    if not math.isfinite(budget):
+        raise argparse.ArgumentTypeError(f"{text} is no number of transactions per second")
+    return budget
 
 
 def _number(text: str) -> float:

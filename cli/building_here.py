@@ -5,20 +5,20 @@ from __future__ import annotations
 import asyncio
 import sys
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from cli.builds import BuildProgress
 from cli.definitions import read
 from cli.errors import UsageError
 from cli.event_files import EventFile
-from cli.local_run import DATA_FOLDER, endpoints
+from cli.local_run import local_run
 from cli.progress import show_line
 from cli.sources import run_to_end
 from shared import settings
 
 if TYPE_CHECKING:
     import argparse
+    from pathlib import Path
 
     from shared.definitions.model import Definitions, Index
     from shared.pipeline.lifecycle import Lifecycle
@@ -41,13 +41,13 @@ def _settings(args: argparse.Namespace) -> dict[str, str]:
     """What connects to a local run's services; in Azure the environment has it."""
     if args.azure:
         return {}
-    found = endpoints(Path(args.data or DATA_FOLDER))
-    storage, cosmos = found["storage"]["connectionString"], found["cosmos"]
+    run = local_run(args.data)
+    storage = run.text("storage", "connectionString")
     return {
         "AzureWebJobsStorage": storage,
         "INDEX_STORAGE": storage,
-        "COSMOS": f"AccountEndpoint={cosmos['endpoint']};AccountKey={cosmos['key']};",
-        "EVENTHUB": found["eventHubs"]["connectionString"],
+        "COSMOS": run.cosmos_connection_string(),
+        "EVENTHUB": run.text("eventHubs", "connectionString"),
         "CATALOG_REFRESH_SECONDS": "1",
         "BUILD_DELAY_SECONDS": "10",
         settings.HOST_ENVIRONMENT.name: "Development",

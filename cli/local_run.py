@@ -3,23 +3,73 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import urlsplit
 
 from cli.errors import UsageError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 DATA_FOLDER: Final = ".local"
 
 
-def endpoints(data_folder: Path) -> dict[str, Any]:
-    """The endpoints of the run in this folder; raises `UsageError` when none is running there."""
-    file = data_folder / "endpoints.json"
+@dataclass(frozen=True, slots=True)
+class LocalRun:
+    """What a run has written; every question raises `UsageError` when the file does not look like that of a run."""
+
+    file: Path
+    content: Any = field(repr=False)
+
+    def text(self, *names: str) -> str:
+        """The text under these names, each inside the one before."""
+        found = self.content
+        for name in names:
+            found = found.get(name) if isinstance(found, dict) else None
+        if not isinstance(found, str):
+            raise _not_of_a_run(self.file)
+        return found
+
+    def address(self) -> str:
+        """Where the app answers."""
+        address = self.text("http")
+        if not is_address(address):
+            raise _not_of_a_run(self.file)
+        return address
+
+    def key(self, kind: str) -> str | None:
+        """The key of a kind; None for a run that asks for none."""
+        return self.text("keys", kind) if "keys" in self.content else None
+
+    def cosmos_connection_string(self) -> str:
+        """How to reach its Cosmos DB."""
+        return f"AccountEndpoint={self.text('cosmos', 'endpoint')};AccountKey={self.text('cosmos', 'key')};"
+
+
+def local_run(data_folder: Path | None) -> LocalRun:
+    """The run in this folder, or in the usual one; raises `UsageError` when none is running there."""
+    file = (data_folder or Path(DATA_FOLDER)) / "endpoints.json"
     try:
-        found = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        found = None
-    if not isinstance(found, dict) or "http" not in found:
-        raise UsageError(f"no local run has written {file}: start one with `make run`, or name another with --data")
-    return found
+        content = json.loads(file.read_text(encoding="utf-8"))
+    except OSError:
+        raise UsageError(
+            f"no local run has written {file}: start one with `make run`, or name another with --data"
+        ) from None
+    except ValueError:
+        raise _not_of_a_run(file) from None
+    run = LocalRun(file, content)
+    run.text("http")
+    return run
+
+
+def is_address(text: str) -> bool:
+    """Whether HTTP can be spoken there: a scheme, a host, perhaps a port, and nothing that no address has."""
+    try:
+        parts = urlsplit(text)
+        is_whole = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
+    return is_whole and parts.username is None and text.isprintable() and " " not in text
+
+
+def _not_of_a_run(file: Path) -> UsageError:
+    return UsageError(f"{file} is not that of a local run: start it again with `make run`, or name another with --data")

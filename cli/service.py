@@ -7,12 +7,13 @@ import os
 import urllib.error
 import urllib.request
 from dataclasses import dataclass, field
-from pathlib import Path
+from http.client import HTTPException
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
+from cli.arguments import folder, named
 from cli.errors import ServiceError, UsageError
-from cli.local_run import DATA_FOLDER, endpoints
+from cli.local_run import DATA_FOLDER, is_address, local_run
 from shared.definitions.values import is_encodable
 from shared.lookup.parameters import to_query
 
@@ -54,7 +55,7 @@ class Service:
                 return found
         except urllib.error.HTTPError as error:
             raise ServiceError(_said(error)) from None
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, HTTPException) as error:
             raise ServiceError(f"{self.base} does not answer ({error}): is the app running?") from None
 
     def pages(self, index: str, parameters: Mapping[str, str]) -> Iterator[dict[str, Any]]:
@@ -77,27 +78,29 @@ def lookup_path(index: str, call: str) -> str:
 
 def path_segment(name: str) -> str:
     """A name as one segment of a path."""
-    _check_text(name)
+    check_text(name)
     return quote(name, safe="")
 
 
 def _query(parameters: Mapping[str, str]) -> str:
     for text in (*parameters, *parameters.values()):
-        _check_text(text)
+        check_text(text)
     return f"?{to_query(parameters)}" if parameters else ""
 
 
 def add_service_arguments(parser: argparse.ArgumentParser) -> None:
     """`--data`, or `--url` with `--key`."""
     where = parser.add_mutually_exclusive_group()
-    where.add_argument("--data", metavar="DIR", help=f"the data folder of a local run (default: {DATA_FOLDER})")
-    where.add_argument("--url", help="the app's address, such as https://NAME.azurewebsites.net")
+    where.add_argument(
+        "--data", type=folder, metavar="DIR", help=f"the data folder of a local run (default: {DATA_FOLDER})"
+    )
+    where.add_argument("--url", type=named, help="the app's address, such as https://NAME.azurewebsites.net")
     parser.add_argument("--key", help=f"the function key (default: the environment variable {_KEY_VARIABLE})")
 
 
 def add_lookup_arguments(parser: argparse.ArgumentParser) -> None:
     """INDEX, its parameters, and where to ask."""
-    parser.add_argument("index", metavar="INDEX", help="the index to look up")
+    parser.add_argument("index", metavar="INDEX", type=named, help="the index to look up")
     add_condition_arguments(parser)
     add_service_arguments(parser)
 
@@ -116,11 +119,11 @@ def service_of(args: argparse.Namespace, kind: str = "function") -> Service:
         where = "--key" if args.key else _KEY_VARIABLE
         raise UsageError(f"the key in {where} has characters that cannot be sent: copy it again, without line breaks")
     if args.url:
-        if urlsplit(args.url).scheme not in ("http", "https"):
-            raise UsageError(f"{args.url} is no address: it begins with http:// or https://")
+        if not is_address(args.url):
+            raise UsageError(f"{args.url!a} is no address: write one such as https://NAME.azurewebsites.net")
         return Service(args.url.rstrip("/").removesuffix("/api"), key)
-    found = endpoints(Path(args.data or DATA_FOLDER))
-    return Service(found["http"], key or found.get("keys", {}).get(kind))
+    run = local_run(args.data)
+    return Service(run.address(), key or run.key(kind))
 
 
 def read_parameters(pairs: Sequence[str]) -> dict[str, str]:
@@ -136,7 +139,7 @@ def read_parameters(pairs: Sequence[str]) -> dict[str, str]:
     return parameters
 
 
-def _check_text(argument: str) -> None:
+def check_text(argument: str) -> None:
     """Bytes that are no UTF-8 come from the shell as characters that no address can have."""
     if not is_encodable(argument):
         raise UsageError(f"{argument!a} is not UTF-8 text: write it in that encoding")

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from cli.definitions import read
-from cli.local_run import DATA_FOLDER
 from cli.output import discard_output
 from cli.sources import cosmos_connection, event_hubs_connection, named_source
 
@@ -26,7 +24,6 @@ async def follow_source(args: argparse.Namespace) -> None:
     """Follow whatever the source has, its container or its hub or both; raises `FactsUnavailableError`."""
     from cli.passing import Follower
 
-    args.data = Path(args.data or DATA_FOLDER)
     source = named_source(args, read(args.definitions).require())
     shown = _Shown(args.format, args.changes)
     follower = Follower(source, args.from_beginning, shown.show)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import logging
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from cli.arguments import folder
 from cli.errors import UsageError
-from cli.local_run import DATA_FOLDER, endpoints
+from cli.local_run import DATA_FOLDER, local_run
 from shared import settings
 from shared.settings import CosmosConnection, EventHubsConnection
 
@@ -33,7 +33,7 @@ def add_source_arguments(parser: argparse.ArgumentParser) -> None:
     """`--definitions`, and where its sources are: `--data` or `--azure`."""
     parser.add_argument("--definitions", metavar="FILE", default=settings.value(settings.INDEX_DEFINITIONS))
     where = parser.add_mutually_exclusive_group()
-    where.add_argument("--data", type=Path, default=Path(DATA_FOLDER), metavar="DIR", help="a local run's data folder")
+    where.add_argument("--data", type=folder, metavar="DIR", help=f"a local run's data folder (default: {DATA_FOLDER})")
     where.add_argument("--azure", action="store_true", help=AZURE_HELP)
 
 
@@ -49,15 +49,14 @@ def cosmos_connection(args: argparse.Namespace) -> CosmosConnection:
     """How to reach the account with the containers."""
     if args.azure:
         return settings.cosmos_connection(settings.COSMOS.name)
-    cosmos = endpoints(args.data)["cosmos"]
-    return CosmosConnection(f"AccountEndpoint={cosmos['endpoint']};AccountKey={cosmos['key']};")
+    return CosmosConnection(local_run(args.data).cosmos_connection_string())
 
 
 def event_hubs_connection(args: argparse.Namespace) -> EventHubsConnection:
     """How to reach the namespace with the hubs."""
     if args.azure:
         return settings.event_hubs_connection(settings.EVENTHUB.name)
-    return EventHubsConnection(str(endpoints(args.data)["eventHubs"]["connectionString"]))
+    return EventHubsConnection(local_run(args.data).text("eventHubs", "connectionString"))
 
 
 @asynccontextmanager

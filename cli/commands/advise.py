@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
-from cli.arguments import add_command
+from cli.arguments import add_command, named
 from cli.errors import UsageError
 from cli.output import wrapped, write_rows
 from cli.service import add_service_arguments, service_of
@@ -40,7 +40,7 @@ nobody who looks it up, partitions that only grow, entries that are too large. S
 or saves per month. Costs at most 50 storage transactions per source and some 20 per index.""",
         examples=_EXAMPLES,
     )
-    parser.add_argument("index", metavar="INDEX", nargs="?", help="only this index")
+    parser.add_argument("index", metavar="INDEX", type=named, nargs="?", help="only this index")
     parser.add_argument("--numbers", action="store_true", help="print the statistics instead of the advice")
     add_service_arguments(parser)
 

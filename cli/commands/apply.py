@@ -6,7 +6,7 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any, Final
 
-from cli.arguments import add_command
+from cli.arguments import add_budget_argument, add_command, named
 from cli.builds import COLUMNS, row, standing, wait_until_built
 from cli.errors import ServiceError
 from cli.output import write_rows
@@ -38,8 +38,8 @@ def add(commands: Commands) -> None:
         "then that index is not switched.",
         examples=_EXAMPLES,
     )
-    parser.add_argument("indexes", metavar="INDEX", nargs="*", help="the indexes (default: all)")
-    parser.add_argument("--budget", metavar="N", type=float, help="storage transactions per second (default: no limit)")
+    parser.add_argument("indexes", metavar="INDEX", type=named, nargs="*", help="the indexes (default: all)")
+    add_budget_argument(parser)
     add_service_arguments(parser)
 
 

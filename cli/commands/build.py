@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from cli.arguments import add_command
+from cli.arguments import add_budget_argument, add_command, named
 from cli.building_here import build_here
 from cli.builds import COLUMNS, row, standing, wait_until_built
 from cli.errors import UsageError
@@ -37,8 +37,8 @@ def add(commands: Commands) -> None:
         "one serves. The app does it, on all its instances; this command waits and shows how far it is.",
         examples=_EXAMPLES,
     )
-    parser.add_argument("index", metavar="INDEX", help="the index to build")
-    parser.add_argument("--budget", metavar="N", type=float, help="storage transactions per second (default: no limit)")
+    parser.add_argument("index", metavar="INDEX", type=named, help="the index to build")
+    add_budget_argument(parser)
     parser.add_argument("--no-wait", action="store_true", help="start it and end")
     parser.add_argument("--status", action="store_true", help="start nothing: show how the index stands")
     parser.add_argument("--here", action="store_true", help="do the work in this process, not in the app")

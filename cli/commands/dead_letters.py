@@ -8,7 +8,7 @@ from collections import Counter
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
-from cli.arguments import add_command, add_group
+from cli.arguments import add_command, add_group, named
 from cli.errors import UsageError
 from cli.output import wrapped, write_rows
 from cli.service import add_service_arguments, path_segment, service_of
@@ -66,7 +66,7 @@ def _add_show(group: Commands) -> None:
         description="Show one dead letter with the document that could not be indexed.",
         examples="  index-tables dead-letters show 3f2a9c0d1e4b5a697887766554433221\n",
     )
-    parser.add_argument("id", metavar="ID", help="its id, as `list` prints it")
+    parser.add_argument("id", metavar="ID", type=named, help="its id, as `list` prints it")
     add_service_arguments(parser)
 
 
@@ -82,7 +82,7 @@ def _add_replay(group: Commands) -> None:
         "  index-tables dead-letters replay --index customers-by-age --kind wrongType\n"
         "  index-tables dead-letters replay --all\n",
     )
-    parser.add_argument("id", metavar="ID", nargs="?", help="one dead letter")
+    parser.add_argument("id", metavar="ID", type=named, nargs="?", help="one dead letter")
     _add_filters(parser)
     parser.add_argument("--all", action="store_true", help="every dead letter")
     add_service_arguments(parser)
@@ -105,10 +105,12 @@ def _add_purge(group: Commands) -> None:
 
 
 def _add_filters(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--source", help="only those of this source")
-    parser.add_argument("--index", help="only those of this index")
-    parser.add_argument("--kind", help="only those with this kind of reason, such as wrongType or unreadable")
-    parser.add_argument("--reason", metavar="TEXT", help="only those whose reason contains this text")
+    parser.add_argument("--source", type=named, help="only those of this source")
+    parser.add_argument("--index", type=named, help="only those of this index")
+    parser.add_argument(
+        "--kind", type=named, help="only those with this kind of reason, such as wrongType or unreadable"
+    )
+    parser.add_argument("--reason", metavar="TEXT", type=named, help="only those whose reason contains this text")
 
 
 def _filters(args: argparse.Namespace) -> dict[str, str]:

@@ -9,7 +9,7 @@ from difflib import unified_diff
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from cli.arguments import add_command, seconds_at_most
+from cli.arguments import add_budget_argument, add_command, named, seconds_at_most
 from cli.builds import COLUMNS, row, standing
 from cli.commands.apply import bring_up
 from cli.definitions import read, write_findings
@@ -53,7 +53,7 @@ kept up to date meanwhile, verified, and switched to. With --read-only the old o
 saves their writes; lookups see what it had, it cannot be rolled back to, and it goes at once after the switch.""",
         examples=_EXAMPLES,
     )
-    parser.add_argument("index", metavar="INDEX", help="the index to spread")
+    parser.add_argument("index", metavar="INDEX", type=named, help="the index to spread")
     parser.add_argument("--shards", metavar="N", type=int, help="how many shards each partition has (1 to 256)")
     parser.add_argument("--hot", metavar="VALUE=N", action="append", default=[], help="a value with its own number")
     parser.add_argument("--advised", action="store_true", help="what `index-tables advise` says")
@@ -67,7 +67,7 @@ saves their writes; lookups see what it had, it cannot be rolled back to, and it
     parser.add_argument(
         "--wait", metavar="SECONDS", type=seconds_at_most, default=900.0, help="for the app (default: 900)"
     )
-    parser.add_argument("--budget", metavar="N", type=float, help="storage transactions per second (default: no limit)")
+    add_budget_argument(parser)
     add_service_arguments(parser)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from cli.arguments import add_command
+from cli.arguments import add_command, named
 from cli.output import write_rows
 from cli.service import add_service_arguments, lookup_path, service_of
 
@@ -41,7 +41,7 @@ def add(commands: Commands) -> None:
 
 
 def _add_common(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("index", metavar="INDEX", help="the index")
+    parser.add_argument("index", metavar="INDEX", type=named, help="the index")
     add_service_arguments(parser)
 
 

@@ -7,7 +7,7 @@ import json
 import time
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from cli.arguments import add_command, seconds_between
+from cli.arguments import add_command, named, seconds_between
 from cli.errors import UsageError
 from cli.service import add_condition_arguments, add_service_arguments, read_parameters, service_of
 from cli.source_tail import follow_source
@@ -44,7 +44,7 @@ def add(commands: Commands) -> None:
         "Ctrl-C ends it. Formats: table and jsonl.",
         examples=_EXAMPLES,
     )
-    parser.add_argument("index", metavar="INDEX", nargs="?", help="the index to look up")
+    parser.add_argument("index", metavar="INDEX", type=named, nargs="?", help="the index to look up")
     add_condition_arguments(parser)
     add_service_arguments(parser)
     parser.add_argument(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from cli.arguments import add_command
+from cli.arguments import add_budget_argument, add_command, named
 from cli.errors import UsageError
 from cli.output import write_rows
 from cli.service import add_service_arguments, lookup_path, service_of
@@ -72,9 +72,9 @@ def add(commands: Commands) -> None:
 
 
 def _add_common(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("index", metavar="INDEX", help="the index")
-    parser.add_argument("--generation", metavar="ID", help="another generation than that of the definition")
-    parser.add_argument("--budget", metavar="N", type=float, help="storage transactions per second (default: no limit)")
+    parser.add_argument("index", metavar="INDEX", type=named, help="the index")
+    parser.add_argument("--generation", metavar="ID", type=named, help="another generation than that of the definition")
+    add_budget_argument(parser)
     add_service_arguments(parser)
 
 
