@@ -56,7 +56,8 @@ class Service:
         except urllib.error.HTTPError as error:
             raise ServiceError(_said(error)) from None
         except (OSError, ValueError, HTTPException) as error:
-            raise ServiceError(f"{self.base} does not answer ({error}): is the app running?") from None
+            reason = str(error).strip()
+            raise ServiceError(f"{self.base} does not answer ({reason}): is the app running?") from None
 
     def pages(self, index: str, parameters: Mapping[str, str]) -> Iterator[dict[str, Any]]:
         """The pages of a lookup, one after the other."""
@@ -140,7 +141,7 @@ def read_parameters(pairs: Sequence[str]) -> dict[str, str]:
 
 
 def check_text(argument: str) -> None:
-    """Bytes that are no UTF-8 come from the shell as characters that no address can have."""
+    """Bytes that are no UTF-8 come from the shell as characters that no address and no file can have."""
     if not is_encodable(argument):
         raise UsageError(f"{argument!a} is not UTF-8 text: write it in that encoding")
 

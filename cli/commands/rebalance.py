@@ -16,7 +16,7 @@ from cli.definitions import read, write_findings
 from cli.errors import ServiceError, UsageError
 from cli.layout_edit import with_layout
 from cli.output import write_rows
-from cli.service import add_service_arguments, service_of
+from cli.service import add_service_arguments, check_text, service_of
 from shared import settings
 from shared.definitions.compare import compare
 from shared.definitions.load import load
@@ -83,7 +83,8 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError(f"there is no index {args.index} in {args.definitions}: known are {known}")
     shards, hot = _asked(args)
     path = Path(args.definitions)
-    before = path.read_text(encoding="utf-8")
+    # As bytes: reading and writing text would change the line ends.
+    before = path.read_bytes().decode()
     after = with_layout(before, args.index, shards, hot)
     changed = _checked(loaded.definitions, after, args.index, args.definitions)
     (step,) = [one for one in compare(loaded.definitions, changed) if one.name == args.index]
@@ -92,7 +93,7 @@ def run(args: argparse.Namespace) -> int:
         write_rows([asdict(step)], _PLAN_COLUMNS, args.format)
         return 0
     if after != before:
-        path.write_text(after, encoding="utf-8")
+        path.write_bytes(after.encode())
         print(f"{path} is written", file=sys.stderr)
     if not args.apply:
         write_rows([asdict(step)], _PLAN_COLUMNS, args.format)
@@ -106,6 +107,7 @@ def _asked(args: argparse.Namespace) -> tuple[int | None, dict[str, int]]:
         return _advised(service_of(args), args.index)
     hot = {}
     for pair in args.hot:
+        check_text(pair)
         value, equals, number = pair.rpartition("=")
         if not equals or not number.lstrip("-").isdigit():
             raise UsageError(f"{pair} is no VALUE=N: write for example --hot Redmond=16")

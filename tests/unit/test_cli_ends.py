@@ -6,6 +6,7 @@ import contextlib
 import http.server
 import json
 import signal
+import socketserver
 import subprocess
 import sys
 import threading
@@ -190,3 +191,23 @@ def test_what_is_no_time_is_wrong_usage(arguments: list[str], capsys: pytest.Cap
         main(arguments)
     assert ended.value.code == 2
     assert "is no number of seconds" in capsys.readouterr().err
+
+
+class _NoHttp(socketserver.StreamRequestHandler):
+    """Says something, whatever it is asked."""
+
+    def handle(self) -> None:
+        self.rfile.readline()
+        self.wfile.write(b"220 mail.example ready\r\n")
+
+
+def test_a_server_that_speaks_no_http_is_a_problem(capsys: pytest.CaptureFixture[str]) -> None:
+    """Exit 1, in one line."""
+    with socketserver.TCPServer(("127.0.0.1", 0), _NoHttp) as server:
+        thread = threading.Thread(target=server.handle_request)
+        thread.start()
+        assert main(["status", "--url", f"http://127.0.0.1:{server.server_address[1]}"]) == 1
+        thread.join()
+    message = capsys.readouterr().err
+    assert "does not answer" in message
+    assert message.count("\n") == 1

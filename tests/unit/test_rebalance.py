@@ -50,6 +50,19 @@ def test_the_file_is_written_on_request(file: Path) -> None:
     assert file.read_text() == TEXT.replace("town}", 'town, shards: 8, hot: {"New York": 32}}')
 
 
+@pytest.mark.parametrize("ending", ["\n", "\r\n"])
+def test_the_line_ends_of_the_file_stay(file: Path, ending: str) -> None:
+    """Also in a file that has those of Windows, whose every line would look changed to git."""
+    text = TEXT.replace(
+        "  by-both: {source: people, partition: [town, street]}", "  by-age:\n    source: people\n    partition: age"
+    )
+    file.write_bytes(text.replace("\n", ending).encode())
+    assert rebalance(file, "by-town", "--shards", "8", "--write") == 0
+    assert rebalance(file, "by-age", "--shards", "4", "--write") == 0
+    expected = text.replace("town}", "town, shards: 8}").replace("partition: age", "partition: age\n    shards: 4")
+    assert file.read_bytes() == expected.replace("\n", ending).encode()
+
+
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
@@ -57,6 +70,7 @@ def test_the_file_is_written_on_request(file: Path) -> None:
         (("by-town", "--shards", "257"), "257 shards are out of range"),
         (("by-town", "--hot", "Redmond=0"), "0 shards are out of range"),
         (("by-town", "--hot", "Redmond"), "Redmond is no VALUE=N"),
+        (("by-town", "--hot", "k\udcff=3"), "'k\\udcff=3' is not UTF-8 text"),
         (("by-town",), "say what to change"),
         (("by-twn", "--shards", "2"), "there is no index by-twn"),
         (("by-both", "--hot", "x=2"), "`hot` names values of one part"),
