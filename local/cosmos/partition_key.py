@@ -89,7 +89,8 @@ class PartitionKey:
     def of(cls, values: Iterable[Any], kind: str) -> PartitionKey:
         components = tuple(values)
         encoded = orjson.dumps(components)
-        if len(encoded) > MAX_KEY_BYTES:
+        # The values alone count, not what JSON puts around and into them.
+        if len(encoded) > MAX_KEY_BYTES and sum(map(_bytes, components)) > MAX_KEY_BYTES:
             raise BadRequestError(f"The partition key is longer than {MAX_KEY_BYTES} bytes: shorten it.")
         return cls(components, kind, encoded.decode())
 
@@ -125,6 +126,10 @@ def _component(value: Any) -> Any:
         "A partition key value must be a string, number, boolean or null, not an object or array.",
         PARTITION_KEY_MISMATCH,
     )
+
+
+def _bytes(value: Any) -> int:
+    return len(value.encode()) if isinstance(value, str) else len(orjson.dumps(value))
 
 
 def _encode(value: Any) -> bytes:

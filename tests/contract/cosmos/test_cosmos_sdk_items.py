@@ -183,3 +183,11 @@ def test_a_container_can_change_its_time_to_live_but_not_its_key(
     with pytest.raises(exceptions.CosmosHttpResponseError) as refusal:
         database.replace_container(container, PartitionKey("/other"))
     assert refusal.value.status_code == 400
+
+
+def test_a_partition_key_has_up_to_2048_bytes(container: ContainerProxy) -> None:
+    """Of its values, whatever JSON puts around them."""
+    container.create_item({"id": "1", "pk": "ä" * 1024})
+    with pytest.raises(exceptions.CosmosHttpResponseError) as caught:
+        container.create_item({"id": "1", "pk": "ä" * 1024 + "a"})
+    assert caught.value.status_code == 400
