@@ -145,11 +145,13 @@ class _Missed:
     """What could not be learnt from the storage, by the error that kept it."""
 
     def __init__(self) -> None:
+        self._asked: list[str] = []
         self._errors: dict[str, str] = {}
         self._whats: dict[str, list[str]] = {}
 
     async def noted(self, what: str, work: Awaitable[T]) -> T | None:
         """The result of some work; None when the storage does not give it in time."""
+        self._asked.append(what)
         try:
             async with asyncio.timeout(STORAGE_SECONDS):
                 return await work
@@ -164,5 +166,7 @@ class _Missed:
         self._whats.setdefault(kind, []).append(what)
 
     def sentences(self) -> list[str]:
-        """One for each kind of error."""
-        return [f"{', '.join(self._whats[kind]).capitalize()}: {sentence}" for kind, sentence in self._errors.items()]
+        """One for each kind of error, in the order in which things were asked for, whatever failed first."""
+        named = {kind: sorted(whats, key=self._asked.index) for kind, whats in self._whats.items()}
+        kinds = sorted(named, key=lambda kind: self._asked.index(named[kind][0]))
+        return [f"{', '.join(named[kind]).capitalize()}: {self._errors[kind]}" for kind in kinds]
