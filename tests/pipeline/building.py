@@ -171,15 +171,18 @@ class BuildingWorld:
         """What a generation shows, by the fact's id: its projected columns."""
         listed = (await self.catalog.read()).generation(generation)
         assert listed is not None
+        return {json.loads(row["_fact"])["id"]: _projected(row) for row in await self.shown(listed.table)}
+
+    async def shown(self, table: str) -> list[dict[str, Any]]:
+        """The rows of a table that a reader shows."""
         rows: list[dict[str, Any]] = []
         continuation = None
         while True:
-            page = await self.tables.query(listed.table, None, continuation=continuation)
+            page = await self.tables.query(table, None, continuation=continuation)
             rows += [row.entity for row in page.rows]
             continuation = page.continuation
             if continuation is None:
-                break
-        return {json.loads(row["_fact"])["id"]: _projected(row) for row in visible(rows)}
+                return visible(rows)
 
     async def generations(self) -> dict[str, str]:
         """The generations by state; of several the youngest."""

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from random import Random
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -13,10 +11,6 @@ from shared.pipeline.dead_letter_rows import DEAD_LETTER_TABLE
 from shared.tables.memory import MemoryTables
 from tests.pipeline.building import BuildingWorld
 from tests.pipeline.kept_facts import stored
-from tests.pipeline.world import visible
-
-if TYPE_CHECKING:
-    from shared.tables.port import Entity
 
 DEFINITIONS = """
 version: 1
@@ -31,18 +25,8 @@ CHANGED = [DEFINITIONS.replace("PROJECTED", name) for name in ("email", "fax", "
 
 async def entries_by_state(world: BuildingWorld) -> dict[str, int]:
     """How many entries the generation in each state shows."""
-    counts: Counter[str] = Counter()
-    for listed in (await world.catalog.read()).generations:
-        rows: list[Entity] = []
-        continuation = None
-        while True:
-            page = await world.tables.query(listed.table, None, continuation=continuation)
-            rows += [row.entity for row in page.rows]
-            continuation = page.continuation
-            if continuation is None:
-                break
-        counts[listed.state] = len(visible(rows))
-    return dict(counts)
+    generations = (await world.catalog.read()).generations
+    return {listed.state: len(await world.shown(listed.table)) for listed in generations}
 
 
 async def letter_indexes(world: BuildingWorld) -> list[str]:
