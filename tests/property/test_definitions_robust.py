@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from pathlib import Path
 from typing import Any
 
 import yaml
@@ -16,10 +15,10 @@ from shared.definitions.generation import generation_id, table_name
 from shared.definitions.load import load
 from shared.projection.project import Projector
 from tests.property.strategies import json_values, texts
+from tests.support import ROOT
 
 EXAMPLES = [
-    yaml.safe_load(path.read_text(encoding="utf-8"))
-    for path in sorted((Path(__file__).parents[2] / "docs" / "examples").glob("*.yaml"))
+    yaml.safe_load(path.read_text(encoding="utf-8")) for path in sorted((ROOT / "docs" / "examples").glob("*.yaml"))
 ]
 WORDS = [
     "path",

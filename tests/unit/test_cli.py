@@ -9,7 +9,7 @@ import re
 import shlex
 import subprocess
 import sys
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -21,8 +21,11 @@ from shared.definitions.load import load
 from shared.keys.index import IndexKeys
 from shared.lookup.options import read_options
 from shared.lookup.plan import plan
+from tests.support import ROOT
 
-ROOT = Path(__file__).parents[2]
+if TYPE_CHECKING:
+    from pathlib import Path
+
 GOOD = """
 version: 1
 sources: {customers: {cosmos: {database: shop, container: customers}, partitionKey: customerId}}

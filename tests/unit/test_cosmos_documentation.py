@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import get_args
 
 import pytest
@@ -12,8 +11,9 @@ from local.cosmos import faults
 from local.cosmos.options import add_arguments
 from local.cosmos.sql.expressions import AGGREGATES
 from local.cosmos.sql.functions import FUNCTIONS
+from tests.support import ROOT
 
-TEXT = (Path(__file__).parents[2] / "docs" / "local.md").read_text(encoding="utf-8")
+TEXT = (ROOT / "docs" / "local.md").read_text(encoding="utf-8")
 
 
 def options() -> list[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,8 +10,9 @@ import yaml
 
 from shared.definitions import shape
 from shared.definitions.load import load
+from tests.support import ROOT
 
-DOCS = Path(__file__).parents[2] / "docs" / "definitions.md"
+DOCS = ROOT / "docs" / "definitions.md"
 TEXT = DOCS.read_text(encoding="utf-8")
 SNIPPETS = re.findall(r"```yaml\n(.*?)```", TEXT, re.DOTALL)
 SECTIONS = [section.partition("\n") for section in re.split(r"^### ", TEXT, flags=re.MULTILINE)[1:]]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -20,8 +20,11 @@ from shared.definitions.model import (
     Source,
 )
 from shared.definitions.schema import json_schema
+from tests.support import ROOT
 
-ROOT = Path(__file__).parents[2]
+if TYPE_CHECKING:
+    from pathlib import Path
+
 SCHEMA = ROOT / "docs" / "indexes.schema.json"
 
 HEAD = """

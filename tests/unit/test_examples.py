@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -18,12 +17,14 @@ from shared.definition_files import read_definitions
 from shared.projection.cosmos import CosmosReader
 from shared.projection.events import EventReader
 from shared.projection.project import Projector
+from tests.support import ROOT
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from shared.definitions.model import Definitions, Source
     from shared.projection.change import Change
 
-ROOT = Path(__file__).parents[2]
 GOLDEN = ROOT / "tests" / "examples"
 FACTS: dict[str, list[dict[str, Any]]] = json.loads((GOLDEN / "facts.json").read_text(encoding="utf-8"))
 EXAMPLES = sorted((ROOT / "docs" / "examples").glob("*.yaml"))

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from shared.definition_files import read_definitions
 from shared.facts.sending import FactEvents
+from tests.support import ROOT
 
-ROOT = Path(__file__).parents[2]
 SAMPLES = ROOT / "local" / "samples"
 
 
