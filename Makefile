@@ -1,4 +1,4 @@
-# Thin over Python: set-up is local/setup.py, the local run is `python -m local`, the rest are the tools themselves.
+# Thin over Python: set-up is local/run/setup.py, the local run is `python -m local`, the rest are the tools themselves.
 #   make run PYTHON=python3.12    another Python for .venv
 #   make test PYTEST="-k lookup"  more arguments for pytest
 
@@ -47,5 +47,5 @@ setup setup-tests:
 ifeq ($(BOOTSTRAP),)
 	@echo "error: no Python was found: install Python 3.11 or newer." >&2; exit 1
 else
-	@$(BOOTSTRAP) local/setup.py --venv "$(VENV)" --python "$(PYTHON)" $(if $(filter setup-tests,$@),--tests)
+	@$(BOOTSTRAP) local/run/setup.py --venv "$(VENV)" --python "$(PYTHON)" $(if $(filter setup-tests,$@),--tests)
 endif

@@ -16,7 +16,7 @@ from functions.lookups import lookups
 from functions.maintenance import maintenance
 from functions.operations import operations
 from functions.verifications import verifications
-from shared import runtime, settings
+from shared.app import runtime, settings
 
 app = func.FunctionApp(http_auth_level=func.AuthLevel.FUNCTION)
 app.register_functions(operations)

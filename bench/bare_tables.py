@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 from yarl import URL
 
-from shared.tables.sign import KeySigner
-from shared.tables.transport import API_VERSION
-from shared.tables.urls import query_path
+from shared.tables.wire.sign import KeySigner
+from shared.tables.wire.transport import API_VERSION
+from shared.tables.wire.urls import query_path
 
 if TYPE_CHECKING:
     from aiohttp import ClientSession
 
-    from shared.tables.account import Account
     from shared.tables.port import RowRange
+    from shared.tables.wire.account import Account
 
 _READ = {"Accept": "application/json;odata=minimalmetadata"}
 

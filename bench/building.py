@@ -7,21 +7,21 @@ import time
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from bench.pipeline import BATCH, Pipeline
-from shared.connections import TIMING
-from shared.facts.feed import FeedPage
-from shared.pipeline.build import Builds, Sources
-from shared.pipeline.catalog import Catalog
-from shared.pipeline.lifecycle import Clocks, Lifecycle
-from shared.pipeline.task_rows import TaskRows
-from shared.pipeline.tasks import Runner, failed, idle
+from shared.app.connections import TIMING
+from shared.catalog.catalog import Catalog
+from shared.lifecycle.build import Builds, Sources
+from shared.lifecycle.generations import Clocks, Lifecycle
+from shared.sources.cosmos_feed import FeedPage
+from shared.tasks.rows import TaskRows
+from shared.tasks.runner import Runner, failed, idle
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
     from bench.facts import Fact
     from shared.definitions.model import Source
-    from shared.pipeline.task_rows import Progress
     from shared.tables.port import Tables
+    from shared.tasks.rows import Progress
 
 OLD_YAML = """
 version: 1

@@ -14,10 +14,10 @@ from bench.arguments import BASELINE
 from bench.result import read
 from bench.scale.demand import read_demands
 from bench.workloads.transactions import BATCHES, SHARED
-from shared.prices import read_prices
+from shared.monitoring.prices import read_prices
 
 if TYPE_CHECKING:
-    from shared.prices import Price
+    from shared.monitoring.prices import Price
 
 HOURS_PER_MONTH: Final = 730
 # Changes that an instance takes per invocation on average; the most is 1 000.

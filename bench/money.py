@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from bench.scale.azure import Azure, Load, leases_of
 from bench.table import aligned
-from shared.prices import read_prices
+from shared.monitoring.prices import read_prices
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

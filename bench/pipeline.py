@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shared.definitions.load import load
-from shared.garbage import collect_rarely
-from shared.keys.placement import DEFAULT_ACCOUNT
+from shared.app.gc_tuning import collect_rarely
+from shared.definitions.loading.load import load
+from shared.entries.keys.placement import DEFAULT_ACCOUNT
+from shared.pipeline.apply.worker import Services, Worker
 from shared.pipeline.concurrency import Bounded, Staggered
-from shared.pipeline.storage import Accounts
-from shared.pipeline.worker import Services, Worker
+from shared.tables.accounts import Accounts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

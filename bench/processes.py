@@ -11,8 +11,9 @@ import sys
 from typing import TYPE_CHECKING
 
 from bench.errors import BenchError
-from local import azurite, ports
-from local.cosmos.options import EMULATOR_KEY
+from local.emulators.cosmos.http.options import EMULATOR_KEY
+from local.process import ports
+from local.run import azurite
 
 if TYPE_CHECKING:
     from asyncio.subprocess import Process

@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING, TypeVar
 
 from bench.pipeline import BATCH, Pipeline
 from shared.tables.limits import OPERATIONS_MAX
-from shared.tables.memory import MemoryTables
+from shared.tables.memory.memory_tables import MemoryTables
 from shared.tables.port import Delete, Upsert, key_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from bench.facts import Fact
-    from shared.tables.calls import Call
+    from shared.tables.memory.calls import Call
+    from shared.tables.memory.store import Store
     from shared.tables.port import Operation
-    from shared.tables.store import Store
 
 T = TypeVar("T")
 Transactions = list[tuple[str, list["Operation"]]]

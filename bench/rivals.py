@@ -19,12 +19,12 @@ from bench.in_flight import CALLS_AT_ONCE, TRANSACTIONS_AT_ONCE, in_flight
 from bench.pipeline import BATCH, Pipeline
 from bench.processes import azurite_serving
 from bench.recording import recorded
-from shared.connections import TIMING
-from shared.pipeline.generations import plan_of
-from shared.projection.cosmos import CosmosReader
-from shared.projection.rows import live_row
-from shared.tables.account import Account
+from shared.app.connections import TIMING
+from shared.entries.changes.cosmos_changes import CosmosReader
+from shared.entries.projection.generations import plan_of
+from shared.entries.rows.entry_row import live_row
 from shared.tables.client import TableClient
+from shared.tables.wire.account import Account
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Sequence

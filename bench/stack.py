@@ -19,16 +19,16 @@ from bench.errors import BenchError
 from bench.facts import customer
 from bench.in_flight import CALLS_AT_ONCE, in_flight
 from bench.processes import azurite_process, cosmos_endpoint
-from local.cosmos.options import EMULATOR_KEY
-from local.provision import provision_cosmos, provision_tables
-from shared.connections import TIMING
-from shared.definitions.load import load
-from shared.keys.placement import DEFAULT_ACCOUNT
+from local.emulators.cosmos.http.options import EMULATOR_KEY
+from local.run.provision import provision_cosmos, provision_tables
+from shared.app.connections import TIMING
+from shared.app.settings import LEASE_CONTAINER
+from shared.definitions.loading.load import load
+from shared.entries.keys.placement import DEFAULT_ACCOUNT
 from shared.lookup.generations import generation_of
-from shared.settings import LEASE_CONTAINER
-from shared.tables.account import Account
 from shared.tables.client import TableClient
 from shared.tables.port import RowRange
+from shared.tables.wire.account import Account
 
 if TYPE_CHECKING:
     from asyncio.subprocess import Process

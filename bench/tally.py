@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, TypeVar
 
-from shared.pipeline.ledger_rows import LEDGER_TABLE
+from shared.pipeline.ledger.rows import LEDGER_TABLE
 from shared.tables.port import PARTITION_KEY, ROW_KEY, Delete
 
 if TYPE_CHECKING:
-    from shared.tables.calls import Call
+    from shared.tables.memory.calls import Call
+    from shared.tables.memory.store import Store
     from shared.tables.port import Entity, Value
-    from shared.tables.store import Store
 
 T = TypeVar("T")
 LEDGER, ENTRY = "ledger", "entry"

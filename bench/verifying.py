@@ -5,24 +5,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from bench.pipeline import BATCH, NOW_SECONDS, NoBlobs, Pipeline
-from shared.facts.current import FactPage
-from shared.keys.placement import DEFAULT_ACCOUNT
+from shared.entries.keys.placement import DEFAULT_ACCOUNT
+from shared.entries.projection.generations import plan_of
 from shared.pipeline.concurrency import Bounded, Staggered
-from shared.pipeline.dead_letters import DeadLetters
-from shared.pipeline.generations import plan_of
-from shared.pipeline.storage import Accounts
-from shared.pipeline.verification.assembly import Asked, Means, Subject, verification_of
-from shared.pipeline.verification.judge import Patience
-from shared.pipeline.verification.verify import State
+from shared.pipeline.dead_letters.store import DeadLetters
+from shared.sources.current_facts import FactPage
+from shared.tables.accounts import Accounts
+from shared.verification.assembly import Asked, Means, Subject, verification_of
+from shared.verification.judge import Patience
+from shared.verification.verify import State
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from bench.facts import Fact
     from shared.definitions.model import Source
-    from shared.keys.fact import FactKeyValue
-    from shared.pipeline.verification.report import Report
+    from shared.entries.keys.fact_key import FactKeyValue
     from shared.tables.port import Tables
+    from shared.verification.report import Report
 
 
 class Container:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from shared import settings
-from shared.definitions.dotted import segments
+from shared.app import settings
+from shared.definitions.field_paths import segments
 
 if TYPE_CHECKING:
-    from shared.definitions.findings import Findings, KeyPath
+    from shared.definitions.loading.findings import Findings, KeyPath
     from shared.definitions.model import Definitions, Index, Source
 
 # A connection is the beginning of app settings, and part of the name of a deployment, which has 64 characters.

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 from cli.errors import UsageError
 from cli.output import wrapped, write_rows
-from shared import settings
-from shared.definition_files import read_definitions
+from shared.app import settings
+from shared.definitions.files import read_definitions
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
     from cli.output import Row
-    from shared.definitions.findings import Finding
-    from shared.definitions.load import Loaded
+    from shared.definitions.loading.findings import Finding
+    from shared.definitions.loading.load import Loaded
 
 _COLUMNS: Final = ("kind", "file", "line", "key", "what", "mend")
 

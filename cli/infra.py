@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 from cli.azure_names import accounts_of, check_names
 from cli.errors import UsageError
-from shared import settings
-from shared.definition_files import read_definitions
-from shared.definitions.document import parse
-from shared.definitions.findings import Findings, did_you_mean
+from shared.app import settings
+from shared.definitions.files import read_definitions
+from shared.definitions.loading.document import parse
+from shared.definitions.loading.findings import Findings, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from shared.definitions.findings import Finding, KeyPath
+    from shared.definitions.loading.findings import Finding, KeyPath
     from shared.definitions.model import Definitions
 
 _MAIN: Final = "main.bicep"

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import azure.functions as func
 
 from functions.retries import retried_for_ever
-from shared import runtime, settings
-from shared.operations.leases import ALL_VERSIONS, trigger_prefix
+from shared.app import runtime, settings
+from shared.sources.trigger_leases import ALL_VERSIONS, trigger_prefix
 
 if TYPE_CHECKING:
     from shared.definitions.model import CosmosContainer, Definitions, Source

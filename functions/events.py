@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, List, cast  # noqa: UP035 - the runtime compar
 import azure.functions as func
 
 from functions.retries import retried_for_ever
-from shared import runtime, settings
+from shared.app import runtime, settings
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from shared.definitions.model import Definitions
-    from shared.pipeline.intake import ReceivedEvent
+    from shared.pipeline.apply.intake import ReceivedEvent
 
 
 def events(definitions: Definitions) -> func.Blueprint:
@@ -45,7 +45,7 @@ def _register(blueprint: func.Blueprint, source: str, hub: str) -> None:
 
 
 def _received(event: func.EventHubEvent) -> ReceivedEvent:
-    from shared.pipeline.intake import ReceivedEvent  # needed at the first event, not at the start
+    from shared.pipeline.apply.intake import ReceivedEvent  # needed at the first event, not at the start
 
     # Declared optional for events that a function makes; one that a hub delivers has both.
     return ReceivedEvent(event.get_body(), cast("datetime", event.enqueued_time), cast("int", event.sequence_number))

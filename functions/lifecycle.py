@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 import azure.functions as func
 
 from functions.responses import respond
-from shared import lifecycle as generations
-from shared import runtime
+from shared.app import lifecycle as generations
+from shared.app import runtime
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from shared.web.answers import Answer
-    from shared.web.lifecycle_api import LifecycleApi
+    from shared.web.api.lifecycle import LifecycleApi
 
 lifecycle = func.Blueprint()  # type: ignore[no-untyped-call]  # the SDK leaves it unannotated
 
@@ -51,7 +51,7 @@ async def roll_back_index(req: func.HttpRequest) -> func.HttpResponse:
 
 async def _respond(call: Callable[[LifecycleApi], Awaitable[Answer]]) -> func.HttpResponse:
     async def work() -> Answer:
-        from shared.web.lifecycle_api import LifecycleApi  # no start needs it
+        from shared.web.api.lifecycle import LifecycleApi  # no start needs it
 
         return await call(LifecycleApi(generations.lifecycle(await runtime.worker_for_callers())))
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import azure.functions as func
 
-from shared import runtime, settings
+from shared.app import runtime, settings
 
 if TYPE_CHECKING:
     from shared.definitions.model import Index, Source
@@ -24,7 +24,7 @@ def lookup_tools() -> func.Blueprint:
 
 
 def _add_tool(blueprint: func.Blueprint, index: Index, source: Source) -> None:
-    from shared.web import tools  # what an app without tools does not need at its start
+    from shared.web.api import assistant_tools as tools  # what an app without tools does not need at its start
 
     async def look_up(context: str) -> str:
         return await tools.call(runtime.lookups, index.name, context)

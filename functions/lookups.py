@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 import azure.functions as func
 
 from functions.responses import respond
-from shared import runtime
+from shared.app import runtime
 from shared.web.pages import docs_page
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from shared.web.answers import Answer
-    from shared.web.lookup_api import LookupApi
+    from shared.web.api.lookups import LookupApi
 
 lookups = func.Blueprint()  # type: ignore[no-untyped-call]  # the SDK leaves it unannotated
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import azure.functions as func
 
-from shared import lifecycle, observing, runtime, settings, verifying
+from shared.app import lifecycle, observing, runtime, settings, verifying
 
 maintenance = func.Blueprint()  # type: ignore[no-untyped-call]  # the SDK leaves it unannotated
 

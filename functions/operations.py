@@ -7,16 +7,18 @@ from typing import TYPE_CHECKING
 import azure.functions as func
 
 from functions.responses import respond
-from shared import observing, runtime
-from shared.web import advice_api, health, status_api
+from shared.app import observing, runtime
+from shared.web.api import advice as advice_api
+from shared.web.api import health
+from shared.web.api import status as status_api
 from shared.web.pages import status_page
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from shared.operations.status import StatusReader
+    from shared.monitoring.status import StatusReader
     from shared.web.answers import Answer
-    from shared.web.dead_letter_api import DeadLetterApi
+    from shared.web.api.dead_letters import DeadLetterApi
 
 operations = func.Blueprint()  # type: ignore[no-untyped-call]  # the SDK leaves it unannotated
 

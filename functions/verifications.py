@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import azure.functions as func
 
 from functions.responses import respond
-from shared import runtime, verifying
+from shared.app import runtime, verifying
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from shared.web.answers import Answer
-    from shared.web.verification_api import VerificationApi
+    from shared.web.api.verifications import VerificationApi
 
 verifications = func.Blueprint()  # type: ignore[no-untyped-call]  # the SDK leaves it unannotated
 
@@ -38,7 +38,7 @@ async def get_verification(req: func.HttpRequest) -> func.HttpResponse:
 
 async def _respond(call: Callable[[VerificationApi], Awaitable[Answer]]) -> func.HttpResponse:
     async def work() -> Answer:
-        from shared.web.verification_api import VerificationApi  # no start needs it
+        from shared.web.api.verifications import VerificationApi  # no start needs it
 
         return await call(VerificationApi(verifying.desk(await runtime.worker_for_callers())))
 

@@ -37,7 +37,7 @@ param pageTokenKey string = ''
 @description('Leave it: a random value, for when pageTokenKey is empty.')
 param freshPageTokenKey string = newGuid()
 
-@description('App settings beyond those that the templates set, by name; for what has a default in shared/settings.py.')
+@description('App settings beyond those that the templates set, by name; for what has a default in shared/app/settings.py.')
 param appSettings object = {}
 
 @allowed(['Standard_LRS', 'Standard_ZRS', 'Standard_GRS', 'Standard_RAGRS', 'Standard_GZRS', 'Standard_RAGZRS'])

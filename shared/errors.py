@@ -30,8 +30,8 @@
         ├── IndexBuildingError             the first generation of an index is still being built
         └── NotSeenYetError                a change has not reached the index in time
 
-`local/errors.py` and `bench/errors.py` grow their own branches. A message says what is wrong, with which thing, and
-what to do about it. Retrying is decided by type, never by text.
+`local/process/errors.py` and `bench/errors.py` grow their own branches. A message says what is wrong, with which thing,
+and what to do about it. Retrying is decided by type, never by text.
 """
 
 from __future__ import annotations

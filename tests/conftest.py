@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, settings
 
-from local import azurite as azurite_program
-from local import ports
-from local.errors import LocalRunError
+from local.process import ports
+from local.process.errors import LocalRunError
+from local.run import azurite as azurite_program
 from tests.support import listens, missing_service, wait_until
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from bench.costs import HOURS_PER_MONTH
 from bench.scale.azure import leases_of
 from bench.scale.simulate import simulate
-from shared.prices import read_prices
+from shared.monitoring.prices import read_prices
 
 if TYPE_CHECKING:
     from bench.scale.azure import Azure, Load

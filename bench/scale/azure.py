@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass
 
 from functions.changes import MAX_ITEMS
+from shared.entries.projection.generations import BUCKETS
 from shared.pipeline.concurrency import CALLS_AT_ONCE
-from shared.pipeline.generations import BUCKETS
 
 FACT_BYTES = 1_024
 SECONDS_PER_DAY = 86_400

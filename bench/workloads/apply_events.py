@@ -15,8 +15,8 @@ from bench.facts import CUSTOMERS_YAML, customer
 from bench.measurement import Bar
 from bench.pipeline import BATCH
 from bench.rivals import storage_serving
-from shared.pipeline.intake import ReceivedEvent
-from shared.projection.change import own_properties
+from shared.entries.changes.change import own_properties
+from shared.pipeline.apply.intake import ReceivedEvent
 
 if TYPE_CHECKING:
     from bench.facts import Fact

@@ -10,7 +10,7 @@ from bench.facts import customers
 from bench.measurement import Bar
 from bench.recording import Recorder
 from bench.rivals import RAW, storage_serving
-from shared.tables.memory import MemoryTables
+from shared.tables.memory.memory_tables import MemoryTables
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

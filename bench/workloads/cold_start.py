@@ -12,11 +12,11 @@ from bench.facts import ONE_INDEX_YAML, customers
 from bench.measurement import Bar
 from bench.pipeline import Pipeline
 from bench.processes import azurite_serving
-from shared.connections import TIMING
-from shared.definition_files import write_compiled
-from shared.pipeline.generations import plan_of
-from shared.tables.account import Account
+from shared.app.connections import TIMING
+from shared.definitions.files import write_compiled
+from shared.entries.projection.generations import plan_of
 from shared.tables.client import TableClient
+from shared.tables.wire.account import Account
 
 if TYPE_CHECKING:
     from bench.measurement import Measurement
@@ -29,7 +29,7 @@ SDK = "azure.functions + azure-data-tables"
 
 _LOOK_UP = """
 import asyncio, function_app
-from shared import runtime
+from shared.app import runtime
 async def look_up():
     api = runtime.lookups()
     return await api.find("by-town", {"town": "town 0", "maxpagesize": "10"})

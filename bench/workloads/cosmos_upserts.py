@@ -17,8 +17,8 @@ from aiohttp import ClientSession
 from bench.case import Case
 from bench.measurement import Bar
 from bench.processes import module_serving
-from local import ports
-from local.cosmos.options import EMULATOR_KEY
+from local.emulators.cosmos.http.options import EMULATOR_KEY
+from local.process import ports
 
 if TYPE_CHECKING:
     from bench.measurement import Measurement

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING
 
 from bench.case import Case
 from bench.measurement import Bar
-from local.eventhubs.amqp import messages
-from local.eventhubs.amqp.encode import encode
-from local.eventhubs.amqp.frames import AMQP_HEADER, Frame, FrameReader, encode_frame
-from local.eventhubs.amqp.performatives import Attach, Begin, Open, Transfer
-from local.eventhubs.amqp.types import Described, Symbol, ULong
-from local.eventhubs.connection import MAX_FRAME_BYTES, Connection
-from local.eventhubs.hubs import HubSpec
-from local.eventhubs.namespace import Namespace, clock_ms
-from local.eventhubs.store import Store
-from local.eventhubs.tokens import Grant, SharedAccessKey
+from local.emulators.eventhubs.amqp import messages
+from local.emulators.eventhubs.amqp.encode import encode
+from local.emulators.eventhubs.amqp.frames import AMQP_HEADER, Frame, FrameReader, encode_frame
+from local.emulators.eventhubs.amqp.performatives import Attach, Begin, Open, Transfer
+from local.emulators.eventhubs.amqp.types import Described, Symbol, ULong
+from local.emulators.eventhubs.links.connection import MAX_FRAME_BYTES, Connection
+from local.emulators.eventhubs.links.tokens import Grant, SharedAccessKey
+from local.emulators.eventhubs.log.hubs import HubSpec
+from local.emulators.eventhubs.log.store import Store
+from local.emulators.eventhubs.namespace import Namespace, clock_ms
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -8,7 +8,7 @@ from aiohttp import ClientSession
 
 from bench.case import Case
 from bench.processes import module_serving
-from local import ports
+from local.process import ports
 
 if TYPE_CHECKING:
     from bench.measurement import Measurement

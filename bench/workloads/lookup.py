@@ -18,17 +18,17 @@ from bench.lookup_cases import Reading, Services, bare_case, lookup_case
 from bench.measurement import Bar
 from bench.pipeline import Pipeline
 from bench.processes import azurite_serving, cosmos_serving, module_serving
-from local import ports
-from shared.connections import TIMING
-from shared.definitions.load import load
-from shared.facts.cosmos import CosmosFacts
+from local.process import ports
+from shared.app.connections import TIMING
+from shared.definitions.loading.load import load
+from shared.inputs.page_tokens import Tokens
 from shared.lookup.generations import DefinedGenerations
 from shared.lookup.lookups import Lookups
 from shared.lookup.replicas import Replicas
-from shared.lookup.tokens import Tokens
-from shared.tables.account import Account
+from shared.sources.cosmos_facts import CosmosFacts
 from shared.tables.client import TableClient
 from shared.tables.port import Upsert
+from shared.tables.wire.account import Account
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

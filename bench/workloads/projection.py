@@ -11,9 +11,9 @@ from bench.case import Case
 from bench.facts import CUSTOMER, CUSTOMERS_YAML
 from bench.measurement import Bar
 from shared.definitions.compiled import compile_definitions, from_compiled
-from shared.definitions.load import load
-from shared.projection.cosmos import CosmosReader
-from shared.projection.project import Projector
+from shared.definitions.loading.load import load
+from shared.entries.changes.cosmos_changes import CosmosReader
+from shared.entries.projection.projector import Projector
 
 if TYPE_CHECKING:
     from bench.measurement import Measurement

@@ -14,11 +14,11 @@ from bench.case import Case
 from bench.in_flight import CALLS_AT_ONCE, TRANSACTIONS_AT_ONCE, in_flight
 from bench.measurement import Bar
 from bench.processes import azurite_serving
-from shared.connections import TIMING
-from shared.tables import batch
-from shared.tables.account import Account
+from shared.app.connections import TIMING
 from shared.tables.client import TableClient
 from shared.tables.port import Upsert
+from shared.tables.wire import batch
+from shared.tables.wire.account import Account
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

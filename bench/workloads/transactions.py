@@ -11,7 +11,7 @@ from bench.facts import CUSTOMERS_YAML, customers, scattered
 from bench.measurement import Gauge
 from bench.pipeline import Pipeline
 from bench.tally import Tally
-from shared.tables.memory import MemoryTables
+from shared.tables.memory.memory_tables import MemoryTables
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

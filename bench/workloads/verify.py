@@ -11,8 +11,8 @@ from bench.facts import ONE_INDEX_YAML, customers
 from bench.measurement import Gauge
 from bench.rivals import storage_serving
 from bench.verifying import Verifying
-from shared.pipeline.ledger_rows import LEDGER_TABLE
-from shared.tables.memory import MemoryTables
+from shared.pipeline.ledger.rows import LEDGER_TABLE
+from shared.tables.memory.memory_tables import MemoryTables
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from cli.arguments import add_command, named
 from cli.errors import UsageError
 from cli.output import wrapped, write_rows
-from cli.service import add_service_arguments, service_of
+from cli.service.service import add_service_arguments, service_of
 
 if TYPE_CHECKING:
     import argparse

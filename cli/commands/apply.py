@@ -7,17 +7,17 @@ import time
 from typing import TYPE_CHECKING, Any, Final
 
 from cli.arguments import add_budget_argument, add_command, named
-from cli.builds import COLUMNS, row, standing, wait_until_built
 from cli.errors import ServiceError
 from cli.output import write_rows
-from cli.service import add_service_arguments, lookup_path, service_of
-from cli.verifications import wait_until_verified
+from cli.service.builds import COLUMNS, row, standing, wait_until_built
+from cli.service.service import add_service_arguments, lookup_path, service_of
+from cli.service.verifications import wait_until_verified
 
 if TYPE_CHECKING:
     import argparse
 
     from cli.arguments import Commands
-    from cli.service import Service
+    from cli.service.service import Service
 
 _POLL_SECONDS: Final = 0.5
 _EXAMPLES: Final = """\

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from cli.arguments import add_budget_argument, add_command, named
-from cli.building_here import build_here
-from cli.builds import COLUMNS, row, standing, wait_until_built
 from cli.errors import UsageError
 from cli.output import write_rows
-from cli.service import add_service_arguments, lookup_path, service_of
-from shared import settings
+from cli.service.building_here import build_here
+from cli.service.builds import COLUMNS, row, standing, wait_until_built
+from cli.service.service import add_service_arguments, lookup_path, service_of
+from shared.app import settings
 
 if TYPE_CHECKING:
     import argparse

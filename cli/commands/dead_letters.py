@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from cli.arguments import add_command, add_group, named
 from cli.errors import UsageError
 from cli.output import wrapped, write_rows
-from cli.service import add_service_arguments, path_segment, service_of
+from cli.service.service import add_service_arguments, path_segment, service_of
 
 if TYPE_CHECKING:
     import argparse

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from cli.arguments import add_command
 from cli.output import wrapped, write_rows
-from cli.service import add_lookup_arguments, lookup_path, read_parameters, service_of
+from cli.service.service import add_lookup_arguments, lookup_path, read_parameters, service_of
 
 if TYPE_CHECKING:
     import argparse

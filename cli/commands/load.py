@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Final
 from cli.arguments import add_command
 from cli.definitions import read
 from cli.errors import UsageError
-from cli.fact_files import facts_in
 from cli.output import write_rows
 from cli.progress import Progress
-from cli.sources import (
+from cli.sources.fact_files import facts_in
+from cli.sources.sources import (
     add_source_arguments,
     cosmos_connection,
     event_hubs_connection,
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from azure.cosmos.aio import CosmosClient
 
     from cli.arguments import Commands
+    from shared.app.settings import CosmosConnection, EventHubsConnection
     from shared.definitions.model import CosmosContainer, Definitions, Source
-    from shared.facts.sending import FactEvents
-    from shared.settings import CosmosConnection, EventHubsConnection
+    from shared.sources.sending import FactEvents
 
 _EXAMPLES: Final = """\
   index-tables load customers.jsonl --source customers
@@ -92,7 +92,7 @@ def _checked(files: list[Path], fault_of: Callable[[dict[str, Any]], str | None]
 
 
 def _write_files(args: argparse.Namespace, definitions: Definitions, source: Source) -> dict[Path, int]:
-    from cli.fact_checks import DocumentCheck
+    from cli.sources.fact_checks import DocumentCheck
 
     if source.cosmos is None:
         raise UsageError(f"the source {source.name} has no Cosmos DB container: send its facts with --events")
@@ -125,7 +125,7 @@ def not_written(error: Exception) -> FactsNotWrittenError:
 
 
 async def _write_file(client: CosmosClient, container: CosmosContainer, file: Path, count: int) -> None:
-    from shared.facts.upload import upload
+    from shared.sources.upload import upload
 
     proxy = client.get_database_client(container.database).get_container_client(container.container)
     with Progress(file.name, count) as progress:
@@ -136,8 +136,8 @@ async def _write_file(client: CosmosClient, container: CosmosContainer, file: Pa
 
 
 def _send_files(args: argparse.Namespace, definitions: Definitions, source: Source) -> dict[Path, int]:
-    from cli.fact_checks import EventCheck
-    from shared.facts.sending import FactEvents
+    from cli.sources.fact_checks import EventCheck
+    from shared.sources.sending import FactEvents
 
     if source.event_hub is None:
         raise UsageError(f"the source {source.name} has no event hub: load its facts without --events")
@@ -149,8 +149,8 @@ def _send_files(args: argparse.Namespace, definitions: Definitions, source: Sour
 async def _send(connection: EventHubsConnection, hub: str, events: FactEvents, counts: Mapping[Path, int]) -> None:
     from azure.core.exceptions import AzureError
 
-    from shared.connections import event_hub_producer
-    from shared.facts.sending import send
+    from shared.app.connections import event_hub_producer
+    from shared.sources.sending import send
 
     open_hub = partial(event_hub_producer, connection)
     try:

@@ -37,7 +37,7 @@ def add(commands: Commands) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the document; exit 1 for a file with faults."""
-    from shared.web.openapi import openapi  # no other command needs all that it describes
+    from shared.web.openapi.document import openapi  # no other command needs all that it describes
 
     loaded = read(args.file)
     if loaded.faults:

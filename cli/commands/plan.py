@@ -11,9 +11,9 @@ from cli.arguments import add_command
 from cli.definitions import add_file_argument, read, write_findings
 from cli.errors import UsageError
 from cli.output import write_rows
-from cli.service import add_service_arguments, service_of
+from cli.service.service import add_service_arguments, service_of
 from shared.definitions.compare import compare, compare_served
-from shared.prices import read_prices
+from shared.monitoring.prices import read_prices
 
 if TYPE_CHECKING:
     import argparse

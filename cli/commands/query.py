@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from cli.arguments import add_command
 from cli.output import write_rows
-from cli.service import add_lookup_arguments, read_parameters, service_of
+from cli.service.service import add_lookup_arguments, read_parameters, service_of
 
 if TYPE_CHECKING:
     import argparse

@@ -10,22 +10,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from cli.arguments import add_budget_argument, add_command, named, seconds_at_most
-from cli.builds import COLUMNS, row, standing
 from cli.commands.apply import bring_up
 from cli.definitions import read, write_findings
 from cli.errors import ServiceError, UsageError
 from cli.layout_edit import with_layout
 from cli.output import write_rows
-from cli.service import add_service_arguments, check_text, service_of
-from shared import settings
+from cli.service.builds import COLUMNS, row, standing
+from cli.service.service import add_service_arguments, check_text, service_of
+from shared.app import settings
 from shared.definitions.compare import compare
-from shared.definitions.load import load
+from shared.definitions.loading.load import load
 
 if TYPE_CHECKING:
     import argparse
 
     from cli.arguments import Commands
-    from cli.service import Service
+    from cli.service.service import Service
     from shared.definitions.compare import Step
     from shared.definitions.model import Definitions
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from cli.arguments import add_command, seconds_at_most, seconds_between
 from cli.errors import ServiceError, UsageError
 from cli.output import table_lines, write_rows
-from cli.service import add_service_arguments, service_of
+from cli.service.service import add_service_arguments, service_of
 
 if TYPE_CHECKING:
     import argparse

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from cli.arguments import add_command, named
 from cli.output import write_rows
-from cli.service import add_service_arguments, lookup_path, service_of
+from cli.service.service import add_service_arguments, lookup_path, service_of
 
 if TYPE_CHECKING:
     import argparse

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from cli.arguments import add_command, named, seconds_between
 from cli.errors import UsageError
-from cli.service import add_condition_arguments, add_service_arguments, read_parameters, service_of
-from cli.source_tail import follow_source
-from cli.sources import AZURE_HELP, run_to_end
-from shared import settings
+from cli.service.service import add_condition_arguments, add_service_arguments, read_parameters, service_of
+from cli.sources.source_tail import follow_source
+from cli.sources.sources import AZURE_HELP, run_to_end
+from shared.app import settings
 
 if TYPE_CHECKING:
     import argparse

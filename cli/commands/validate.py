@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Final
 from cli.arguments import add_command
 from cli.definitions import add_file_argument, read, write_findings
 from cli.infra import Templates, infra_faults
-from shared.definition_files import write_compiled
+from shared.definitions.files import write_compiled
 
 if TYPE_CHECKING:
     import argparse
 
     from cli.arguments import Commands
-    from shared.definitions.load import Loaded
+    from shared.definitions.loading.load import Loaded
 
 _EXAMPLES: Final = """\
   index-tables validate
@@ -73,7 +73,7 @@ def _with_infra(loaded: Loaded, args: argparse.Namespace) -> Loaded:
 
 
 def _print_schema() -> int:
-    from shared.definitions.schema import json_schema
+    from shared.definitions.loading.schema import json_schema
 
     print(json_schema(), end="")
     return 0

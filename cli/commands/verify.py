@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 from cli.arguments import add_budget_argument, add_command, named
 from cli.errors import UsageError
 from cli.output import write_rows
-from cli.service import add_service_arguments, lookup_path, service_of
-from cli.verifications import wait_until_verified
+from cli.service.service import add_service_arguments, lookup_path, service_of
+from cli.service.verifications import wait_until_verified
 
 if TYPE_CHECKING:
     import argparse

@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from local.errors import LocalRunError
+from local.process.errors import LocalRunError
 from shared.errors import SettingError
 
 if TYPE_CHECKING:

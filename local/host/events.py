@@ -19,11 +19,11 @@ from azure.eventhub.aio import EventHubConsumerClient
 from azure.eventhub.extensions.checkpointstoreblobaio import BlobCheckpointStore
 from azure.storage.blob.aio import ContainerClient
 
-from local.errors import FunctionTimedOutError, HostStoppingError, LocalRunError
 from local.host.configuration import resolve
 from local.host.cosmos.options import lease_expiry_seconds
 from local.host.event_payloads import event_batch
 from local.host.triggers import STORAGE_RETRIES
+from local.process.errors import FunctionTimedOutError, HostStoppingError, LocalRunError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

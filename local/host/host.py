@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 from aiohttp import web
 
-from local.errors import LocalRunError
 from local.host.configuration import read_app_settings, read_host_json
 from local.host.http import HttpTrigger
 from local.host.invoker import Invoker
 from local.host.routes import RouteTable
 from local.host.runtime import Runtime
 from local.host.triggers import HostServices, trigger_for
+from local.process.errors import LocalRunError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping, Sequence
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from local.host.keys import Keys
     from local.host.runtime import Function
     from local.host.triggers import Trigger
-    from local.lifeline import Stop
+    from local.process.lifeline import Stop
 
 log = logging.getLogger("host")
 

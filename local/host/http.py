@@ -7,9 +7,9 @@ from urllib.parse import unquote
 
 from aiohttp import web
 
-from local.errors import FunctionTimedOutError
 from local.host import payloads
 from local.host.routes import Match
+from local.process.errors import FunctionTimedOutError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

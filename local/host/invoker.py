@@ -9,11 +9,11 @@ import random
 import time
 from typing import TYPE_CHECKING
 
-from local.errors import FunctionTimedOutError, HostStoppingError
+from local.process.errors import FunctionTimedOutError, HostStoppingError
 
 if TYPE_CHECKING:
     from local.host.runtime import Function, Invocation, Outcome, Runtime
-    from local.lifeline import Stop
+    from local.process.lifeline import Stop
 
 log = logging.getLogger("host")
 

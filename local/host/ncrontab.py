@@ -11,8 +11,8 @@ import re
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from local.errors import LocalRunError
 from local.host.configuration import time_span_seconds
+from local.process.errors import LocalRunError
 
 MONTHS = {name.lower(): number for number, name in enumerate(calendar.month_abbr) if name}
 DAYS = {name: number for number, name in enumerate(("sun", "mon", "tue", "wed", "thu", "fri", "sat"))}

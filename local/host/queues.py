@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any
 from azure.core.exceptions import AzureError, ResourceExistsError, ResourceNotFoundError
 from azure.storage.queue.aio import QueueServiceClient
 
-from local.errors import FunctionTimedOutError
 from local.host import payloads
 from local.host.configuration import resolve, time_span_seconds
 from local.host.triggers import STORAGE_RETRIES
+from local.process.errors import FunctionTimedOutError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from local.errors import LocalRunError
+from local.process.errors import LocalRunError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

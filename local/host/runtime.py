@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from local.errors import LocalRunError
 from local.host import messages
 from local.host.retries import RetryPolicy
+from local.process.errors import LocalRunError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

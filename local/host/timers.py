@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING
 from azure.core.exceptions import AzureError
 from azure.storage.blob.aio import BlobServiceClient
 
-from local.errors import HostStoppingError, LeaseLostError
 from local.host import leases, payloads
 from local.host.configuration import resolve
 from local.host.ncrontab import parse
 from local.host.triggers import STORAGE_RETRIES
+from local.process.errors import HostStoppingError, LeaseLostError
 
 if TYPE_CHECKING:
     from azure.storage.blob.aio import BlobClient, BlobLeaseClient

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from local.errors import LocalRunError
+from local.process.errors import LocalRunError
 from shared.errors import SettingError
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from local.host.configuration import HostJson
     from local.host.invoker import Invoker
     from local.host.runtime import Function
-    from local.lifeline import Stop
+    from local.process.lifeline import Stop
 
 # How the storage clients of triggers try again, as arguments of the SDK: once, after a second. Triggers go on trying by
 # themselves; with the SDK's 15 seconds and more a host whose storage is gone would be slow to end.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from shared.definitions.generation import generation_id, physical_keys, table_name
+from shared.definitions.identity import generation_id, physical_keys, table_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

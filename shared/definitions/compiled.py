@@ -11,7 +11,7 @@ from dataclasses import asdict
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 
-from shared.definitions.generation import CODEC_VERSION
+from shared.definitions.identity import CODEC_VERSION
 from shared.definitions.model import (
     CosmosContainer,
     Definitions,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from shared.definitions.dotted import segments
+from shared.definitions.field_paths import segments
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

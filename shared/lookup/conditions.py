@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, cast, get_args
 
 from shared.definitions.values import REFUSED, coerce
-from shared.keys.bounds import Comparison, Operator
-from shared.lookup.faults import fault, shown
+from shared.entries.keys.bounds import Comparison, Operator
+from shared.inputs.faults import fault, shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

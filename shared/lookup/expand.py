@@ -8,20 +8,20 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
+from shared.entries.changes.change import FactReader
+from shared.entries.changes.paths import EvaluationError
+from shared.entries.keys.fact_key import encode_fact_key, fact_hash
+from shared.entries.projection.key_values import FactKeys, RefusedValueError
 from shared.errors import UnreadableChangeError
-from shared.keys.fact import encode_fact_key, fact_hash
-from shared.projection.change import FactReader
-from shared.projection.fact_keys import FactKeys, RefusedValueError
-from shared.projection.paths import EvaluationError
 from shared.tables.port import PARTITION_KEY
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from shared.facts.port import Facts
+    from shared.entries.rows.columns import StoredEntry
     from shared.lookup.generations import Generation
     from shared.lookup.read import Newest
-    from shared.projection.columns import StoredEntry
+    from shared.sources.ports import Facts
 
 
 class Expander:

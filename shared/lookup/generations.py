@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
-from shared.definitions.generation import generation_id, table_name
+from shared.definitions.identity import generation_id, table_name
+from shared.entries.keys.index_keys import IndexKeys
 from shared.errors import UnknownIndexError
-from shared.keys.index import IndexKeys
-from shared.lookup.faults import near, shown
+from shared.inputs.faults import near, shown
 
 if TYPE_CHECKING:
     from shared.definitions.model import Definitions, Index, Source

@@ -11,31 +11,31 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
+from shared.entries.keys.placement import DEFAULT_ACCOUNT
+from shared.entries.projection.selection import compile_paths
+from shared.entries.rows.json_text import canonical_bytes
 from shared.errors import BadLookupError, ContinuationExpiredError, SettingError
-from shared.keys.placement import DEFAULT_ACCOUNT
-from shared.lookup.entries import Entry, is_asked_for, shown_entry, stored_entry
+from shared.inputs.faults import REFUSALS, fault
+from shared.inputs.page_tokens import Position, continued
 from shared.lookup.expand import Expander
 from shared.lookup.explain import explain_plan, explain_refusal
-from shared.lookup.faults import REFUSALS, fault
 from shared.lookup.options import Options, read_options
 from shared.lookup.periods import PeriodsToRead
 from shared.lookup.plan import Plan, in_periods, plan
 from shared.lookup.read import read_page
-from shared.lookup.tokens import Position, continued
-from shared.projection.json_text import canonical_bytes
-from shared.projection.selection import compile_paths
+from shared.lookup.results import Entry, is_asked_for, shown_entry, stored_entry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from shared.entries.rows.columns import StoredEntry
     from shared.errors import Fault
-    from shared.facts.port import Facts
+    from shared.inputs.page_tokens import Tokens
     from shared.lookup.generations import Generation, Generations
     from shared.lookup.read import Newest, RowPage
+    from shared.lookup.read_your_writes import OwnWrites
     from shared.lookup.replicas import Replicas
-    from shared.lookup.sees import OwnWrites
-    from shared.lookup.tokens import Tokens
-    from shared.projection.columns import StoredEntry
+    from shared.sources.ports import Facts
 
 
 @dataclass(frozen=True, slots=True)

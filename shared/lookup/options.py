@@ -6,18 +6,18 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from shared.definitions.dotted import segments
+from shared.definitions.field_paths import segments
 from shared.errors import BadLookupError
+from shared.inputs.faults import fault, near, shown
 from shared.lookup.conditions import COMPARISONS, NULL, parameter_names
-from shared.lookup.faults import fault, near, shown
-from shared.lookup.sees import read_sighting
+from shared.lookup.read_your_writes import read_sighting
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from shared.definitions.model import Index, Source
     from shared.errors import Fault
-    from shared.lookup.sees import Sighting
+    from shared.lookup.read_your_writes import Sighting
 
 PAGE_SIZE_DEFAULT: Final = 100
 PAGE_SIZE_MAX: Final = 1000

@@ -9,13 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from shared.keys.periods import UNDATED
+from shared.entries.keys.periods import UNDATED
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from collections.abc import Set as AbstractSet
 
-    from shared.keys.periods import Periods
+    from shared.entries.keys.periods import Periods
     from shared.lookup.generations import Generation
     from shared.lookup.replicas import Replicas
 

@@ -10,19 +10,19 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from shared.entries.keys.limits import units
+from shared.entries.keys.periods import period_of
 from shared.errors import BadLookupError
-from shared.keys.limits import units
-from shared.keys.periods import period_of
+from shared.inputs.faults import fault
 from shared.lookup.conditions import Condition, read_conditions
-from shared.lookup.faults import fault
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from shared.definitions.model import Index, PartValue
+    from shared.entries.keys.bounds import Bounds
+    from shared.entries.keys.index_keys import IndexKeys
     from shared.errors import Fault
-    from shared.keys.bounds import Bounds
-    from shared.keys.index import IndexKeys
 
 Access: TypeAlias = Literal["point", "range", "partition", "fan-out"]
 

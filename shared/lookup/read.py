@@ -12,11 +12,11 @@ import asyncio
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
+from shared.entries.keys.limits import VERSION_UNITS
+from shared.entries.keys.periods import table_of
+from shared.entries.keys.strings import CEILING
+from shared.entries.rows.entry_row import is_expired, is_tombstone
 from shared.errors import StorageUnavailableError, TableMissingError
-from shared.keys.limits import VERSION_UNITS
-from shared.keys.periods import table_of
-from shared.keys.text import CEILING
-from shared.projection.rows import is_expired, is_tombstone
 from shared.tables.port import ROW_KEY, Page, RowRange
 
 if TYPE_CHECKING:

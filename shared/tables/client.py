@@ -7,23 +7,24 @@ from typing import TYPE_CHECKING, Final, TypeVar
 import orjson
 
 from shared.errors import SettingError
-from shared.tables import batch, limits, results, urls
+from shared.tables import limits
 from shared.tables.breaker import Breaker
 from shared.tables.clock import ServiceClock
 from shared.tables.counts import CallKind, Counts
 from shared.tables.port import PARTITION_KEY, ROW_KEY
 from shared.tables.retry import RetryPolicy, Timing, with_retries
-from shared.tables.sign import KeySigner, Signer, TokenSigner
-from shared.tables.transport import Request, Transport, Wire
+from shared.tables.wire import batch, results, urls
+from shared.tables.wire.sign import KeySigner, Signer, TokenSigner
+from shared.tables.wire.transport import Request, Transport, Wire
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from types import TracebackType
     from typing import Self
 
-    from shared.tables.account import Account
-    from shared.tables.answers import Answer
     from shared.tables.port import Continuation, Operation, Page, Row, RowRange
+    from shared.tables.wire.account import Account
+    from shared.tables.wire.answers import Answer
 
 T = TypeVar("T")
 

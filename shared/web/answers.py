@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 
 from shared.web import problems
-from shared.web.failures import problem_of
+from shared.web.error_problems import problem_of
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Mapping

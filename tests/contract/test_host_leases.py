@@ -10,8 +10,8 @@ import pytest
 from azure.core.exceptions import AzureError, ServiceRequestError
 from azure.storage.blob.aio import BlobServiceClient
 
-from local.errors import LeaseLostError
 from local.host import leases
+from local.process.errors import LeaseLostError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -7,7 +7,7 @@ import subprocess
 from dataclasses import dataclass, field
 from typing import IO, TYPE_CHECKING
 
-from local import ports
+from local.process import ports
 from tests.support import DEADLINE_SECONDS, ROOT, local_command
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from local import ports
+from local.process import ports
 
 if TYPE_CHECKING:
     from types import TracebackType

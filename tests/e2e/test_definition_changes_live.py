@@ -15,7 +15,7 @@ import requests
 from azure.cosmos import CosmosClient as SyncCosmosClient
 from azure.cosmos.aio import CosmosClient
 
-from shared.facts.upload import upload
+from shared.sources.upload import upload
 from tests.e2e import runs
 from tests.support import wait_until
 

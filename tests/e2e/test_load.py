@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from azure.cosmos import CosmosClient
 
-from local import ports
-from local.eventhubs.options import connection_string
+from local.emulators.eventhubs.options import connection_string
+from local.process import ports
 from tests.e2e import runs
 from tests.e2e.outside_reader import entries
 from tests.support import ROOT, wait_until

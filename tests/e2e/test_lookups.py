@@ -10,7 +10,7 @@ import pytest
 import requests
 from azure.cosmos import CosmosClient
 
-from local.samples import facts
+from local.run.samples import facts
 from tests.e2e import runs
 from tests.support import wait_until
 

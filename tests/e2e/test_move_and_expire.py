@@ -18,13 +18,13 @@ import requests
 from azure.cosmos import CosmosClient
 from azure.data.tables import TableServiceClient
 
-from shared.connections import container_client, new_id, queue_client, table_client
-from shared.definition_files import read_definitions
-from shared.pipeline.azure_storage import BlobContainer, DelayedQueue
+from shared.app.connections import container_client, new_id, queue_client, table_client
+from shared.app.queues_and_blobs import BlobContainer, DelayedQueue
+from shared.app.settings import SWEEP_QUEUE, StorageConnection
+from shared.definitions.files import read_definitions
+from shared.pipeline.apply.worker import Services, Worker
 from shared.pipeline.concurrency import Bounded, Staggered
-from shared.pipeline.storage import Accounts
-from shared.pipeline.worker import Services, Worker
-from shared.settings import SWEEP_QUEUE, StorageConnection
+from shared.tables.accounts import Accounts
 from tests.e2e import runs
 from tests.support import is_running, running, wait_until
 

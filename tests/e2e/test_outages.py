@@ -15,7 +15,7 @@ import pytest
 import requests
 from azure.cosmos import CosmosClient, PartitionKey
 
-from local import ports
+from local.process import ports
 from tests.contract.cosmos.server import LocalCosmos
 from tests.e2e import runs
 from tests.e2e.gate import Gate

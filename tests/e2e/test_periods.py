@@ -11,13 +11,13 @@ import requests
 from azure.cosmos import CosmosClient
 from azure.data.tables import TableServiceClient
 
-from shared.connections import table_client
-from shared.definition_files import read_definitions
-from shared.keys.placement import DEFAULT_ACCOUNT
-from shared.pipeline.generations import plan_of
-from shared.pipeline.period_tables import drop_over
-from shared.pipeline.storage import Accounts
-from shared.settings import StorageConnection
+from shared.app.connections import table_client
+from shared.app.settings import StorageConnection
+from shared.catalog.period_tables import drop_over
+from shared.definitions.files import read_definitions
+from shared.entries.keys.placement import DEFAULT_ACCOUNT
+from shared.entries.projection.generations import plan_of
+from shared.tables.accounts import Accounts
 from tests.e2e import runs
 from tests.support import wait_until
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from azure.cosmos import CosmosClient, PartitionKey
 
-from local import ports
+from local.process import ports
 from tests.contract.cosmos.server import LocalCosmos
 from tests.e2e.killing_proxy import KillingProxy
 from tests.e2e.outside_reader import entries

@@ -10,8 +10,8 @@ import requests
 from azure.cosmos import CosmosClient
 from azure.data.tables import TableServiceClient
 
-from shared.application import LookupClient
-from tests.contract.table_services import TIMING
+from shared.lookup.client import LookupClient
+from tests.contract.tables.table_services import TIMING
 from tests.e2e import runs
 from tests.support import wait_until
 

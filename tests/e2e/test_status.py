@@ -14,7 +14,7 @@ import requests
 from azure.cosmos import CosmosClient
 from azure.eventhub import EventData, EventHubProducerClient
 
-from local import ports
+from local.process import ports
 from tests.e2e import outside_reader, runs
 from tests.support import ROOT, listens, local_command, running, wait_until
 

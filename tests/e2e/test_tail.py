@@ -135,8 +135,8 @@ def test_a_wrong_call_says_what_to_do(
 def test_a_service_that_does_not_answer_is_a_problem(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Exit code 1 with the reason."""
     from cli.main import main
-    from local import ports
-    from local.eventhubs.options import connection_string
+    from local.emulators.eventhubs.options import connection_string
+    from local.process import ports
 
     (port,) = ports.any_free(1)
     dead = {"http": "", "eventHubs": {"connectionString": connection_string(port)}}

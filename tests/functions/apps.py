@@ -8,7 +8,7 @@ import textwrap
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from local import ports
+from local.process import ports
 from tests import support
 
 if TYPE_CHECKING:

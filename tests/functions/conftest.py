@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import pytest
 from azure.cosmos import CosmosClient, PartitionKey
 
-from local.azurite import connection_string
+from local.run.azurite import connection_string
 from tests.conftest import running_azurite
 from tests.contract.cosmos.server import LocalCosmos
-from tests.contract.table_services import key_client
-from tests.lookup_facts import CUSTOMERS, YAML, facts, put_facts
+from tests.contract.tables.table_services import key_client
+from tests.worlds.lookup_facts import CUSTOMERS, YAML, facts, put_facts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,10 +11,10 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from shared.pipeline.intake import ReceivedEvent
-from tests.contract.table_services import key_client
-from tests.pipeline.building import BuildingWorld
+from shared.pipeline.apply.intake import ReceivedEvent
+from tests.contract.tables.table_services import key_client
 from tests.support import ROOT
+from tests.worlds.building import BuildingWorld
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,12 +13,12 @@ import pytest
 import requests
 
 from cli.main import main
-from shared.pipeline.dead_letter_rows import unreadable_letter
-from tests.contract.table_services import key_client
+from shared.pipeline.dead_letters.rows import unreadable_letter
+from tests.contract.tables.table_services import key_client
 from tests.functions.apps import RunningApp, serving
-from tests.pipeline.letters import desk_of, refusing
-from tests.pipeline.world import World, visible
 from tests.support import ROOT
+from tests.worlds.letters import desk_of, refusing
+from tests.worlds.world import World, visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator

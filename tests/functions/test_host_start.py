@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 import requests
 
-from local import ports
+from local.process import ports
 from tests.functions.apps import serving, started, write_app
 from tests.support import ROOT, listens, wait_until
 

@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from local.azurite import connection_string
-from shared.pipeline.dead_letter_rows import DEAD_LETTER_TABLE, letter_of, unreadable_letter
-from shared.pipeline.dead_letters import DeadLetters
-from shared.projection.cosmos import CosmosReader
+from local.run.azurite import connection_string
+from shared.entries.changes.cosmos_changes import CosmosReader
+from shared.pipeline.dead_letters.rows import DEAD_LETTER_TABLE, letter_of, unreadable_letter
+from shared.pipeline.dead_letters.store import DeadLetters
 from tests.conftest import running_azurite
-from tests.contract.table_services import key_client
+from tests.contract.tables.table_services import key_client
 from tests.functions.apps import serving
-from tests.lookup_facts import CUSTOMERS, DEFINITIONS, facts, put_facts
-from tests.pipeline.world import KeptBlobs
 from tests.support import ROOT
+from tests.worlds.lookup_facts import CUSTOMERS, DEFINITIONS, facts, put_facts
+from tests.worlds.world import KeptBlobs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,13 +9,13 @@ import pytest
 import requests
 
 from shared.lookup.generations import DefinedGenerations
-from shared.tables.account import Account
 from shared.tables.client import TableClient
 from shared.tables.port import RowRange
-from tests.contract.table_services import TIMING
+from shared.tables.wire.account import Account
+from tests.contract.tables.table_services import TIMING
 from tests.functions.apps import serving
-from tests.lookup_facts import DEFINITIONS
 from tests.support import ROOT
+from tests.worlds.lookup_facts import DEFINITIONS
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import requests
 
-from local import ports
+from local.process import ports
 from tests.functions.apps import serving
 from tests.support import ROOT
 

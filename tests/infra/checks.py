@@ -11,7 +11,7 @@ import yaml
 from functions.changes import changes
 from functions.events import events
 from functions.maintenance import maintenance
-from shared.definitions.load import load
+from shared.definitions.loading.load import load
 from tests.infra.bicep.deployment import deploy
 from tests.infra.bicep.references import Deployed, TemplateError
 from tests.infra.bicep.schemas import schema_faults

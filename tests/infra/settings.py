@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from shared import settings
+from shared.app import settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from shared import telemetry
+from shared.monitoring import telemetry
 from tests.infra.checks import project_deployment
 from tests.infra.settings import app_settings
 from tests.infra.templates import INFRA

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cli.infra import Templates, infra_faults
-from local.provision import placed_connections
-from shared import settings
-from shared.definitions.load import load
-from shared.facts.partition_key import partition_key_paths
+from local.run.provision import placed_connections
+from shared.app import settings
+from shared.definitions.loading.load import load
+from shared.sources.partition_key import partition_key_paths
 from tests.infra.bicep.deployment import deploy
 from tests.infra.settings import app_settings, is_connection
 from tests.infra.templates import BASE, INFRA

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-from shared import settings
+from shared.app import settings
 from tests.infra.checks import project_deployment
 from tests.infra.templates import INFRA
 from tests.support import ROOT

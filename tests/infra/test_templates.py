@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from function_app import app
-from shared import settings
-from shared.definitions.load import load
-from shared.facts.partition_key import partition_key_paths
+from shared.app import settings
+from shared.definitions.loading.load import load
+from shared.sources.partition_key import partition_key_paths
 from tests.infra.bicep.deployment import deploy
 from tests.infra.bicep.references import TemplateError
 from tests.infra.bicep.symbols import PARAMETER, RESOURCE

@@ -6,27 +6,27 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
+from shared.catalog.catalog import Catalog, Listed, Served
+from shared.catalog.rows import write_source
+from shared.entries.projection.generations import plan_of
 from shared.errors import LifecycleRefusedError
-from shared.pipeline.build import REST, Builds, Sources
-from shared.pipeline.catalog import Catalog, Listed, Served
-from shared.pipeline.catalog_rows import write_source
-from shared.pipeline.generations import plan_of
-from shared.pipeline.lifecycle import Clocks, Lifecycle
-from shared.pipeline.task_rows import Task, TaskRows
-from shared.pipeline.tasks import Runner, idle
-from shared.pipeline.worker import Services
+from shared.lifecycle.build import REST, Builds, Sources
+from shared.lifecycle.generations import Clocks, Lifecycle
+from shared.pipeline.apply.worker import Services
 from shared.tables.port import Upsert
-from tests.pipeline.building import KeptEvents, KeptFeed
-from tests.pipeline.kept_facts import FACT_TABLE, KeptFacts, stored
-from tests.pipeline.world import TOWNS, KeptBlobs, Writer, definitions_of
+from shared.tasks.rows import Task, TaskRows
+from shared.tasks.runner import Runner, idle
 from tests.simulation.histories import document
 from tests.simulation.programs import NOW_SECONDS, StoppingQueue, accounts, new_process
 from tests.simulation.steps import interleaved
+from tests.worlds.building import KeptEvents, KeptFeed
+from tests.worlds.kept_facts import FACT_TABLE, KeptFacts, stored
+from tests.worlds.world import TOWNS, KeptBlobs, Writer, definitions_of
 
 if TYPE_CHECKING:
-    from shared.pipeline.catalog_rows import State
-    from shared.pipeline.generations import SourcePlan
-    from shared.projection.change import Change
+    from shared.catalog.rows import State
+    from shared.entries.changes.change import Change
+    from shared.entries.projection.generations import SourcePlan
     from shared.tables.port import Entity
     from tests.simulation.histories import Spec
 

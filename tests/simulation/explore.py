@@ -12,16 +12,16 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from shared.errors import OperationFailedError, StorageUnavailableError
-from shared.tables.calls import Query, Transact
-from shared.tables.store import Store
+from shared.tables.memory.calls import Query, Transact
+from shared.tables.memory.store import Store
 from tests.simulation.steps import Answer, Ended, Run, ViolationError, perform
 from tests.simulation.truth import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from shared.tables.calls import Call
-    from shared.tables.store import State
+    from shared.tables.memory.calls import Call
+    from shared.tables.memory.store import State
     from tests.simulation.scenario import Scenario
     from tests.simulation.steps import Pending
 

@@ -6,17 +6,17 @@ from dataclasses import replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from shared.pipeline.generations import plan_of
-from tests.pipeline import letters
-from tests.pipeline.world import TOWNS, Writer, definitions_of
+from shared.entries.projection.generations import plan_of
 from tests.simulation.programs import Worker, batches_of
 from tests.simulation.reader import Reader
+from tests.worlds import letters
+from tests.worlds.world import TOWNS, Writer, definitions_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from shared.pipeline.generations import SourcePlan
-    from shared.projection.change import Change
+    from shared.entries.changes.change import Change
+    from shared.entries.projection.generations import SourcePlan
     from tests.simulation.steps import Program
 
 TWO_INDEXES = TOWNS + "  by-name: {source: people, partition: name, sort: town, project: [phone]}\n"

@@ -8,34 +8,34 @@ from functools import partial
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
+from shared.catalog.catalog import CATALOG_TABLE
+from shared.catalog.period_tables import drop_over
+from shared.entries.keys.placement import DEFAULT_ACCOUNT
 from shared.errors import IncompleteBatchError
-from shared.keys.placement import DEFAULT_ACCOUNT
-from shared.pipeline.apply import Applier
-from shared.pipeline.cache import LedgerCache
-from shared.pipeline.catalog import CATALOG_TABLE
-from shared.pipeline.dead_letter_list import LetterFilter
-from shared.pipeline.dead_letter_rows import DEAD_LETTER_TABLE
-from shared.pipeline.dead_letters import DeadLetters
-from shared.pipeline.expiry import Expirer, ExpiryWalk, sweep_message
-from shared.pipeline.ledger_rows import LEDGER_TABLE
-from shared.pipeline.period_tables import drop_over
-from shared.pipeline.storage import Accounts
-from shared.pipeline.sweep import Sweeper
-from shared.tables.calls import ListTables
-from shared.tables.memory import MemoryTables
-from shared.tables.store import Store
-from tests.pipeline.letters import new_replayer
-from tests.pipeline.world import KeptBlobs
+from shared.pipeline.apply.batch import Applier
+from shared.pipeline.cleanup.expiry import Expirer, ExpiryWalk, sweep_message
+from shared.pipeline.cleanup.sweeper import Sweeper
+from shared.pipeline.dead_letters.listing import LetterFilter
+from shared.pipeline.dead_letters.rows import DEAD_LETTER_TABLE
+from shared.pipeline.dead_letters.store import DeadLetters
+from shared.pipeline.ledger.cache import LedgerCache
+from shared.pipeline.ledger.rows import LEDGER_TABLE
+from shared.tables.accounts import Accounts
+from shared.tables.memory.calls import ListTables
+from shared.tables.memory.memory_tables import MemoryTables
+from shared.tables.memory.store import Store
 from tests.simulation.steps import Stopping, interleaved
+from tests.worlds.letters import new_replayer
+from tests.worlds.world import KeptBlobs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from shared.definitions.model import Definitions
-    from shared.pipeline.generations import SourcePlan
-    from shared.projection.change import Change
-    from shared.tables.calls import Call
+    from shared.entries.changes.change import Change
+    from shared.entries.projection.generations import SourcePlan
     from shared.tables.counts import CallKind
+    from shared.tables.memory.calls import Call
 
 T = TypeVar("T")
 

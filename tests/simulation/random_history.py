@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from shared.pipeline.generations import plan_of
-from tests.pipeline.world import Writer, definitions_of
+from shared.entries.projection.generations import plan_of
+from tests.worlds.world import Writer, definitions_of
 
 if TYPE_CHECKING:
     from random import Random
 
-    from shared.projection.change import Change
+    from shared.entries.changes.change import Change
 
 TEXT = """
 version: 1

@@ -12,11 +12,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from shared.errors import OperationFailedError, ThrottledError, TransientError
-from shared.pipeline.coalesce import newest_of_each
-from shared.pipeline.dead_letter_rows import DEAD_LETTER_TABLE, letter_id
-from shared.pipeline.sweep_messages import unpack
-from shared.tables.calls import Query, Transact
-from tests.pipeline.letters import refusing
+from shared.pipeline.apply.coalesce import newest_of_each
+from shared.pipeline.cleanup.messages import unpack
+from shared.pipeline.dead_letters.rows import DEAD_LETTER_TABLE, letter_id
+from shared.tables.memory.calls import Query, Transact
 from tests.simulation.explore import describe, describe_answer, no_answer, resent
 from tests.simulation.programs import Drop, Replay, SendMessage, Sweep, Walk, new_process, new_store
 from tests.simulation.random_history import DEFINITIONS, PLAN, STEADY, random_feed
@@ -24,14 +23,15 @@ from tests.simulation.reader import Reader
 from tests.simulation.scenario import difference, wrong_letters
 from tests.simulation.steps import Answer, Ended, Run, ViolationError, perform
 from tests.simulation.truth import expected, letters_in, shown
+from tests.worlds.letters import refusing
 
 if TYPE_CHECKING:
     from random import Random
 
-    from shared.pipeline.apply import Applier
-    from shared.pipeline.generations import SourcePlan
-    from shared.projection.change import Change
-    from shared.tables.calls import Call
+    from shared.entries.changes.change import Change
+    from shared.entries.projection.generations import SourcePlan
+    from shared.pipeline.apply.batch import Applier
+    from shared.tables.memory.calls import Call
 
 STEPS_MAX = 20_000
 REPLAY = Replay(PLAN, DEFINITIONS)

@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, cast
 
-from shared.keys.index import pair_and_version
-from shared.projection.rows import is_tombstone
+from shared.entries.keys.index_keys import pair_and_version
+from shared.entries.rows.entry_row import is_tombstone
 from shared.tables.port import ROW_KEY, RowRange
 from tests.simulation.programs import accounts
 from tests.simulation.steps import ViolationError

@@ -5,27 +5,27 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from shared.keys.fact import encode_fact_key
-from shared.pipeline.dead_letters import DeadLetters
-from shared.pipeline.verification.assembly import Asked, Means, Subject, judge_of, verification_of
-from shared.pipeline.verification.examine import Who
-from shared.pipeline.verification.judge import Patience
-from shared.pipeline.verification.repair import Repairer
-from shared.pipeline.verification.verify import State
+from shared.entries.keys.fact_key import encode_fact_key
+from shared.pipeline.dead_letters.store import DeadLetters
 from shared.tables.port import Delete, Upsert
-from tests.pipeline.kept_facts import FACT_TABLE, KeptFacts, kept_key, stored_change
-from tests.pipeline.world import KeptBlobs
+from shared.verification.assembly import Asked, Means, Subject, judge_of, verification_of
+from shared.verification.examine import Who
+from shared.verification.judge import Patience
+from shared.verification.repair import Repairer
+from shared.verification.verify import State
 from tests.simulation.programs import NOW_SECONDS, StoppingQueue, accounts
 from tests.simulation.steps import interleaved
+from tests.worlds.kept_facts import FACT_TABLE, KeptFacts, kept_key, stored_change
+from tests.worlds.world import KeptBlobs
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from shared.definitions.model import Source
-    from shared.pipeline.generations import SourcePlan
-    from shared.pipeline.verification.examine import Key
-    from shared.projection.change import Change
+    from shared.entries.changes.change import Change
+    from shared.entries.projection.generations import SourcePlan
     from shared.tables.port import Operation
+    from shared.verification.examine import Key
     from tests.simulation.programs import Worker
 
 

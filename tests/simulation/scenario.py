@@ -10,10 +10,10 @@ from tests.simulation.steps import Ended, Run, finish
 from tests.simulation.truth import expected, expected_letters, letters_in, shown
 
 if TYPE_CHECKING:
-    from shared.pipeline.generations import Generation, SourcePlan
-    from shared.pipeline.sweep import Sweeper
-    from shared.projection.change import Change
-    from shared.tables.store import Store
+    from shared.entries.changes.change import Change
+    from shared.entries.projection.generations import Generation, SourcePlan
+    from shared.pipeline.cleanup.sweeper import Sweeper
+    from shared.tables.memory.store import Store
     from tests.simulation.steps import Program
 
 Order = Literal["any", "first", "last"]

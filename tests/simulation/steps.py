@@ -10,10 +10,10 @@ from collections.abc import Awaitable, Callable, Coroutine, Generator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
-from shared.tables.calls import Call
+from shared.tables.memory.calls import Call
 
 if TYPE_CHECKING:
-    from shared.tables.store import Store
+    from shared.tables.memory.store import Store
 
 T = TypeVar("T")
 

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from shared.catalog.rows import CATALOG_TABLE, PARTITION, read_snapshot
 from shared.errors import TableMissingError
-from shared.pipeline.build import Builds
-from shared.pipeline.catalog_rows import CATALOG_TABLE, PARTITION, read_snapshot
-from shared.pipeline.lifecycle import Lifecycle
-from shared.pipeline.rest import RestReader
-from shared.pipeline.tasks import Step
-from shared.tables.store import Store, as_row
+from shared.lifecycle.build import Builds
+from shared.lifecycle.catch_up import RestReader
+from shared.lifecycle.generations import Lifecycle
+from shared.tables.memory.store import Store, as_row
+from shared.tasks.runner import Step
 from tests.simulation.builds import (
     KNOWS_BOTH,
     KNOWS_OLD,
@@ -32,12 +32,12 @@ from tests.simulation.test_negative_controls import caught
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
-    from shared.pipeline.build import Hand
-    from shared.pipeline.catalog import Listed, Served, Snapshot
-    from shared.pipeline.ledger_scan import Kept
-    from shared.pipeline.rest import Rest
-    from shared.pipeline.task_rows import Slice
-    from shared.projection.change import Change
+    from shared.catalog.catalog import Listed, Served, Snapshot
+    from shared.entries.changes.change import Change
+    from shared.lifecycle.build import Hand
+    from shared.lifecycle.catch_up import Rest
+    from shared.pipeline.ledger.scan import Kept
+    from shared.tasks.rows import Slice
     from tests.simulation.explore import Moment
     from tests.simulation.steps import Program
 

@@ -30,7 +30,7 @@ from tests.simulation.scenario import Order, Scenario
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from shared.pipeline.generations import SourcePlan
+    from shared.entries.projection.generations import SourcePlan
 
 # Trims whatever is left of an unfinished version.
 TRIMMING = replace(PLAN, left_max=0)

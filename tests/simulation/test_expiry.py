@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from shared.keys.index import row_key
-from shared.pipeline.expiry import Expirer, ExpiryWalk
-from shared.pipeline.generations import plan_of
-from shared.pipeline.ledger_rows import LEDGER_TABLE, decode
-from shared.projection.columns import EXPIRES
+from shared.entries.keys.index_keys import row_key
+from shared.entries.projection.generations import plan_of
+from shared.entries.rows.columns import EXPIRES
+from shared.pipeline.cleanup.expiry import Expirer, ExpiryWalk
+from shared.pipeline.ledger.rows import LEDGER_TABLE, decode
 from shared.tables.port import Delete
-from tests.pipeline.world import TOWNS, KeptMessages, Writer, definitions_of
 from tests.simulation.explore import Explorer
 from tests.simulation.histories import workers
 from tests.simulation.programs import (
@@ -28,15 +27,16 @@ from tests.simulation.programs import (
 )
 from tests.simulation.scenario import Scenario
 from tests.simulation.steps import Ended, Run, finish
+from tests.worlds.world import TOWNS, KeptMessages, Writer, definitions_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from shared.pipeline.generations import SourcePlan
-    from shared.pipeline.storage import Place
-    from shared.pipeline.sweep_messages import Expired
-    from shared.projection.change import Change
-    from shared.tables.store import Store
+    from shared.entries.changes.change import Change
+    from shared.entries.projection.generations import SourcePlan
+    from shared.pipeline.cleanup.messages import Expired
+    from shared.tables.accounts import Place
+    from shared.tables.memory.store import Store
     from tests.simulation.steps import Program
 
 TEXT = TOWNS.replace("project: [phone]", "project: [phone], expire: {path: until, after: 1s}")

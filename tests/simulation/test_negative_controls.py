@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from shared.pipeline import claiming
-from shared.pipeline import decide as deciding
-from shared.pipeline.apply import Applier
-from shared.pipeline.cache import LedgerCache
-from shared.pipeline.decide import decide
-from shared.pipeline.letters import Letters
-from shared.pipeline.pairs import list_pair
-from shared.pipeline.replay import Replayed, Replayer
-from shared.pipeline.sweep import Sweeper
+from shared.pipeline.apply import claim_batch as claiming
+from shared.pipeline.apply import decide as deciding
+from shared.pipeline.apply.batch import Applier
+from shared.pipeline.apply.decide import decide
+from shared.pipeline.cleanup.sweeper import Sweeper
+from shared.pipeline.dead_letters.due import Letters
+from shared.pipeline.dead_letters.replay import Replayed, Replayer
+from shared.pipeline.entry_writes.stored_rows import list_pair
+from shared.pipeline.ledger.cache import LedgerCache
 from shared.tables.port import Delete
 from tests.simulation.explore import Explorer
 from tests.simulation.histories import DEFINITIONS, PLAN, POISON, history, reading_beside_updates, refusing, workers
@@ -28,14 +28,14 @@ from tests.simulation.steps import ViolationError
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from shared.pipeline.claiming import Work
-    from shared.pipeline.dead_letter_rows import KeptLetter
-    from shared.pipeline.decide import Decision, Known
-    from shared.pipeline.generations import SourcePlan
-    from shared.pipeline.projections import Projected
-    from shared.pipeline.sweep_messages import Tombstone
-    from shared.pipeline.writes import Gathered
-    from shared.projection.change import Change
+    from shared.entries.changes.change import Change
+    from shared.entries.projection.generations import SourcePlan
+    from shared.entries.projection.project_all import Projected
+    from shared.pipeline.apply.claim_batch import Work
+    from shared.pipeline.apply.decide import Decision, Known
+    from shared.pipeline.cleanup.messages import Tombstone
+    from shared.pipeline.dead_letters.rows import KeptLetter
+    from shared.pipeline.entry_writes.transaction_buffer import Gathered
 
 TRIMMING = replace(PLAN, left_max=0)
 

@@ -8,29 +8,29 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from shared.entries.keys.index_keys import row_key
+from shared.entries.projection.generations import plan_of
+from shared.entries.rows.entry_row import is_tombstone
 from shared.errors import TableMissingError
-from shared.keys.index import row_key
-from shared.pipeline import writes
-from shared.pipeline.generations import plan_of
-from shared.pipeline.ledger_rows import LEDGER_TABLE, decode
-from shared.pipeline.present import present
-from shared.pipeline.storage import place_of
-from shared.pipeline.writes import _send_or_make
-from shared.projection.rows import is_tombstone
+from shared.pipeline.entry_writes import transaction_buffer as writes
+from shared.pipeline.entry_writes.transaction_buffer import _send_or_make
+from shared.pipeline.ledger.rows import LEDGER_TABLE, decode
+from shared.pipeline.ledger.without_expired_periods import present
+from shared.tables.accounts import place_of
 from shared.tables.port import Upsert
-from tests.pipeline.world import TOWNS, Writer, definitions_of
 from tests.simulation.explore import Explorer
 from tests.simulation.programs import NOW_SECONDS, Drop, Worker, batches_of
 from tests.simulation.scenario import Scenario
 from tests.simulation.steps import Ended, Run, finish
 from tests.simulation.truth import tables_in
+from tests.worlds.world import TOWNS, Writer, definitions_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from shared.projection.change import Change
+    from shared.entries.changes.change import Change
+    from shared.tables.memory.store import Store
     from shared.tables.port import Operation, Tables
-    from shared.tables.store import Store
     from tests.simulation.steps import Program
 
 TEXT = TOWNS.replace("project: [phone]", "project: [phone], expire: {path: until, after: 1d, tables: day}")

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from shared.pipeline.generations import Generation, plan_of
-from shared.pipeline.storage import Accounts
-from tests.pipeline.world import TOWNS, definitions_of
+from shared.entries.projection.generations import Generation, plan_of
+from shared.tables.accounts import Accounts
 from tests.simulation.explore import Explorer
 from tests.simulation.histories import history, workers
 from tests.simulation.programs import Worker, batches_of
 from tests.simulation.scenario import Scenario
+from tests.worlds.world import TOWNS, definitions_of
 
 if TYPE_CHECKING:
     from shared.tables.port import Tables

@@ -7,25 +7,25 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from shared.keys.fact import encode_fact_key, fact_hash
-from shared.keys.index import row_key
-from shared.keys.versions import ticks_clock, version
-from shared.pipeline.ledger_rows import LEDGER_TABLE, ledger_partition
-from shared.pipeline.verification.repair import Repairer
-from shared.projection.rows import live_row, tombstone_row
+from shared.entries.keys.fact_key import encode_fact_key, fact_hash
+from shared.entries.keys.index_keys import row_key
+from shared.entries.keys.versions import ticks_clock, version
+from shared.entries.rows.entry_row import live_row, tombstone_row
+from shared.pipeline.ledger.rows import LEDGER_TABLE, ledger_partition
 from shared.tables.port import Delete, Upsert
-from tests.pipeline.world import Writer
+from shared.verification.repair import Repairer
 from tests.simulation.histories import DEFINITIONS, PLAN, History, document, history, workers
 from tests.simulation.programs import Worker, batches_of
 from tests.simulation.repairs import Damage, Put, PutAndApply, Repair
 from tests.simulation.scenario import Scenario
 from tests.simulation.test_every_interleaving import holds
 from tests.simulation.test_negative_controls import caught
+from tests.worlds.world import Writer
 
 if TYPE_CHECKING:
-    from shared.pipeline.verification.examine import Examined
-    from shared.projection.change import Change
+    from shared.entries.changes.change import Change
     from shared.tables.port import Operation
+    from shared.verification.examine import Examined
     from tests.simulation.steps import Program
 
 SOURCE = DEFINITIONS.sources["people"]

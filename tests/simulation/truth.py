@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from shared.entries.keys.index_keys import pair_and_version
+from shared.entries.rows.entry_row import is_expired, is_tombstone
 from shared.errors import UnprojectableError
-from shared.keys.index import pair_and_version
-from shared.pipeline.coalesce import newest_of_each
-from shared.pipeline.dead_letter_rows import DEAD_LETTER_TABLE, letter_id
-from shared.pipeline.storage import place_of
-from shared.projection.rows import is_expired, is_tombstone
-from shared.tables.calls import utf16_order
-from shared.tables.store import as_row
+from shared.pipeline.apply.coalesce import newest_of_each
+from shared.pipeline.dead_letters.rows import DEAD_LETTER_TABLE, letter_id
+from shared.tables.accounts import place_of
+from shared.tables.memory.calls import utf16_order
+from shared.tables.memory.store import as_row
 from tests.simulation.programs import NOW_SECONDS, stored_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from shared.pipeline.generations import Generation
-    from shared.projection.change import Change
-    from shared.projection.project import Entry
-    from shared.tables.store import Store
+    from shared.entries.changes.change import Change
+    from shared.entries.projection.generations import Generation
+    from shared.entries.projection.projector import Entry
+    from shared.tables.memory.store import Store
 
 Shown: TypeAlias = frozenset[tuple[str, str, frozenset[tuple[str, Any]]]]
 

@@ -8,26 +8,26 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from shared.keys.fact import encode_fact_key, fact_hash
-from shared.keys.index import pair_and_version, row_key
-from shared.keys.periods import UNDATED
-from shared.keys.versions import ticks_clock, version
-from shared.pipeline.ledger_rows import LEDGER_TABLE, ledger_partition
-from shared.pipeline.storage import place_of
-from shared.pipeline.verification.assembly import Asked
-from shared.projection.rows import tombstone_row
-from tests.pipeline.kept_facts import FACT_TABLE, kept_key, stored_change
+from shared.entries.keys.fact_key import encode_fact_key, fact_hash
+from shared.entries.keys.index_keys import pair_and_version, row_key
+from shared.entries.keys.periods import UNDATED
+from shared.entries.keys.versions import ticks_clock, version
+from shared.entries.rows.entry_row import tombstone_row
+from shared.pipeline.ledger.rows import LEDGER_TABLE, ledger_partition
+from shared.tables.accounts import place_of
+from shared.verification.assembly import Asked
 from tests.simulation.programs import stored_name
 from tests.simulation.random_history import DEFINITIONS, PLAN
 from tests.simulation.random_run import Process, Simulation
 from tests.simulation.repairs import Verify
 from tests.simulation.steps import Ended, Run, ViolationError
 from tests.simulation.truth import expected, shown, tables_in
+from tests.worlds.kept_facts import FACT_TABLE, kept_key, stored_change
 
 if TYPE_CHECKING:
     from random import Random
 
-    from shared.pipeline.generations import Generation
+    from shared.entries.projection.generations import Generation
     from shared.tables.port import Entity
 
 SOURCE = DEFINITIONS.sources[PLAN.source]

@@ -10,7 +10,7 @@ from bench.facts import MOVIES_YAML, customers, mixed, movies, steadily_changed
 from bench.pipeline import Pipeline
 from bench.recording import recorded
 from bench.rivals import Scenario
-from shared.tables.memory import MemoryTables
+from shared.tables.memory.memory_tables import MemoryTables
 
 SCENARIOS = (
     Scenario("bulk", customers),

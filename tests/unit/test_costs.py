@@ -10,7 +10,7 @@ import pytest
 
 from bench import money
 from bench.costs import LOADS, Load, rows, table
-from shared.prices import PRICES_FILE, prices_date, read_prices
+from shared.monitoring.prices import PRICES_FILE, prices_date, read_prices
 from tests.support import ROOT
 
 

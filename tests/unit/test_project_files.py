@@ -50,7 +50,7 @@ def test_what_developers_keep_beside_the_code_is_not_deployed(tmp_path: Path) ->
 
 def test_what_runs_in_azure_is_deployed(tmp_path: Path) -> None:
     """With the compiled definitions, which git does not keep."""
-    paths = ["function_app.py", "functions/changes.py", "shared/settings.py", "host.json", "indexes.compiled.json"]
+    paths = ["function_app.py", "functions/changes.py", "shared/app/settings.py", "host.json", "indexes.compiled.json"]
     assert ignored(".funcignore", paths, tmp_path) == set()
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from local.host.cosmos.options import ALL_VERSIONS
-from shared.facts import feed_tokens
+from shared.sources import feed_tokens
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 from azure.core.exceptions import AzureError
 
-from local.errors import FunctionTimedOutError, HostStoppingError, LeaseLostError
 from local.host.cosmos import feed
 from local.host.messages import TypedData
 from local.host.runtime import Function, Invocation
-from shared.projection.host_dates import rewritten
+from local.process.errors import FunctionTimedOutError, HostStoppingError, LeaseLostError
+from shared.entries.changes.host_dates import rewritten
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable

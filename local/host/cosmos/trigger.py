@@ -14,12 +14,12 @@ from azure.cosmos import PartitionKey
 from azure.cosmos.aio import CosmosClient
 from azure.cosmos.exceptions import CosmosResourceNotFoundError
 
-from local.errors import LeaseLostError, LocalRunError
 from local.host.cosmos import feed
 from local.host.cosmos.balance import leases_to_take
 from local.host.cosmos.lease_store import LeaseStore, covers
 from local.host.cosmos.options import ALL_VERSIONS, from_binding
 from local.host.cosmos.pump import LeasePump
+from local.process.errors import LeaseLostError, LocalRunError
 
 if TYPE_CHECKING:
     from azure.cosmos.aio import ContainerProxy

@@ -9,8 +9,8 @@ import urllib.request
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from local import ports
-from local.cosmos.options import EMULATOR_KEY
+from local.emulators.cosmos.http.options import EMULATOR_KEY
+from local.process import ports
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,7 +37,7 @@ class LocalCosmos:
         return EMULATOR_KEY
 
     def start(self) -> LocalCosmos:
-        command = [sys.executable, "-m", "local.cosmos", "--port", str(self.port), "--data", str(self.folder)]
+        command = [sys.executable, "-m", "local", "cosmos", "--port", str(self.port), "--data", str(self.folder)]
         self.process = subprocess.Popen(
             [*command, "--watch-stdin", *self.options], stdin=subprocess.PIPE, stdout=subprocess.PIPE
         )

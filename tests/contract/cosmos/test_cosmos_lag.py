@@ -11,11 +11,11 @@ import pytest
 from azure.cosmos import PartitionKey
 from azure.cosmos.aio import CosmosClient
 
+from shared.app.settings import LEASE_CONTAINER
 from shared.definitions.model import CosmosContainer, Source
 from shared.errors import FeedUnavailableError
-from shared.operations.cosmos_lag import CosmosFeed
-from shared.operations.leases import trigger_prefix
-from shared.settings import LEASE_CONTAINER
+from shared.monitoring.cosmos_lag import CosmosFeed
+from shared.sources.trigger_leases import trigger_prefix
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable

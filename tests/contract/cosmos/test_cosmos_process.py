@@ -14,9 +14,9 @@ import pytest
 from azure.core.exceptions import AzureError
 from azure.cosmos import CosmosClient, PartitionKey, exceptions
 
-from local import ports
-from local.errors import LocalRunError
-from local.provision import provision_cosmos
+from local.process import ports
+from local.process.errors import LocalRunError
+from local.run.provision import provision_cosmos
 from shared.definitions.model import CosmosContainer, Definitions, Source
 from tests.contract.cosmos.server import STOP_SECONDS, LocalCosmos
 from tests.support import wait_until
@@ -130,7 +130,7 @@ def test_it_ends_cleanly(tmp_path: Path, way: str) -> None:
 def test_a_folder_serves_one_server(own_server: LocalCosmos) -> None:
     """A second server on the folder says so and ends with 1."""
     (port,) = ports.any_free(1)
-    command = [sys.executable, "-m", "local.cosmos", "--port", str(port), "--data", str(own_server.folder)]
+    command = [sys.executable, "-m", "local", "cosmos", "--port", str(port), "--data", str(own_server.folder)]
     second = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
     assert second.returncode == 1
     assert "stop the other server" in second.stderr
@@ -159,7 +159,8 @@ def test_a_taken_port_is_named(own_server: LocalCosmos, tmp_path: Path) -> None:
     command = [
         sys.executable,
         "-m",
-        "local.cosmos",
+        "local",
+        "cosmos",
         "--port",
         str(own_server.port),
         "--data",

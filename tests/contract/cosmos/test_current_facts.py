@@ -9,9 +9,9 @@ import pytest
 from azure.cosmos.aio import CosmosClient
 
 from shared.definitions.model import CosmosContainer, Source
+from shared.entries.keys.fact_key import MISSING
 from shared.errors import FactsUnavailableError
-from shared.facts.current import CosmosCurrentFacts
-from shared.keys.fact import MISSING
+from shared.sources.current_facts import CosmosCurrentFacts
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable

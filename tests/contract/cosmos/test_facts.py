@@ -10,9 +10,9 @@ import pytest
 from azure.cosmos.aio import CosmosClient
 
 from shared.definitions.model import CosmosContainer, Source
+from shared.entries.keys.fact_key import MISSING
 from shared.errors import FactsRefusedError, FactsUnavailableError
-from shared.facts.cosmos import CosmosFacts
-from shared.keys.fact import MISSING
+from shared.sources.cosmos_facts import CosmosFacts
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable

@@ -9,7 +9,7 @@ from azure.cosmos.aio import CosmosClient
 
 from shared.definitions.model import CosmosContainer, Source
 from shared.errors import FactsUnavailableError
-from shared.facts.feed import CosmosFeed
+from shared.sources.cosmos_feed import CosmosFeed
 from tests.contract.cosmos.test_facts import source_of
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 from azure.core.exceptions import AzureError
 
-from shared.facts.upload import IN_FLIGHT, upload
+from shared.sources.upload import IN_FLIGHT, upload
 
 if TYPE_CHECKING:
     from azure.cosmos.aio import ContainerProxy

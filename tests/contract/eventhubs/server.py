@@ -9,8 +9,8 @@ import urllib.request
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from local import ports
-from local.eventhubs.options import connection_string
+from local.emulators.eventhubs.options import connection_string
+from local.process import ports
 from tests.support import listens, local_command, wait_until
 
 if TYPE_CHECKING:

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, cast
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from local.eventhubs.amqp.encode import encode
-from local.eventhubs.amqp.frames import AMQP_HEADER, SASL_FRAME, SASL_HEADER, encode_frame
-from local.eventhubs.amqp.performatives import Attach, Begin, Close, Flow, Open, SaslInit, Transfer
-from local.eventhubs.amqp.types import Described, ULong
+from local.emulators.eventhubs.amqp.encode import encode
+from local.emulators.eventhubs.amqp.frames import AMQP_HEADER, SASL_FRAME, SASL_HEADER, encode_frame
+from local.emulators.eventhubs.amqp.performatives import Attach, Begin, Close, Flow, Open, SaslInit, Transfer
+from local.emulators.eventhubs.amqp.types import Described, ULong
 from tests.contract.eventhubs.wire import WireClient, event
-from tests.property.amqp_values import VALUES, damaged
+from tests.property.local.amqp_values import VALUES, damaged
 
 if TYPE_CHECKING:
     from tests.contract.eventhubs.server import LocalEventHubs

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from local import ports
-from local.eventhubs.amqp.performatives import Detach, Disposition, Flow, Transfer
-from local.eventhubs.amqp.types import Symbol
+from local.emulators.eventhubs.amqp.performatives import Detach, Disposition, Flow, Transfer
+from local.emulators.eventhubs.amqp.types import Symbol
+from local.process import ports
 from tests.contract.eventhubs.server import STOP_SECONDS, LocalEventHubs
 from tests.contract.eventhubs.wire import WireClient, event
 
@@ -30,7 +30,7 @@ def server(tmp_path: Path) -> Iterator[LocalEventHubs]:
 
 def ended_by_itself(*arguments: str) -> subprocess.CompletedProcess[str]:
     """A server that ends at once, with what it said; started as a package of its own, which is the same."""
-    command = [sys.executable, "-m", "local.eventhubs", *arguments]
+    command = [sys.executable, "-m", "local", "eventhubs", *arguments]
     return subprocess.run(command, capture_output=True, text=True, timeout=STOP_SECONDS, check=False)
 
 

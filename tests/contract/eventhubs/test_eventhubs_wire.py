@@ -7,10 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from local.eventhubs.amqp import messages
-from local.eventhubs.amqp.encode import encode
-from local.eventhubs.amqp.frames import AMQP_HEADER, HEARTBEAT, SASL_FRAME, SASL_HEADER, ProtocolHeader, encode_frame
-from local.eventhubs.amqp.performatives import (
+from local.emulators.eventhubs.amqp import messages
+from local.emulators.eventhubs.amqp.encode import encode
+from local.emulators.eventhubs.amqp.frames import (
+    AMQP_HEADER,
+    HEARTBEAT,
+    SASL_FRAME,
+    SASL_HEADER,
+    ProtocolHeader,
+    encode_frame,
+)
+from local.emulators.eventhubs.amqp.performatives import (
     Attach,
     Begin,
     Detach,
@@ -22,7 +29,7 @@ from local.eventhubs.amqp.performatives import (
     SaslMechanisms,
     Transfer,
 )
-from local.eventhubs.amqp.types import Described, Symbol, ULong
+from local.emulators.eventhubs.amqp.types import Described, Symbol, ULong
 from tests.contract.eventhubs.server import LocalEventHubs
 from tests.contract.eventhubs.wire import CHANNEL, WireClient, event, sas_token
 

@@ -10,10 +10,10 @@ from azure.eventhub import EventData, EventHubProducerClient
 from azure.eventhub.extensions.checkpointstoreblobaio import BlobCheckpointStore
 from azure.storage.blob.aio import ContainerClient
 
-from shared.connections import event_hub_client, event_hubs_namespace
+from shared.app.connections import event_hub_client, event_hubs_namespace
+from shared.app.settings import EVENT_CONSUMER_GROUP, EVENT_LAG_GROUP, EventHubsConnection
 from shared.errors import FeedUnavailableError
-from shared.operations.event_lag import HubFeed
-from shared.settings import EVENT_CONSUMER_GROUP, EVENT_LAG_GROUP, EventHubsConnection
+from shared.monitoring.event_lag import HubFeed
 from tests.contract.eventhubs.clients import receiving_async, until
 from tests.contract.eventhubs.conftest import HubUnderTest
 from tests.contract.eventhubs.server import LocalEventHubs

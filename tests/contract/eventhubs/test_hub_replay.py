@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from azure.eventhub import EventData
 from azure.eventhub.aio import EventHubProducerClient
 
-from shared.connections import event_hub_client
+from shared.app.connections import event_hub_client
+from shared.app.settings import EventHubsConnection
 from shared.definitions.model import Source
-from shared.facts.hub import CONSUMER_GROUP, EventPage, HubReplay
-from shared.settings import EventHubsConnection
+from shared.sources.hub_events import CONSUMER_GROUP, EventPage, HubReplay
 
 if TYPE_CHECKING:
     from tests.contract.eventhubs.conftest import HubUnderTest

@@ -13,9 +13,9 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 from urllib.parse import quote_plus
 
-from local.eventhubs.amqp import messages
-from local.eventhubs.amqp.encode import encode
-from local.eventhubs.amqp.frames import (
+from local.emulators.eventhubs.amqp import messages
+from local.emulators.eventhubs.amqp.encode import encode
+from local.emulators.eventhubs.amqp.frames import (
     AMQP_HEADER,
     SASL_FRAME,
     SASL_HEADER,
@@ -24,7 +24,7 @@ from local.eventhubs.amqp.frames import (
     ProtocolHeader,
     encode_frame,
 )
-from local.eventhubs.amqp.performatives import (
+from local.emulators.eventhubs.amqp.performatives import (
     Attach,
     Begin,
     Close,
@@ -36,8 +36,8 @@ from local.eventhubs.amqp.performatives import (
     SaslOutcome,
     Transfer,
 )
-from local.eventhubs.amqp.types import Described, Symbol, ULong
-from local.eventhubs.options import KEY, KEY_NAME
+from local.emulators.eventhubs.amqp.types import Described, Symbol, ULong
+from local.emulators.eventhubs.options import KEY, KEY_NAME
 
 if TYPE_CHECKING:
     from types import TracebackType

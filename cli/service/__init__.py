@@ -1,0 +1,1 @@
+"""A running app, as commands call it and follow its long work."""

@@ -1,0 +1,99 @@
+"""Builds in this process: the same slices that the app works on, driven from here; also from a file of events."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+from typing import TYPE_CHECKING, Any, Final
+
+from cli.definitions import read
+from cli.errors import UsageError
+from cli.progress import show_line
+from cli.service.builds import BuildProgress
+from cli.service.local_run import local_run
+from cli.sources.event_files import EventFile
+from cli.sources.sources import run_to_end
+from shared.app import settings
+
+if TYPE_CHECKING:
+    import argparse
+    from pathlib import Path
+
+    from shared.definitions.model import Definitions, Index
+    from shared.lifecycle.generations import Lifecycle
+
+# The app does not know this kind: it leaves the task alone.
+FROM_HERE: Final = "build-here"
+# Short slices, so that the progress shows.
+_SLICE_SECONDS: Final = 5.0
+_SLICES_AT_ONCE: Final = 4
+_WAIT_SECONDS: Final = 1.0
+
+
+def build_here(args: argparse.Namespace) -> dict[str, Any]:
+    """Build an index to its end; how it stands then."""
+    settings.use(_settings(args))
+    return run_to_end(_build(args))
+
+
+def _settings(args: argparse.Namespace) -> dict[str, str]:
+    """What connects to a local run's services; in Azure the environment has it."""
+    if args.azure:
+        return {}
+    run = local_run(args.data)
+    storage = run.text("storage", "connectionString")
+    return {
+        "AzureWebJobsStorage": storage,
+        "INDEX_STORAGE": storage,
+        "COSMOS": run.cosmos_connection_string(),
+        "EVENTHUB": run.text("eventHubs", "connectionString"),
+        "CATALOG_REFRESH_SECONDS": "1",
+        "BUILD_DELAY_SECONDS": "10",
+        settings.HOST_ENVIRONMENT.name: "Development",
+    }
+
+
+async def _build(args: argparse.Namespace) -> dict[str, Any]:
+    from shared.app import lifecycle
+    from shared.web.api.lifecycle import described
+
+    definitions = read(args.definitions).require()
+    if args.events_file is not None:
+        _check_source(definitions.indexes.get(args.index), definitions, args.events_file)
+    replay = None if args.events_file is None else EventFile(args.events_file)
+    async with lifecycle.here(definitions, FROM_HERE, replay, _SLICE_SECONDS) as operations:
+        progress = await operations.build(args.index, args.budget, FROM_HERE)
+        await _drive(operations, args.index, progress.task.id)
+        return described(await operations.state(args.index))
+
+
+def _check_source(index: Index | None, definitions: Definitions, file: Path) -> None:
+    if not file.is_file():
+        raise UsageError(f"there is no file {file}: name one with an event per line")
+    if index is not None and definitions.sources[index.source].cosmos is not None:
+        raise UsageError(f"the facts of {index.name} are read from their container: leave out --from")
+
+
+async def _drive(operations: Lifecycle, index: str, task: str) -> None:
+    """Work on every slice that nobody else works on, until the task has ended."""
+    from shared.errors import TaskFailedError
+    from shared.tasks.runner import failed, idle
+    from shared.web.api.lifecycle import build
+
+    shown = BuildProgress(index) if sys.stderr.isatty() else None
+    while True:
+        progress = (await operations.state(index)).build
+        assert progress is not None
+        if shown:
+            show_line(shown.line(build(progress), time.monotonic()))
+        if progress.task.id != task:
+            raise TaskFailedError(f"Another build of {index} has taken the place of this one: see `build --status`.")
+        if progress.task.state == "failed":
+            raise failed(progress.task)
+        if progress.task.state == "done":
+            return
+        names = idle(progress, time.time()) if time.time() >= progress.task.not_before else []
+        await asyncio.gather(*[operations.runner.work(task, name) for name in names[:_SLICES_AT_ONCE]])
+        if not names:
+            await asyncio.sleep(_WAIT_SECONDS)

@@ -1,0 +1,1 @@
+"""Facts and events that commands read, check, load and follow."""

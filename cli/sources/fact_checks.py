@@ -1,0 +1,124 @@
+"""What would keep a fact out of its container, its hub or an index of its source, found before anything is written.
+
+A fact is read and projected as the pipeline will do it, into every index that the definitions have for its source.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from shared.entries.changes.cosmos_changes import CosmosReader
+from shared.entries.projection.generations import plan_of
+from shared.entries.projection.project_all import project_all
+from shared.entries.projection.projector import HOW_TO_MEND
+from shared.entries.rows.json_text import NotJsonError, dumps
+from shared.errors import UnreadableChangeError
+from shared.sources.sending import FactEvents
+
+if TYPE_CHECKING:
+    from shared.definitions.model import Definitions
+    from shared.entries.changes.change import Change
+    from shared.entries.projection.generations import SourcePlan
+
+# Limits of Cosmos DB: https://learn.microsoft.com/azure/cosmos-db/concepts-limits#per-item-limits
+LONGEST_ID_BYTES: Final = 1023
+LARGEST_DOCUMENT_BYTES: Final = 2 * 1024 * 1024
+LONGEST_PARTITION_KEY_BYTES: Final = 2048
+DEEPEST_NESTING_LEVELS: Final = 128
+# What the SDK refuses; and NUL, which web servers refuse in an address.
+_FORBIDDEN_IN_ID: Final = frozenset("/\\?#\t\r\n\0")
+# Every client takes them out of an address before it sends it.
+_FOLDERS: Final = frozenset({".", ".."})
+# The service will set them; which values they have plays no part in what is wrong with a fact.
+_ANY_CLOCK: Final = {"_ts": 0, "_lsn": 0}
+
+
+class DocumentCheck:
+    """Checks facts that will be documents in the container of a source."""
+
+    def __init__(self, definitions: Definitions, source: str) -> None:
+        self._plan = plan_of(definitions, source)
+        self._reader = CosmosReader(definitions.sources[source])
+
+    def fault_of(self, fact: dict[str, Any]) -> str | None:
+        """What is wrong with a fact, and what to do; None for nothing."""
+        if fault := _document_fault(fact):
+            return fault
+        try:
+            change = self._reader.latest({**fact, **_ANY_CLOCK})
+        except UnreadableChangeError as error:
+            return str(error)
+        return _partition_key_fault(change) or _projection_fault(change, self._plan)
+
+
+class EventCheck:
+    """Checks facts that will be sent to the hub of a source."""
+
+    def __init__(self, definitions: Definitions, source: str) -> None:
+        self._plan = plan_of(definitions, source)
+        self._events = FactEvents(definitions.sources[source])
+
+    def fault_of(self, fact: dict[str, Any]) -> str | None:
+        """What is wrong with a fact, and what to do; None for nothing."""
+        try:
+            change = self._events.change(fact)
+        except UnreadableChangeError as error:
+            return str(error)
+        return _projection_fault(change, self._plan)
+
+
+def _document_fault(fact: dict[str, Any]) -> str | None:
+    """What keeps a fact from being a document of Cosmos DB."""
+    try:
+        text = dumps(fact)
+    except NotJsonError as error:
+        return f"it is no JSON that can be written ({error})"
+    if (size_bytes := len(text.encode())) > LARGEST_DOCUMENT_BYTES:
+        return f"it has {size_bytes:,} bytes, Cosmos DB takes {LARGEST_DOCUMENT_BYTES:,}"
+    # Most facts have fewer brackets than that, which is quickly seen.
+    if text.count("{") + text.count("[") > DEEPEST_NESTING_LEVELS:
+        levels = _nesting_levels(fact)
+        if levels > DEEPEST_NESTING_LEVELS:
+            return f"it is nested {levels} levels deep, Cosmos DB takes {DEEPEST_NESTING_LEVELS}"
+    return _id_fault(fact.get("id"))
+
+
+def _nesting_levels(fact: dict[str, Any]) -> int:
+    """How many objects and arrays are in each other, without the fact itself."""
+    levels = -1
+    level: list[Any] = [fact]
+    while level:
+        levels += 1
+        values = [value for each in level for value in (each.values() if isinstance(each, dict) else each)]
+        level = [value for value in values if isinstance(value, dict | list)]
+    return levels
+
+
+def _id_fault(identity: object) -> str | None:
+    """What keeps a value from being the id of a document."""
+    if not isinstance(identity, str) or not identity:
+        return "give it an `id` that is a text"
+    if _FORBIDDEN_IN_ID & set(identity):
+        return f"the id {identity!r} contains one of / \\ ? #, a tab, a line break or NUL, which Cosmos DB forbids"
+    if identity.endswith(" "):
+        return f"the id {identity!r} ends with a space, which Cosmos DB forbids"
+    if identity in _FOLDERS:
+        return f"a fact with the id {identity!r} can never be read again by it: give it another"
+    if (id_bytes := len(identity.encode())) > LONGEST_ID_BYTES:
+        return f"its id has {id_bytes:,} bytes, Cosmos DB takes {LONGEST_ID_BYTES:,}"
+    return None
+
+
+def _partition_key_fault(change: Change) -> str | None:
+    """What keeps the values of a partition key from being one."""
+    key_bytes = sum(len(value.encode()) for value in change.partition_key if isinstance(value, str))
+    if key_bytes > LONGEST_PARTITION_KEY_BYTES:
+        return f"its partition key has {key_bytes:,} bytes, Cosmos DB takes {LONGEST_PARTITION_KEY_BYTES:,}"
+    return None
+
+
+def _projection_fault(change: Change, plan: SourcePlan) -> str | None:
+    """Why the first index that cannot hold a fact cannot."""
+    failures = [one.failure for one in project_all(change, plan) if one.failure is not None]
+    # Nothing is written yet, so there is no dead letter to speak of.
+    return failures[0].reason.removesuffix(f" {HOW_TO_MEND}") if failures else None

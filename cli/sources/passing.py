@@ -1,0 +1,146 @@
+"""Changes of a source as they pass: from its container's feed, from its event hub, or from both.
+
+What is shown is what the pipeline reads: an item becomes a change, or the reason why it cannot.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from cli.sources.sources import opened, reason_of
+from shared.errors import FactsUnavailableError, UnreadableChangeError
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from azure.cosmos.aio import ContainerProxy
+    from azure.eventhub import EventData
+    from azure.eventhub.aio import EventHubConsumerClient
+
+    from shared.app.settings import CosmosConnection, EventHubsConnection
+    from shared.definitions.model import Source
+    from shared.entries.changes.change import Change
+
+    Tell: TypeAlias = "Callable[[Passing], None]"
+
+_POLL_SECONDS: Final = 0.5
+# Of everybody: the app reads with a group of its own, which is left alone.
+_CONSUMER_GROUP: Final = "$Default"
+
+
+@dataclass(frozen=True, slots=True)
+class Passing:
+    """Something that passed: a change, or the reason why it is none."""
+
+    origin: str
+    change: Change | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Follower:
+    """Follows one source, from its oldest change or from now on, and tells what passes."""
+
+    source: Source
+    from_beginning: bool
+    tell: Tell
+
+    async def follow_container(self, connection: CosmosConnection) -> None:
+        """Read the change feed, again and again; raises `FactsUnavailableError`."""
+        from azure.core.exceptions import AzureError
+
+        assert self.source.cosmos is not None
+        try:
+            async with opened(connection) as client:
+                database = client.get_database_client(self.source.cosmos.database)
+                await self._follow_feed(database.get_container_client(self.source.cosmos.container))
+        except (AzureError, OSError) as error:
+            raise _unavailable(self.source, error) from error
+
+    async def follow_hub(self, connection: EventHubsConnection) -> None:
+        """Receive from all partitions; raises `FactsUnavailableError` when that cannot even begin."""
+        from azure.core.exceptions import AzureError
+        from azure.eventhub.exceptions import EventHubError
+
+        from shared.app.connections import event_hub_client
+
+        hub = str(self.source.event_hub)
+        async with event_hub_client(connection, hub, _CONSUMER_GROUP, retry_backoff_factor=0.2) as client:
+            try:
+                start = "-1" if self.from_beginning else await _ends(client)
+            except (EventHubError, AzureError, OSError) as error:
+                raise _unavailable(self.source, error) from error
+            _say_following(f"event hub {hub}")
+            await client.receive(self._on_event(), on_error=_note_error, starting_position=start)
+
+    async def _follow_feed(self, container: ContainerProxy) -> None:
+        from shared.entries.changes.cosmos_changes import CosmosReader
+
+        reader = CosmosReader(self.source)
+        read = reader.all_versions if self.source.all_versions else reader.latest
+        mode = "AllVersionsAndDeletes" if self.source.all_versions else "LatestVersion"
+        start = "Beginning" if self.from_beginning and not self.source.all_versions else "Now"
+        token = await self._tell_pages(container, read, start_time=start, mode=mode)
+        _say_following(f"container {container.id}")
+        while True:
+            await asyncio.sleep(_POLL_SECONDS)
+            token = await self._tell_pages(container, read, continuation=token)
+
+    async def _tell_pages(self, container: ContainerProxy, read: Callable[[Any], Change], **options: Any) -> str:
+        """Tell what is there; gives the token to go on with."""
+        pages: Any = container.query_items_change_feed(**options).by_page()
+        async for page in pages:
+            async for item in page:
+                self.tell(_passing("container", read, item))
+        # Without any page the pager has no token; the SDK then leaves it with the last answer.
+        return pages.continuation_token or str(container.client_connection.last_response_headers["etag"])
+
+    def _on_event(self) -> Callable[[Any, EventData | None], Awaitable[None]]:
+        from shared.entries.changes.event_changes import EventReader
+
+        reader = EventReader(self.source)
+
+        async def on_event(partition: Any, event: EventData | None) -> None:
+            if event is not None:
+                self.tell(_passing(f"partition {partition.partition_id}", lambda found: _read(reader, found), event))
+
+        return on_event
+
+
+def _passing(origin: str, read: Callable[[Any], Change], item: Any) -> Passing:
+    try:
+        return Passing(origin, read(item))
+    except UnreadableChangeError as error:
+        return Passing(origin, reason=str(error))
+
+
+def _read(reader: Any, event: EventData) -> Change:
+    body: Any = event.body
+    octets = body if isinstance(body, bytes) else b"".join(body)
+    change: Change = reader.read(octets, event.enqueued_time, event.sequence_number)
+    return change
+
+
+async def _ends(client: EventHubConsumerClient) -> dict[str, Any]:
+    """Where each partition ends at this moment, as starting positions."""
+    ends: dict[str, Any] = {}
+    for partition in await client.get_partition_ids():
+        last = (await client.get_partition_properties(partition))["last_enqueued_sequence_number"]
+        ends[partition] = last if last >= 0 else "-1"
+    return ends
+
+
+async def _note_error(partition: Any, error: Exception) -> None:
+    where = f"partition {partition.partition_id}" if partition else "the hub"
+    print(f"receiving from {where} failed and is tried again: {error}", file=sys.stderr)
+
+
+def _say_following(what: str) -> None:
+    print(f"following {what}; Ctrl-C ends it", file=sys.stderr, flush=True)
+
+
+def _unavailable(source: Source, error: Exception) -> FactsUnavailableError:
+    return FactsUnavailableError(f'Changes of source "{source.name}" cannot be followed: {reason_of(error)}')

@@ -1,0 +1,98 @@
+"""A source that a command works on, and the services behind it: a local run's, or those of the settings."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from cli.arguments import folder
+from cli.errors import UsageError
+from cli.service.local_run import DATA_FOLDER, local_run
+from shared.app import settings
+from shared.app.settings import CosmosConnection, EventHubsConnection
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import AsyncIterator, Coroutine
+
+    from azure.cosmos.aio import CosmosClient
+
+    from shared.definitions.model import Definitions, Source
+
+T = TypeVar("T")
+
+AZURE_HELP: Final = (
+    "the services that the settings COSMOS and EVENTHUB connect to or, with your sign-in of az or azd, "
+    "COSMOS__accountEndpoint and EVENTHUB__fullyQualifiedNamespace"
+)
+
+
+def add_source_arguments(parser: argparse.ArgumentParser) -> None:
+    """`--definitions`, and where its sources are: `--data` or `--azure`."""
+    parser.add_argument("--definitions", metavar="FILE", default=settings.value(settings.INDEX_DEFINITIONS))
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument("--data", type=folder, metavar="DIR", help=f"a local run's data folder (default: {DATA_FOLDER})")
+    where.add_argument("--azure", action="store_true", help=AZURE_HELP)
+
+
+def named_source(args: argparse.Namespace, definitions: Definitions) -> Source:
+    """The source that the arguments name."""
+    if args.source not in definitions.sources:
+        choices = ", ".join(definitions.sources)
+        raise UsageError(f"there is no source {args.source} in {args.definitions}: choose one of {choices}")
+    return definitions.sources[args.source]
+
+
+def cosmos_connection(args: argparse.Namespace) -> CosmosConnection:
+    """How to reach the account with the containers."""
+    if args.azure:
+        return settings.cosmos_connection(settings.COSMOS.name)
+    return CosmosConnection(local_run(args.data).cosmos_connection_string())
+
+
+def event_hubs_connection(args: argparse.Namespace) -> EventHubsConnection:
+    """How to reach the namespace with the hubs."""
+    if args.azure:
+        return settings.event_hubs_connection(settings.EVENTHUB.name)
+    return EventHubsConnection(local_run(args.data).text("eventHubs", "connectionString"))
+
+
+@asynccontextmanager
+async def opened(connection: CosmosConnection) -> AsyncIterator[CosmosClient]:
+    """The account, for the length of a block."""
+    from shared.app.connections import cosmos_client
+
+    client = cosmos_client(connection)
+    try:
+        async with client:
+            yield client
+    finally:
+        # Entering it asks the account how it is; when that fails, nobody has closed its connections.
+        await client.close()
+
+
+def reason_of(error: Exception) -> str:
+    """Why a service could not be called, in one line."""
+    from azure.core.exceptions import ClientAuthenticationError
+
+    if isinstance(error, ClientAuthenticationError):
+        return "Nobody is signed in to Azure here: use `az login` or `azd auth login`."
+    return str(error).partition("\n")[0]
+
+
+def run_to_end(work: Coroutine[Any, Any, T]) -> T:
+    """Run what calls services, and let go of the identity that it called them with."""
+    # It tells of every way to sign in that is not there; the error that follows says it in one line.
+    logging.getLogger("azure.identity").setLevel(logging.CRITICAL)
+    return asyncio.run(_closing_identities(work))
+
+
+async def _closing_identities(work: Coroutine[Any, Any, T]) -> T:
+    from shared.app.connections import close_identities
+
+    try:
+        return await work
+    finally:
+        await close_identities()

@@ -1,0 +1,1 @@
+"""Servers that speak the protocols of Azure. They know nothing of this product."""

@@ -1,0 +1,1 @@
+"""Databases, containers, items and feeds of the local Cosmos DB, in SQLite."""

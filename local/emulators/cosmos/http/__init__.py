@@ -1,0 +1,1 @@
+"""The HTTP server of the local Cosmos DB: requests, signatures, faults, options."""

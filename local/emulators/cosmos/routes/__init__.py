@@ -1,0 +1,1 @@
+"""What each request to the local Cosmos DB does."""

@@ -1,0 +1,137 @@
+"""Batches: several operations on one partition key in one request, all or nothing.
+
+The JavaScript SDK's bulk mode uses the same request without atomicity: each operation then stands alone and
+names its own partition key.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from local.emulators.cosmos.data.items import Conditions, Mode, Outcome
+from local.emulators.cosmos.data.scope import whole_key
+from local.emulators.cosmos.errors import BadRequestError, CosmosError, TooLargeError
+from local.emulators.cosmos.http.exchange import MAX_DOCUMENT_BYTES, Answer, encode_json
+from local.emulators.cosmos.routes.charges import read_charge, write_charge
+
+if TYPE_CHECKING:
+    from local.emulators.cosmos.data.containers import Container
+    from local.emulators.cosmos.data.partition_key import PartitionKey
+    from local.emulators.cosmos.data.store import Store
+    from local.emulators.cosmos.data.writes import Writes
+    from local.emulators.cosmos.http.exchange import Call
+
+IS_BATCH = "x-ms-cosmos-is-batch-request"
+_IS_ATOMIC = "x-ms-cosmos-batch-atomic"
+MAX_OPERATIONS = 100
+_MODES: dict[str, Mode] = {"Create": "create", "Upsert": "upsert", "Replace": "replace"}
+# The status of operations that failed only because another one of the batch did.
+_FAILED_DEPENDENCY = 424
+
+
+class _BatchFailedError(Exception):
+    """Leaves the transaction, and with it everything that the batch did before."""
+
+    def __init__(self, index: int, error: CosmosError) -> None:
+        super().__init__(str(error))
+        self.index = index
+        self.error = error
+
+
+@dataclass(frozen=True, slots=True)
+class Batches:
+    """Runs batches."""
+
+    store: Store
+    writes: Writes
+
+    def run(self, call: Call, container: Container) -> Answer:
+        operations = call.json()
+        if not isinstance(operations, list) or not 0 < len(operations) <= MAX_OPERATIONS:
+            raise BadRequestError(f"A batch must be a list of 1 to {MAX_OPERATIONS} operations.")
+        # Clients escape what is not ASCII: only a body that is too large as sent needs a second look.
+        if len(call.body) > MAX_DOCUMENT_BYTES and len(encode_json(operations)) > MAX_DOCUMENT_BYTES:
+            raise TooLargeError(f"The batch is over {MAX_DOCUMENT_BYTES} bytes: make it smaller.")
+        if call.is_set(_IS_ATOMIC):
+            results = self._atomic(container, whole_key(call, container), operations)
+        else:
+            results = [self._alone(call, container, operation) for operation in operations]
+        is_whole = all(result["statusCode"] < 400 for result in results)
+        charge = sum(result["requestCharge"] for result in results)
+        answer = Answer(200 if is_whole else 207, orjson.dumps(results))
+        answer.headers["x-ms-request-charge"] = str(charge)
+        answer.headers["x-ms-alt-content-path"] = container.path
+        return answer
+
+    def _atomic(self, container: Container, key: PartitionKey, operations: list[Any]) -> list[dict[str, Any]]:
+        try:
+            with self.store.transaction():
+                return [self._step(container, key, operation, index) for index, operation in enumerate(operations)]
+        except _BatchFailedError as failed:
+            return [
+                _failure(failed.error) if index == failed.index else _dependent() for index in range(len(operations))
+            ]
+
+    def _step(self, container: Container, key: PartitionKey, operation: Any, index: int) -> dict[str, Any]:
+        try:
+            return _success(operation, self._apply(container, key, operation))
+        except CosmosError as error:
+            raise _BatchFailedError(index, error) from error
+
+    def _alone(self, call: Call, container: Container, operation: Any) -> dict[str, Any]:
+        try:
+            text = operation.get("partitionKey") if isinstance(operation, dict) else None
+            key = container.partition_key.of_header(text) if isinstance(text, str) else whole_key(call, container)
+            with self.store.transaction():
+                return _success(operation, self._apply(container, key, operation))
+        except CosmosError as error:
+            return _failure(error)
+
+    def _apply(self, container: Container, key: PartitionKey, operation: Any) -> Outcome:
+        if not isinstance(operation, dict):
+            raise BadRequestError("An operation of a batch must be an object with `operationType`.")
+        kind, item_id, body = (
+            operation.get("operationType"),
+            operation.get("id"),
+            operation.get("resourceBody"),
+        )
+        conditions = Conditions(operation.get("ifMatch"), operation.get("ifNoneMatch"))
+        if kind in _MODES:
+            return self.writes.put(container, _MODES[kind], body, key, conditions, item_id)
+        if not isinstance(item_id, str):
+            raise BadRequestError(f"The batch operation {kind!r} needs an `id`.")
+        if kind == "Patch":
+            return self.writes.patch(container, key, item_id, body, conditions)
+        if kind == "Delete":
+            return self.writes.delete(container, key, item_id, conditions)
+        if kind == "Read":
+            return self.writes.read(container, key, item_id, conditions)
+        raise BadRequestError(f"The batch operation {kind!r} is not known.")
+
+
+def _success(operation: Any, outcome: Outcome) -> dict[str, Any]:
+    charge = read_charge if operation["operationType"] == "Read" else write_charge
+    result: dict[str, Any] = {
+        "statusCode": outcome.status,
+        "requestCharge": charge(len(outcome.body)),
+        "eTag": outcome.etag,
+    }
+    if outcome.body:
+        result["resourceBody"] = orjson.Fragment(outcome.body)
+    return result
+
+
+def _failure(error: CosmosError) -> dict[str, Any]:
+    return {
+        "statusCode": error.status,
+        "subStatusCode": error.substatus,
+        "requestCharge": 1.0,
+        "message": str(error),
+    }
+
+
+def _dependent() -> dict[str, Any]:
+    return {"statusCode": _FAILED_DEPENDENCY, "requestCharge": 0.0}

@@ -1,0 +1,1 @@
+"""AMQP connections, sessions and links of the local Event Hubs."""

@@ -1,0 +1,75 @@
+"""Requests and replies: a client asks on one link and is answered on another, at `$cbs` and at `$management`."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from http import HTTPStatus
+from typing import TYPE_CHECKING
+
+from local.emulators.eventhubs.amqp import messages
+from local.emulators.eventhubs.amqp.types import Int
+from local.emulators.eventhubs.links import management
+from local.emulators.eventhubs.links.addresses import CBS
+from local.emulators.eventhubs.links.links import IncomingLink, OutgoingLink
+from local.emulators.eventhubs.links.management import Answer
+from local.emulators.eventhubs.links.tokens import TokenRefusedError
+
+if TYPE_CHECKING:
+    from local.emulators.eventhubs.amqp.performatives import Attach
+    from local.emulators.eventhubs.links.links import Delivery
+    from local.emulators.eventhubs.links.session import Session
+
+
+class ReplyLink(OutgoingLink):
+    """The link on which a client waits for answers."""
+
+    def __init__(self, session: Session, attach: Attach, node: str) -> None:
+        super().__init__(session, attach)
+        self.node = node
+        self._waiting: deque[bytes] = deque()
+
+    def reply(self, message: bytes) -> None:
+        """Send an answer when the client has credit for it."""
+        self._waiting.append(message)
+        self.pump()
+
+    def pump(self) -> None:
+        """Send the answers that the client has credit for."""
+        while self._waiting and self.credit > 0 and self.session.has_room:
+            self.deliver(self._waiting.popleft())
+
+
+class RequestLink(IncomingLink):
+    """The link on which a client asks."""
+
+    def __init__(self, session: Session, attach: Attach, node: str) -> None:
+        super().__init__(session, attach)
+        self.node = node
+
+    def receive(self, delivery: Delivery) -> None:
+        """Answer the request."""
+        request = messages.request(delivery.message)
+        answer = self._put_token(request) if self.node == CBS else self._manage(request)
+        self.settle(delivery)
+        status = {"status-code": Int(answer.status), "status-description": answer.description}
+        message = messages.reply(request.message_id, status, answer.value)
+        for link in self.session.links.values():
+            if isinstance(link, ReplyLink) and link.node == self.node:
+                link.reply(message)
+                return
+
+    def _put_token(self, request: messages.Request) -> Answer:
+        connection = self.session.connection
+        if request.text("operation") != "put-token":
+            return Answer(HTTPStatus.BAD_REQUEST, "$cbs knows one operation, put-token.")
+        try:
+            grant = connection.namespace.key.grant(str(request.value), time.time())
+        except TokenRefusedError as error:
+            return Answer(HTTPStatus.UNAUTHORIZED, str(error))
+        connection.grants[grant.hub] = grant
+        return Answer(HTTPStatus.ACCEPTED, "Accepted")
+
+    def _manage(self, request: messages.Request) -> Answer:
+        connection = self.session.connection
+        return management.answer(request, connection.namespace, connection.grants.values())

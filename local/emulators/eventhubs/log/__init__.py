@@ -1,0 +1,1 @@
+"""Hubs, partitions and their events, in SQLite."""

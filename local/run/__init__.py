@@ -1,0 +1,1 @@
+"""The local run: storage, servers and host, started, watched and stopped together."""

@@ -1,0 +1,54 @@
+"""Facts made for this project, to look things up in: customers and movies, and orders that arrive as events."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from azure.cosmos.aio import CosmosClient
+
+from shared.app.connections import event_hub_producer
+from shared.app.settings import EventHubsConnection
+from shared.sources.sending import FactEvents, has_events, send
+from shared.sources.upload import upload
+
+if TYPE_CHECKING:
+    from shared.definitions.model import Definitions
+
+HERE = Path(__file__).parent
+
+
+def facts(source: str) -> list[dict[str, Any]]:
+    """The sample facts of a source; none when there are none for it."""
+    path = HERE / f"{source}.jsonl"
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.is_file() else []
+
+
+async def load_samples(endpoint: str, key: str, definitions: Definitions) -> int:
+    """Fill every empty container that there are samples for; says how many facts were written."""
+    count = 0
+    async with CosmosClient(endpoint, key) as client:
+        for source in definitions.sources.values():
+            if source.cosmos is None or not (samples := facts(source.name)):
+                continue
+            database = client.get_database_client(source.cosmos.database)
+            container = database.get_container_client(source.cosmos.container)
+            if not [item async for item in container.query_items("SELECT TOP 1 c.id FROM c")]:
+                await upload(container, samples)
+                count += len(samples)
+    return count
+
+
+async def send_samples(connection: str, definitions: Definitions) -> int:
+    """Send to every hub without a container that there are samples for, once; says how many facts were sent."""
+    count = 0
+    open_hub = partial(event_hub_producer, EventHubsConnection(connection))
+    for source in definitions.sources.values():
+        if source.cosmos is not None or source.event_hub is None or not (samples := facts(source.name)):
+            continue
+        if not await has_events(open_hub, source.event_hub):
+            await send(open_hub, source.event_hub, map(FactEvents(source).event, samples))
+            count += len(samples)
+    return count

@@ -1,0 +1,172 @@
+"""Sets the project up: `.venv` with pinned packages, Azurite from its lock file. Quick when there is nothing to do.
+
+Run by the Makefile with whatever Python is there, so it uses the standard library only and syntax that
+Python 3.7 can read: a Python that is too old must get a sentence, not a traceback.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+OLDEST_PYTHON = (3, 11)
+DEPLOYED_PYTHON = (3, 13)
+OLDEST_NODE = 20
+# In the order of preference: the deployment target first.
+CANDIDATES = ("python3.13", "python3", "python3.12", "python3.11", "python")
+RUNTIME_PACKAGE = "azure-functions-runtime"
+STAMP = ".index-tables-setup"
+
+
+class SetupError(Exception):
+    """A missing prerequisite or a failed step, as one sentence that says what to do."""
+
+
+def main() -> int:
+    """Set up what the arguments ask for; one sentence and exit code 1 when something is missing."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--python", default="", help="the Python to use (default: 3.13 if it runs, else 3.11 or newer)")
+    parser.add_argument("--venv", default=".venv", help="the virtual environment (default: .venv)")
+    parser.add_argument("--tests", action="store_true", help="also what only the tests need")
+    options = parser.parse_args()
+    try:
+        set_up_python(ROOT / options.venv, options.python)
+        for folder in node_folders(with_tests=options.tests):
+            set_up_node(folder)
+    except SetupError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def set_up_python(venv: Path, wanted: str) -> None:
+    """Make the environment and install the pinned packages, unless both are as they should be."""
+    interpreter = venv_python(venv)
+    version = python_version(interpreter)
+    if version is None or (wanted and python_version(wanted) != version):
+        chosen, version = choose_python(wanted)
+        say(f"using {chosen} (Python {dotted(version)}) for {venv.name}")
+        shutil.rmtree(venv, ignore_errors=True)
+        step([chosen, "-m", "venv", str(venv)], "the virtual environment (on Debian, install python3-venv)")
+    stamp = digest(ROOT / "requirements.txt", ROOT / "requirements-dev.txt", ROOT / "pyproject.toml", Path(__file__))
+    if read(venv / STAMP) == stamp:
+        return
+    say(f"installing Python packages into {venv.name} (once, a minute or two)")
+    pip = [str(interpreter), "-m", "pip", "install", "-qq", "--disable-pip-version-check"]
+    step([*pip, "--requirement", str(ROOT / "requirements-dev.txt")], "the Python packages")
+    if version < DEPLOYED_PYTHON:
+        # Its authors declare 3.13; the wheel is pure Python and works on 3.11 and 3.12, which is enough locally.
+        step([*pip, "--no-deps", "--ignore-requires-python", pinned(RUNTIME_PACKAGE)], "the Azure Functions runtime")
+    step([*pip, "--no-deps", "--editable", str(ROOT)], "this project's own commands")
+    (venv / STAMP).write_text(stamp)
+
+
+def choose_python(wanted: str) -> tuple[str, tuple[int, ...]]:
+    """The interpreter for the environment, with its version: `wanted`, or the first candidate that is new enough.
+
+    A candidate on PATH may be a version manager's shim that does not run, so each is tried.
+    """
+    if wanted:
+        version = python_version(wanted)
+        if version is None:
+            raise SetupError(f"PYTHON={wanted} does not run: name a Python 3.11 or newer.")
+        if version < OLDEST_PYTHON:
+            raise SetupError(f"PYTHON={wanted} is Python {dotted(version)}: name 3.11 or newer.")
+        return wanted, version
+    for name in (*CANDIDATES, sys.executable):
+        version = python_version(name)
+        if version is not None and version >= OLDEST_PYTHON:
+            return name, version
+    raise SetupError("no Python 3.11 or newer was found: install Python 3.13, or name one with PYTHON=/path/to/python.")
+
+
+def set_up_node(folder: Path) -> None:
+    """Install the packages of one lock file, unless they are there."""
+    modules = folder / "node_modules"
+    stamp = digest(folder / "package.json", folder / "package-lock.json")
+    if read(modules / STAMP) == stamp:
+        return
+    check_node()
+    say(f"installing Node packages into {modules.relative_to(ROOT)} (once, a minute or two)")
+    npm = shutil.which("npm")
+    if npm is None:
+        raise SetupError(f"npm was not found: install Node.js {OLDEST_NODE} or newer with npm.")
+    step([npm, "ci", "--ignore-scripts", "--loglevel=error"], "the Node packages", folder)
+    (modules / STAMP).write_text(stamp)
+
+
+def node_folders(*, with_tests: bool) -> list[Path]:
+    """The folders with a lock file that this set-up needs."""
+    folders = [ROOT / "local"]
+    if with_tests:
+        folders += [lock.parent for lock in sorted((ROOT / "tests").glob("*/*/package-lock.json"))]
+    return folders
+
+
+def check_node() -> None:
+    """Azurite needs Node.js; say so before npm says something longer."""
+    node = shutil.which("node")
+    if node is None:
+        raise SetupError(f"node was not found: install Node.js {OLDEST_NODE} or newer, which Azurite needs.")
+    text = subprocess.run([node, "--version"], stdout=subprocess.PIPE, check=False).stdout.decode().strip()
+    if int(text.lstrip("v").split(".")[0] or 0) < OLDEST_NODE:
+        raise SetupError(f"node is {text}: install Node.js {OLDEST_NODE} or newer, which Azurite needs.")
+
+
+def python_version(interpreter: str | Path) -> tuple[int, ...] | None:
+    """The (major, minor) version of an interpreter, or none when it does not run."""
+    code = "import sys; print(*sys.version_info[:2])"
+    try:
+        answer = subprocess.run(
+            [str(interpreter), "-c", code], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False
+        )
+    except OSError:
+        return None
+    return tuple(int(part) for part in answer.stdout.split()) if answer.returncode == 0 else None
+
+
+def venv_python(venv: Path) -> Path:
+    """The interpreter of a virtual environment."""
+    return venv / "Scripts" / "python.exe" if os.name == "nt" else venv / "bin" / "python"
+
+
+def pinned(package: str) -> str:
+    """The package with the version that requirements-dev.txt gives it, without the condition behind it."""
+    lines = (ROOT / "requirements-dev.txt").read_text().splitlines()
+    return next(line.partition(";")[0].strip() for line in lines if line.startswith(f"{package}=="))
+
+
+def step(command: list[str], what: str, folder: Path = ROOT) -> None:
+    """Run a command that must succeed; its own output shows what went wrong."""
+    if subprocess.run(command, cwd=folder, check=False).returncode != 0:
+        raise SetupError(f"installing {what} failed; see the lines above.")
+
+
+def digest(*files: Path) -> str:
+    """What a stamp remembers: the content of the files that a step depends on."""
+    return hashlib.sha256(b"\0".join(file.read_bytes() for file in files)).hexdigest()
+
+
+def read(file: Path) -> str:
+    """The file's text, or nothing when there is none."""
+    return file.read_text() if file.is_file() else ""
+
+
+def dotted(version: tuple[int, ...]) -> str:
+    """A version as people write it."""
+    return ".".join(str(part) for part in version)
+
+
+def say(text: str) -> None:
+    """Progress, on standard error."""
+    print(f"setup: {text}", file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

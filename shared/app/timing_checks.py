@@ -1,0 +1,84 @@
+"""The clocks that the write protocol rests on, checked before anything is written.
+
+A tombstone may go only when no request of an earlier claim can land any more. So functions must end
+(`functionTimeout`), and the sweep must wait longer than a function runs, its lease lives on and its last request is
+tried again.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+from shared.app import settings
+from shared.errors import SettingError
+from shared.tables.retry import RetryPolicy
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+# A lease of the Cosmos DB trigger expires after this, and another worker takes over.
+LEASE_EXPIRY_SECONDS: Final = 60
+# Of the service: the longest visibility delay of a message.
+QUEUE_DELAY_SECONDS_MAX: Final = 7 * 86_400
+_TIME_SPAN: Final = re.compile(r"(?:(\d+)\.)?(\d{1,2}):(\d{1,2}):(\d{1,2}(?:\.\d+)?)")
+
+
+def check(app_folder: Path, environment: Mapping[str, str] = settings.ENVIRONMENT) -> None:
+    """Raise `SettingError` when functions may run without end, or when a sweep or a build may come too early."""
+    timeout_seconds = _function_timeout_seconds(app_folder, environment)
+    latest_seconds = timeout_seconds + LEASE_EXPIRY_SECONDS + RetryPolicy().budget_seconds
+    delay_seconds = settings.number(settings.SWEEP_DELAY_SECONDS, environment)
+    if delay_seconds <= latest_seconds and not _is_development(environment):
+        raise SettingError(
+            f"{settings.SWEEP_DELAY_SECONDS.name} is {delay_seconds}, but a request may be {latest_seconds:g} s late "
+            f"(functionTimeout {timeout_seconds:g} s, a lease {LEASE_EXPIRY_SECONDS} s, retries "
+            f"{RetryPolicy().budget_seconds:g} s): make it longer, or functionTimeout shorter."
+        )
+    if delay_seconds > QUEUE_DELAY_SECONDS_MAX:
+        raise SettingError(
+            f"{settings.SWEEP_DELAY_SECONDS.name} is {delay_seconds}, but a queue keeps a message back for "
+            f"{QUEUE_DELAY_SECONDS_MAX} s at most: make it shorter."
+        )
+    if not _is_development(environment):
+        _check_build_delay(timeout_seconds, environment)
+
+
+def _check_build_delay(timeout_seconds: float, environment: Mapping[str, str]) -> None:
+    """A build may start, and a table go, when no batch runs that began with a catalog from before."""
+    refresh_seconds = settings.seconds(settings.CATALOG_REFRESH_SECONDS, environment)
+    behind_seconds = timeout_seconds + refresh_seconds + RetryPolicy().budget_seconds
+    delay_seconds = settings.number(settings.BUILD_DELAY_SECONDS, environment)
+    if delay_seconds <= behind_seconds:
+        raise SettingError(
+            f"{settings.BUILD_DELAY_SECONDS.name} is {delay_seconds}, but a batch may be {behind_seconds:g} s behind "
+            f"with the catalog (functionTimeout {timeout_seconds:g} s, {settings.CATALOG_REFRESH_SECONDS.name} "
+            f"{refresh_seconds:g} s, retries {RetryPolicy().budget_seconds:g} s): make it longer."
+        )
+
+
+def _is_development(environment: Mapping[str, str]) -> bool:
+    """On a developer's machine nobody waits an hour to see a sweep."""
+    return settings.value(settings.HOST_ENVIRONMENT, environment) == "Development"
+
+
+def _function_timeout_seconds(app_folder: Path, environment: Mapping[str, str]) -> float:
+    text = settings.value(settings.FUNCTION_TIMEOUT, environment) or _host_json(app_folder).get("functionTimeout")
+    match = _TIME_SPAN.fullmatch(text) if isinstance(text, str) else None
+    if match is None:
+        raise SettingError(
+            f"functionTimeout in host.json is {'missing' if text is None else text}: functions must end, so set a time "
+            "span such as 00:30:00."
+        )
+    days, hours, minutes, seconds = match.groups()
+    return ((int(days or 0) * 24 + int(hours)) * 60 + int(minutes)) * 60 + float(seconds)
+
+
+def _host_json(app_folder: Path) -> dict[str, Any]:
+    try:
+        content = json.loads((app_folder / "host.json").read_text(encoding="utf-8-sig"))
+    except (OSError, ValueError) as error:
+        raise SettingError(f"host.json cannot be read ({error}): deploy it with the app.") from error
+    return content if isinstance(content, dict) else {}

@@ -1,0 +1,1 @@
+"""Which generations there are, and which one serves."""

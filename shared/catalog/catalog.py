@@ -1,0 +1,85 @@
+"""The catalog: which generations every index has, where they are, in what state, and which one serves.
+
+Every change of it is conditional on the rows that it was decided from: whoever is overtaken reads again and decides
+again. Definitions are kept in it, so that a worker can keep a generation whose definition has left the file.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from shared.catalog.rows import (
+    CATALOG_TABLE,
+    PARTITION,
+    Listed,
+    Served,
+    Snapshot,
+    Verification,
+    read_snapshot,
+    write_generation,
+    write_served,
+)
+from shared.errors import OperationFailedError, StorageUnavailableError
+from shared.tables.port import RowRange
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from shared.tables.port import Insert, Replace, Row, Tables
+
+__all__ = ["CATALOG_TABLE", "Catalog", "Listed", "Served", "Snapshot", "Verification"]
+
+_ATTEMPTS: Final = 10
+
+
+class Catalog:
+    """Reads and changes the catalog of one storage account."""
+
+    def __init__(self, tables: Tables) -> None:
+        self._tables = tables
+
+    async def create(self) -> None:
+        """Make the table, if it is not there."""
+        await self._tables.create_table(CATALOG_TABLE)
+
+    async def read(self) -> Snapshot:
+        """All of it, as a rule in one query."""
+        rows: list[Row] = []
+        continuation = None
+        while True:
+            page = await self._tables.query(CATALOG_TABLE, RowRange(PARTITION), continuation=continuation)
+            rows += page.rows
+            continuation = page.continuation
+            if continuation is None:
+                return read_snapshot(rows)
+
+    async def write(self, *rows: Listed | Served | Insert) -> bool:
+        """Write these rows together if each is as it was read, or new; False if one is not."""
+        try:
+            await self._tables.transact(CATALOG_TABLE, [_operation(row) for row in rows])
+        except OperationFailedError:
+            return False
+        return True
+
+    async def change(self, generation: str, change: Callable[[Listed], Listed | None]) -> Listed | None:
+        """Change a generation's row, deciding again when somebody else was faster; None when nothing is to change."""
+        for _ in range(_ATTEMPTS):
+            before = (await self.read()).generation(generation)
+            after = None if before is None else change(before)
+            if after is None or after == before or await self.write(after):
+                return after
+        raise StorageUnavailableError(
+            f"The catalog row of generation {generation} changes all the time: try again later.", outcome_unknown=False
+        )
+
+    async def note_verified(self, generation: str, differences: int, at_seconds: float) -> None:
+        """Remember that a generation was verified as a whole, and how many differences there were."""
+        verified = Verification(int(at_seconds), differences)
+        await self.change(generation, lambda one: replace(one, verified=verified))
+
+
+def _operation(row: Listed | Served | Insert) -> Insert | Replace:
+    if isinstance(row, Listed):
+        return write_generation(row)
+    return write_served(row) if isinstance(row, Served) else row

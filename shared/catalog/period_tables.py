@@ -1,0 +1,90 @@
+"""Tables per period: which of them a generation has, and the end of those that are over.
+
+The storage service itself is the list of periods. A period that is over has nothing that anybody shows: its table goes
+as a whole, in every account, and the ledger lets go of its entries without being touched. A request on its way may make
+the table once more; the next run drops it.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from shared.entries.keys.periods import UNDATED, table_of
+from shared.errors import StorageUnavailableError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from collections.abc import Set as AbstractSet
+
+    from shared.entries.projection.generations import Generation, SourcePlan
+    from shared.tables.accounts import Accounts
+
+# Per run: as many as months have passed in eight years.
+DROPPED_MAX: Final = 100
+
+_log = logging.getLogger(__name__)
+
+
+class PeriodTable(NamedTuple):
+    """A table of a generation that is there, and the first day of its period."""
+
+    account: str
+    table: str
+    start: str
+
+
+async def tables_of(accounts: Accounts, generation: Generation) -> list[PeriodTable]:
+    """All tables of a generation: its own in every account, there or not, and those of periods that are there."""
+    found = [PeriodTable(account, table, UNDATED) for account, table in sorted(generation.tables())]
+    for account, _, _ in tuple(found):
+        found += await _periods_in(accounts, account, generation)
+    return found
+
+
+async def _periods_in(accounts: Accounts, account: str, generation: Generation) -> list[PeriodTable]:
+    """The tables of periods that a generation has in one account."""
+    if generation.periods is None:
+        return []
+    names = await accounts.tables(account).list_tables(f"{generation.table}p")
+    starts = generation.periods.starts_in(names, generation.table)
+    return [PeriodTable(account, table_of(generation.table, start), start) for start in starts]
+
+
+async def make_near(accounts: Accounts, generation: Generation, wanted: AbstractSet[tuple[str, str]]) -> bool:
+    """Make the tables of near periods, by account and name, before the first entry misses them; whether they are there.
+
+    Whoever writes makes what is missing, so that storage which does not answer now is no reason to stop: there may be
+    other accounts. Mostly they are there, which one list says for all of them.
+    """
+    try:
+        there = {(one.account, one.table) for one in await tables_of(accounts, generation)}
+        for account, table in sorted(wanted - there):
+            await accounts.tables(account).create_table(table)
+    except StorageUnavailableError as error:
+        _log.warning("Tables of near periods are not made yet: %s", error, extra={"generation": generation.id})
+        return False
+    return True
+
+
+async def drop_over(accounts: Accounts, plans: Iterable[SourcePlan], now_seconds: float) -> int:
+    """Drop the tables of periods that are over, at most so many; how many went.
+
+    An account that does not answer keeps no other from being seen to; its error is raised in the end.
+    """
+    dropped = 0
+    unavailable: StorageUnavailableError | None = None
+    generations = [one for plan in plans for one in plan.generations if one.periods is not None]
+    for generation in generations:
+        for account, _ in sorted(generation.tables()):
+            try:
+                for one in await _periods_in(accounts, account, generation):
+                    if dropped < DROPPED_MAX and generation.is_period_over(one.start, now_seconds):
+                        dropped += await accounts.tables(account).delete_table(one.table)
+            except StorageUnavailableError as error:
+                unavailable = unavailable or error
+    if generations:
+        _log.info("Dropped the tables of periods that are over", extra={"dropped": dropped})
+    if unavailable is not None:
+        raise unavailable
+    return dropped

@@ -1,0 +1,230 @@
+"""The rows of the catalog as values: generations, what serves each index, and the buckets of each source.
+
+All rows share one partition, so that one query reads them and one transaction changes several. Which generation serves
+is said by the index's row alone; a generation's own row says how far it has come: building, standby, retired.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Final, Literal, cast
+
+from shared.definitions.compiled import index_from_plain, source_from_plain
+from shared.entries.projection.generations import BUCKETS
+from shared.entries.rows.columns import put_text, take_text
+from shared.tables.port import PARTITION_KEY, ROW_KEY, Insert, Replace
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from shared.definitions.model import Index, Source
+    from shared.entries.rows.columns import Columns
+    from shared.tables.port import Entity, Row
+
+CATALOG_TABLE: Final = "Catalog"
+PARTITION: Final = "catalog"
+# In this order of keys a query that takes several pages reads a generation before the index row that names it.
+_GENERATION, _INDEX, _SOURCE = "generation:", "index:", "source:"
+_DEFINITION, _SOURCE_DEFINITION = "definition", "sourceDefinition"
+
+State = Literal["building", "standby", "serving", "retired"]
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """When a generation was last verified as a whole, and how many differences there were."""
+
+    at_seconds: int
+    differences: int
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A generation as the catalog knows it. `id` is what ledger parts are called by.
+
+    Times are in seconds since 1970. From `starts_at` on every worker is known to write to it: a build starts then.
+    `unwanted_at`: since when it neither serves nor is what the definitions say; it is retired after the grace.
+    `read_only_at`: since when nothing is written to it while another one takes its place; it serves what it has.
+    """
+
+    id: str
+    index: str
+    table: str
+    state: State
+    definition: Index
+    source_definition: Source
+    entered_at: int
+    starts_at: int
+    # Of the build: its task, and how many facts it could not find again.
+    build: str | None = None
+    built_at: int | None = None
+    unbuilt: int = 0
+    verified: Verification | None = None
+    unwanted_at: int | None = None
+    retired_at: int | None = None
+    dropped_at: int | None = None
+    read_only_at: int | None = None
+    etag: str | None = field(default=None, compare=False)
+
+    @property
+    def source(self) -> str:
+        """The name of its source."""
+        return self.source_definition.name
+
+    @property
+    def is_written(self) -> bool:
+        """Whether it is not retired: workers write to it, unless it is read-only."""
+        return self.state != "retired"
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether workers keep it up to date."""
+        return self.is_written and self.read_only_at is None
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """What serves an index: `serving` from the moment `since` on, `before` until then (empty: nothing).
+
+    The moment lies ahead by more than a reader may be behind with the catalog, so that all of them switch at once.
+    """
+
+    index: str
+    serving: str
+    before: str = ""
+    since: float = 0
+    etag: str | None = field(default=None, compare=False)
+
+    def at(self, now_seconds: float) -> str:
+        """The id of the generation that serves at this moment; empty for none."""
+        return self.serving if now_seconds >= self.since else self.before or self.serving
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """The whole catalog as one read saw it."""
+
+    generations: tuple[Listed, ...] = ()
+    served: Mapping[str, Served] = field(default_factory=dict)
+    buckets: Mapping[str, int] = field(default_factory=dict)
+
+    def of_index(self, index: str) -> list[Listed]:
+        """The generations of an index, oldest first."""
+        return sorted((one for one in self.generations if one.index == index), key=lambda one: one.entered_at)
+
+    def generation(self, identity: str) -> Listed | None:
+        """The generation with this id."""
+        return next((one for one in self.generations if one.id == identity), None)
+
+    def serving(self, index: str, now_seconds: float) -> Listed | None:
+        """The generation that serves an index at this moment."""
+        served = self.served.get(index)
+        return None if served is None else self.generation(served.at(now_seconds))
+
+    def knows(self, source: str) -> bool:
+        """Whether workers have had this source before, so that it may have facts."""
+        return source in self.buckets or any(one.source == source for one in self.generations)
+
+    def buckets_of(self, source: str) -> int:
+        """The number of ledger buckets of a source."""
+        return self.buckets.get(source, BUCKETS)
+
+
+def read_snapshot(rows: Iterable[Row]) -> Snapshot:
+    """The catalog that these rows are."""
+    listed: list[Listed] = []
+    served: dict[str, Served] = {}
+    buckets: dict[str, int] = {}
+    for row in rows:
+        key = cast(str, row.entity[ROW_KEY])
+        if key.startswith(_GENERATION):
+            listed.append(_listed(row))
+        elif key.startswith(_INDEX):
+            one = _served(row)
+            served[one.index] = one
+        else:
+            buckets[key.removeprefix(_SOURCE)] = cast(int, row.entity["buckets"])
+    serving = {one.serving for one in served.values()}
+    shown = [replace(one, state="serving") if one.id in serving and one.is_written else one for one in listed]
+    return Snapshot(tuple(shown), served, buckets)
+
+
+def write_source(source: str, buckets: int) -> Insert:
+    """A source that is seen for the first time."""
+    return Insert({PARTITION_KEY: PARTITION, ROW_KEY: _SOURCE + source, "buckets": buckets})
+
+
+def write_generation(one: Listed) -> Insert | Replace:
+    """A generation, new or as it was read."""
+    entity: Entity = {
+        PARTITION_KEY: PARTITION,
+        ROW_KEY: _GENERATION + one.id,
+        "index": one.index,
+        "source": one.source,
+        "table": one.table,
+        # Serving is what the index's row says.
+        "state": "standby" if one.state == "serving" else one.state,
+        "enteredAt": one.entered_at,
+        "startsAt": one.starts_at,
+        "unbuilt": one.unbuilt,
+    }
+    # In as many properties as they take: a placement by list names every value.
+    texts: Columns = {}
+    put_text(texts, _DEFINITION, json.dumps(asdict(one.definition), ensure_ascii=False))
+    put_text(texts, _SOURCE_DEFINITION, json.dumps(asdict(one.source_definition), ensure_ascii=False))
+    entity.update(texts)
+    optional = {
+        "build": one.build,
+        "builtAt": one.built_at,
+        "verifiedAt": one.verified.at_seconds if one.verified else None,
+        "differences": one.verified.differences if one.verified else None,
+        "unwantedAt": one.unwanted_at,
+        "retiredAt": one.retired_at,
+        "droppedAt": one.dropped_at,
+        "readOnlyAt": one.read_only_at,
+    }
+    entity.update({name: value for name, value in optional.items() if value is not None})
+    return Insert(entity) if one.etag is None else Replace(entity, one.etag)
+
+
+def write_served(one: Served) -> Insert | Replace:
+    """What serves an index, new or as it was read."""
+    entity: Entity = {
+        PARTITION_KEY: PARTITION,
+        ROW_KEY: _INDEX + one.index,
+        "serving": one.serving,
+        "before": one.before,
+        "since": float(one.since),
+    }
+    return Insert(entity) if one.etag is None else Replace(entity, one.etag)
+
+
+def _listed(row: Row) -> Listed:
+    fields: dict[str, Any] = dict(row.entity)
+    verified_at = fields.get("verifiedAt")
+    return Listed(
+        id=fields[ROW_KEY].removeprefix(_GENERATION),
+        index=fields["index"],
+        table=fields["table"],
+        state=fields["state"],
+        definition=index_from_plain(json.loads(take_text(fields, _DEFINITION) or "")),
+        source_definition=source_from_plain(json.loads(take_text(fields, _SOURCE_DEFINITION) or "")),
+        entered_at=fields["enteredAt"],
+        starts_at=fields["startsAt"],
+        build=fields.get("build"),
+        built_at=fields.get("builtAt"),
+        unbuilt=fields["unbuilt"],
+        verified=None if verified_at is None else Verification(verified_at, fields["differences"]),
+        unwanted_at=fields.get("unwantedAt"),
+        retired_at=fields.get("retiredAt"),
+        dropped_at=fields.get("droppedAt"),
+        read_only_at=fields.get("readOnlyAt"),
+        etag=row.etag,
+    )
+
+
+def _served(row: Row) -> Served:
+    fields: dict[str, Any] = dict(row.entity)
+    name = fields[ROW_KEY].removeprefix(_INDEX)
+    return Served(name, fields["serving"], fields["before"], fields["since"], row.etag)

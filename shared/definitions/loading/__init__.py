@@ -1,0 +1,1 @@
+"""From the text of a definitions file to checked definitions."""

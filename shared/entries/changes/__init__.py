@@ -1,0 +1,1 @@
+"""A change in normal form, from a feed or an event. Pure."""

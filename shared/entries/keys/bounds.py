@@ -1,0 +1,92 @@
+"""Which RowKeys answer a lookup: from a lower bound up to but without an upper one.
+
+Comparisons are on values, whatever the part's order. A bound that reaches into the part of a key that may
+be cut is widened to what is surely kept; the reader then asks `Bounds.holds` about the stored values.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias, cast
+
+from shared.entries.keys.limits import SORT_UNITS, head, kept_units, units
+from shared.entries.keys.strings import CEILING, SUMMIT
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from shared.definitions.model import PartValue
+    from shared.entries.keys.part_codec import PartCodec
+
+Operator: TypeAlias = Literal["gt", "ge", "lt", "le", "prefix"]
+_ABOVE: tuple[Operator, ...] = ("gt", "ge")
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """One side of a range on a part's values. A prefix is both sides."""
+
+    operator: Operator
+    value: PartValue
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """A range of RowKeys, and the range of whole encoded sort parts that it stands for."""
+
+    lower: str
+    upper: str
+    exact_lower: str
+    exact_upper: str
+
+    @property
+    def is_widened(self) -> bool:
+        """True when the range may hold keys that were not asked for: filter by stored values."""
+        return self.lower != self.exact_lower or self.upper != self.exact_upper
+
+    @property
+    def is_empty(self) -> bool:
+        """True when nothing can lie in the range, such as above 5 and below 3."""
+        return _unit_order(self.exact_lower) >= _unit_order(self.exact_upper)
+
+    def holds(self, encoded_sort: str) -> bool:
+        """Whether the whole encoded sort parts of an entry, made from its stored values, were asked for."""
+        return _unit_order(self.exact_lower) <= _unit_order(encoded_sort) < _unit_order(self.exact_upper)
+
+
+def sort_bounds(
+    codecs: Sequence[PartCodec], equal: Sequence[PartValue | None], comparisons: Sequence[Comparison] = ()
+) -> Bounds:
+    """The bounds of entries whose leading sort parts equal these values and whose next part is in a range."""
+    lead = "".join(codec.encode(value) for codec, value in zip(codecs, equal, strict=False))
+    if not comparisons:
+        return _within_budget(lead, lead + CEILING)
+    codec = codecs[len(equal)]
+    ranges = [(codec.floor, codec.ceiling), *(_range(codec, comparison) for comparison in comparisons)]
+    lower = max((low for low, _ in ranges), key=_unit_order)
+    upper = min((high for _, high in ranges), key=_unit_order)
+    return _within_budget(lead + lower, lead + upper)
+
+
+def _range(codec: PartCodec, comparison: Comparison) -> tuple[str, str]:
+    """From where to where the encoded values lie for which the comparison holds."""
+    if comparison.operator == "prefix":
+        return codec.prefix_range(cast(str, comparison.value))
+    encoded = codec.encode(comparison.value)
+    is_above = (comparison.operator in _ABOVE) != codec.is_descending
+    takes_equal = comparison.operator in ("ge", "le")
+    if is_above:
+        return (encoded if takes_equal else encoded + CEILING), codec.ceiling
+    return codec.floor, (encoded + CEILING if takes_equal else encoded)
+
+
+def _within_budget(lower: str, upper: str) -> Bounds:
+    kept = kept_units(SORT_UNITS)
+    wide_lower = lower if units(lower) <= kept else head(lower, kept)
+    wide_upper = upper if units(upper) <= kept else head(upper, kept) + SUMMIT
+    return Bounds(wide_lower, wide_upper, lower, upper)
+
+
+def _unit_order(text: str) -> bytes:
+    """Python compares code points; the Table service compares UTF-16 units."""
+    return text.encode("utf-16-be", "surrogatepass")

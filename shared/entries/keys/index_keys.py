@@ -1,0 +1,63 @@
+"""The keys of one index: PartitionKey and RowKey of its entries, made from coerced values.
+
+PartitionKey = [period] [shard] encoded partition parts
+RowKey       = encoded sort parts, fact key, inverted version; without the version it names a pair
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from shared.entries.keys.bounds import Bounds, Comparison, sort_bounds
+from shared.entries.keys.limits import SORT_UNITS, VERSION_UNITS, within
+from shared.entries.keys.part_codec import PartCodec
+from shared.entries.keys.placement import AccountMap
+from shared.entries.keys.shards import ShardLayout
+from shared.entries.keys.versions import inverted
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from shared.definitions.model import Index, PartValue
+
+
+class IndexKeys:
+    """Encodes the keys of one index."""
+
+    __slots__ = ("accounts", "partition_codecs", "shards", "sort_codecs")
+
+    def __init__(self, index: Index) -> None:
+        self.partition_codecs = tuple(PartCodec(part) for part in index.partition)
+        self.sort_codecs = tuple(PartCodec(part) for part in index.sort)
+        self.shards = ShardLayout(index)
+        self.accounts = AccountMap(index)
+
+    def partition(self, values: Sequence[PartValue | None]) -> str:
+        """The encoded partition parts, within their budget; the shard comes before them."""
+        return within(self.whole_partition(values), self.shards.partition_units)
+
+    def sort(self, values: Sequence[PartValue | None]) -> str:
+        """The encoded sort parts, within their budget; the fact key comes after them."""
+        return within(self.whole_sort(values), SORT_UNITS)
+
+    def whole_partition(self, values: Sequence[PartValue | None]) -> str:
+        """The encoded partition parts, however long: what to compare when a key may have been cut."""
+        return "".join([codec.encode(value) for codec, value in zip(self.partition_codecs, values, strict=True)])
+
+    def whole_sort(self, values: Sequence[PartValue | None]) -> str:
+        """The encoded sort parts, however long: what `Bounds.holds` takes."""
+        return "".join([codec.encode(value) for codec, value in zip(self.sort_codecs, values, strict=True)])
+
+    def bounds(self, equal: Sequence[PartValue | None], comparisons: Sequence[Comparison] = ()) -> Bounds:
+        """Which RowKeys to read for equality on leading sort parts and a range on the next."""
+        return sort_bounds(self.sort_codecs, equal, comparisons)
+
+
+def row_key(pair: str, version: str) -> str:
+    """The RowKey of a pair's row at this version; newer rows of the pair come first."""
+    return pair + inverted(version)
+
+
+def pair_and_version(row: str) -> tuple[str, str]:
+    """The pair that a RowKey belongs to, and the version it carries."""
+    return row[:-VERSION_UNITS], inverted(row[-VERSION_UNITS:])

@@ -1,0 +1,86 @@
+"""All projections of one change: its entries in every generation, or why it has none there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from shared.entries.projection.projector import ENTRIES_MAX, HOW_TO_MEND
+from shared.errors import UnprojectableError
+
+if TYPE_CHECKING:
+    from shared.entries.changes.change import Change
+    from shared.entries.projection.generations import Generation, SourcePlan
+    from shared.entries.projection.projector import Entry
+    from shared.errors import FailureKind
+
+
+class Failure(NamedTuple):
+    """Why a fact has no entries where it should: for a program, and as a sentence."""
+
+    kind: FailureKind
+    reason: str
+
+
+class Projected(NamedTuple):
+    """The entries of a fact in one generation; with a failure, none."""
+
+    generation: Generation
+    entries: tuple[Entry, ...]
+    failure: Failure | None = None
+
+    def failing(self, failure: Failure) -> Projected:
+        """The same without entries, for this reason."""
+        return Projected(self.generation, (), failure)
+
+
+def project_all(change: Change, plan: SourcePlan) -> list[Projected]:
+    """The change in every generation of the plan, at most 1 000 entries over all indexes.
+
+    Over that, the generations with the most entries fail first, so that the other indexes go on. An index that has
+    several generations counts once, as when it has one: nothing that serves loses entries to its successor.
+    """
+    projected = [_project(change, generation) for generation in plan.generations]
+    while _entries_of_all_indexes(projected) > ENTRIES_MAX:
+        place = max(
+            range(len(projected)), key=lambda at: (len(projected[at].entries), not _serves(projected[at], plan))
+        )
+        _fail(projected, place, change, "tooManyEntries", f"it has more than {ENTRIES_MAX} entries over all indexes")
+    return projected
+
+
+def fail_for_ledger_row(projected: list[Projected], change: Change, plan: SourcePlan) -> None:
+    """Let the generation fail that makes the ledger row too large: the largest, and before all those that serve."""
+
+    def weight(place: int) -> tuple[bool, int]:
+        count = len(projected[place].entries)
+        return count > 0 and not _serves(projected[place], plan), count
+
+    place = max(range(len(projected)), key=weight)
+    _fail(projected, place, change, "ledgerRowTooLarge", "its ledger row is over the limit of 900 KiB")
+
+
+def _entries_of_all_indexes(projected: list[Projected]) -> int:
+    if sum([len(one.entries) for one in projected]) <= ENTRIES_MAX:
+        return 0  # as nearly always: no need to look closer
+    counts: dict[str, int] = {}
+    for one in projected:
+        name = one.generation.index.name
+        counts[name] = max(counts.get(name, 0), len(one.entries))
+    return sum(counts.values())
+
+
+def _serves(one: Projected, plan: SourcePlan) -> bool:
+    return one.generation.id in plan.serving
+
+
+def _fail(projected: list[Projected], place: int, change: Change, kind: FailureKind, reason: str) -> None:
+    name = projected[place].generation.index.name
+    sentence = f'Index "{name}" cannot hold a fact of source "{change.source}": {reason}. {HOW_TO_MEND}'
+    projected[place] = projected[place].failing(Failure(kind, sentence))
+
+
+def _project(change: Change, generation: Generation) -> Projected:
+    try:
+        return Projected(generation, generation.projector.project(change))
+    except UnprojectableError as error:
+        return Projected(generation, (), Failure(error.kind, str(error)))

@@ -1,0 +1,1 @@
+"""Entry rows: columns, JSON text. Pure."""

@@ -1,1 +1,0 @@
-"""Reading facts where they live."""

@@ -1,0 +1,1 @@
+"""What callers send: parameters, bodies, page sizes, page tokens, and their faults."""

@@ -1,0 +1,76 @@
+"""The parameters of a lookup as they were sent: decoded strictly, each once, within limits.
+
+Read from the query string itself, because the Functions host drops empty values and joins repeated ones. Azure's own
+parameters (`code`, `clientId`) are left out here, so nothing further on can repeat a key.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, TypeAlias
+from urllib.parse import quote, unquote_to_bytes
+
+from shared.errors import BadLookupError
+from shared.inputs.faults import fault, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from shared.errors import Fault
+
+Parameters: TypeAlias = dict[str, str]
+
+# Azure Functions takes addresses of 4096 bytes; more than that never comes from a real caller.
+VALUE_BYTES_MAX: Final = 4096
+PARAMETERS_MAX: Final = 40
+_KEYS_OF_AZURE: Final = frozenset({"code", "clientId"})
+
+
+def query_of(url: str) -> str:
+    """The query string of an address, as it was sent. The path before it may be unescaped, so it is not parsed."""
+    return url.partition("?")[2]
+
+
+def parse(query: str) -> Parameters:
+    """The parameters of a query string; raises `BadLookupError` with all faults of their writing."""
+    pieces = [piece for piece in query.split("&") if piece]
+    if len(pieces) > PARAMETERS_MAX:
+        detail = f"There are {len(pieces)} parameters; send at most {PARAMETERS_MAX}."
+        raise BadLookupError(fault("TooManyParameters", "", detail))
+    parameters: Parameters = {}
+    faults: list[Fault] = []
+    for piece in pieces:
+        name, value = _read(piece, faults)
+        if name in parameters:
+            detail = f"Parameter {shown(name)} is given more than once; send it once."
+            faults.append(fault("RepeatedParameter", name, detail))
+        if name not in _KEYS_OF_AZURE:
+            parameters[name] = value
+    if faults:
+        raise BadLookupError(*faults)
+    return parameters
+
+
+def _read(piece: str, faults: list[Fault]) -> tuple[str, str]:
+    """Name and value of one parameter, as far as they can be read."""
+    raw_name, _, raw_value = piece.partition("=")
+    name = raw_name
+    try:
+        name = _decoded(raw_name)
+        value = _decoded(raw_value)
+    except UnicodeError:
+        detail = f"Parameter {shown(name)} is not UTF-8: percent-encode the bytes of its UTF-8 form."
+        faults.append(fault("InvalidEncoding", ascii(name), detail))
+        return name, ""
+    if len(name.encode()) + len(value.encode()) > VALUE_BYTES_MAX:
+        detail = f"Parameter {shown(name)} has over {VALUE_BYTES_MAX} bytes; send a shorter one."
+        faults.append(fault("ParameterTooLong", name, detail))
+    return name, value
+
+
+def to_query(parameters: Mapping[str, str]) -> str:
+    """A query string that `parse` reads as these parameters."""
+    return "&".join(f"{quote(name, safe='')}={quote(value, safe='')}" for name, value in parameters.items())
+
+
+def _decoded(text: str) -> str:
+    return unquote_to_bytes(text.replace("+", " ")).decode("utf-8")

@@ -1,0 +1,1 @@
+"""The life of a generation: build, catch up, switch, roll back, retire."""

@@ -1,0 +1,283 @@
+"""Builds a generation: brings every fact into it, at the facts' own versions, beside the live feed.
+
+    1-facts   every feed range of the container (or partition of the hub) from its beginning, through the same apply
+              path, with a plan that knows the new generation alone: the parts of all others are carried over. A fact
+              that the live feed was faster with is dropped.
+    2-rest    every ledger row: a fact whose part is missing, or older than that of another generation, is applied again
+              at the ledger's version. Workers that did not know the generation yet may have left some.
+    end       the generation stands by.
+
+Nothing starts before every worker writes to the generation (`Listed.starts_at`). Both phases may be repeated in whole
+or in part: the ledger decides.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from shared.catalog.plans import generation_of, source_plan
+from shared.entries.changes.cosmos_changes import CosmosReader
+from shared.entries.changes.event_changes import EventReader
+from shared.errors import TaskFailedError
+from shared.lifecycle.catch_up import RestReader, is_behind
+from shared.pipeline.apply.batch import Applier
+from shared.pipeline.apply.intake import Intake, ReceivedEvent, read_all
+from shared.pipeline.dead_letters.store import DeadLetters
+from shared.pipeline.ledger.cache import LedgerCache
+from shared.pipeline.ledger.prefetch import prefetch
+from shared.pipeline.ledger.rows import bucket_partition
+from shared.pipeline.ledger.scan import ledger_pages, read_kept
+from shared.sources.cosmos_feed import PAGE_ITEMS
+from shared.tasks.budget import Budget, metered
+from shared.tasks.runner import Phase, Step
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+
+    from shared.catalog.catalog import Catalog, Listed, Snapshot
+    from shared.definitions.model import Source
+    from shared.entries.changes.change import Change
+    from shared.entries.projection.generations import SourcePlan
+    from shared.pipeline.apply.worker import Services
+    from shared.pipeline.ledger.scan import Kept
+    from shared.sources.cosmos_feed import FactFeed
+    from shared.sources.hub_events import EventReplay, HubEvent
+    from shared.sources.ports import Facts
+    from shared.tasks.rows import Progress, Slice, Task
+
+FACTS: Final = "1-facts"
+REST: Final = "2-rest"
+# The rest is read a thousand rows at a time: a few readers are enough for any ledger.
+REST_SLICES: Final = 4
+# So many fact keys fit into one property of a slice's row, with room to spare.
+_BEGUN_MAX: Final = 100
+_CHECKED_MAX: Final = 20_000
+# Changes that are applied together: the more, the more of them share a page of the ledger. 1 KB each are 25 MB.
+WINDOW: Final = 5000
+# With a budget they are fewer. A change takes about a transaction, and a step must not outlast its claim by much:
+# others would begin the same one beside it.
+_STEP_SECONDS: Final = 20.0
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """Where facts are read from."""
+
+    feed: FactFeed
+    facts: Facts
+    replay: EventReplay
+
+
+class Builds:
+    """The kind of task that builds generations."""
+
+    def __init__(
+        self,
+        catalog: Catalog,
+        services: Services,
+        sources: Sources,
+        steady_seconds: Callable[[], float],
+        sleep: Callable[[float], Awaitable[None]],
+        window: int = WINDOW,
+    ) -> None:
+        self._catalog = catalog
+        self._services = services
+        self._sources = sources
+        self._steady_seconds = steady_seconds
+        self._sleep = sleep
+        self._window = window
+
+    async def begin(self, task: Task) -> Phase:
+        """One slice per feed range, or per partition of the hub."""
+        source = (await self._target(task)).source_definition
+        if source.cosmos is not None:
+            parts = await self._sources.feed.ranges(source)
+        else:
+            parts = await self._sources.replay.partitions(source)
+        return Phase(FACTS, {f"{number:03d}": json.dumps([part, None]) for number, part in enumerate(parts)})
+
+    async def follow(self, progress: Progress, phase: str) -> Phase | None:
+        """After the facts the rest, some ledger buckets in each slice; after the rest the generation stands by."""
+        target = await self._target(progress.task)
+        if phase == FACTS:
+            buckets = (await self._catalog.read()).buckets_of(target.source)
+            return Phase(REST, {f"{number:03d}": None for number in range(min(REST_SLICES, buckets))})
+        unbuilt = progress.counts.get("unbuilt", 0)
+        now_seconds = int(self._services.now_seconds())
+        await self._catalog.change(target.id, partial(_stand_by, unbuilt=unbuilt, now_seconds=now_seconds))
+        return None
+
+    async def steps(self, progress: Progress, one: Slice) -> AsyncIterator[Step]:
+        """Work on one slice."""
+        snapshot = await self._catalog.read()
+        target = self._target_in(snapshot, progress.task)
+        plan = replace(source_plan(snapshot, target.source_definition), generations=(generation_of(target),))
+        running = [each for each in progress.slices if not each.is_done]
+        share = _share(progress.task, len(running))
+        budget = Budget(share, self._steady_seconds, self._sleep)
+        hand = Hand(plan, self._services, budget, window_of(share, self._window))
+        steps = self._facts(target, one, hand) if one.phase == FACTS else self._rest(target, one, hand)
+        async for step in steps:
+            self._check_age(progress.task)
+            yield step
+
+    async def _target(self, task: Task) -> Listed:
+        return self._target_in(await self._catalog.read(), task)
+
+    def _target_in(self, snapshot: Snapshot, task: Task) -> Listed:
+        self._check_age(task)
+        target = snapshot.generation(str(task.about["generation"]))
+        if target is None or not target.is_written:
+            raise TaskFailedError(f"Generation {task.about['generation']} is retired: there is nothing to build.")
+        return target
+
+    def _check_age(self, task: Task) -> None:
+        """The ledger forgets deleted facts after its retention: older input could bring them back."""
+        if self._services.now_seconds() - task.started_at >= self._services.retention_seconds:
+            raise TaskFailedError("The build has taken longer than the ledger's retention: start it again.")
+
+    async def _facts(self, target: Listed, one: Slice, hand: Hand) -> AsyncIterator[Step]:
+        part, continuation = json.loads(str(one.position))
+        async for intake, size, after in self._pages(target.source_definition, part, continuation, hand.window):
+            hand.gather(intake, size)
+            continuation = after
+            if hand.is_full:
+                yield Step(json.dumps([part, continuation]), await hand.apply())
+        yield Step(json.dumps([part, continuation]), await hand.apply(), is_done=True)
+
+    async def _pages(
+        self, source: Source, part: str, continuation: str | None, items: int
+    ) -> AsyncIterator[tuple[Intake, int, str]]:
+        """What each page holds, how many items that were, and where to go on. No page has more than are applied
+        together: one that the budget lets nobody finish in the time of a function would be begun for ever."""
+        items = min(items, PAGE_ITEMS)
+        if source.cosmos is not None:
+            documents = CosmosReader(source)
+            async for page in self._sources.feed.pages(source, part, continuation, items):
+                yield read_all(source.name, page.documents, documents.latest), len(page.documents), page.continuation
+        else:
+            async for events in self._sources.replay.pages(source, part, continuation, items):
+                yield self._read_events(source, events.events), len(events.events), events.continuation
+
+    def _read_events(self, source: Source, events: Iterable[HubEvent]) -> Intake:
+        """Events from before the ledger's retention are refused: their facts may be deleted and forgotten."""
+        reader = EventReader(source)
+        oldest = self._services.now_seconds() - self._services.retention_seconds
+        fresh = [ReceivedEvent(*event) for event in events if event.enqueued.timestamp() > oldest]
+
+        def read(event: ReceivedEvent) -> Change:
+            return reader.read(event.body, event.enqueued, event.sequence_number)
+
+        return read_all(source.name, fresh, read, ReceivedEvent.plain, "event")
+
+    async def _rest(self, target: Listed, one: Slice, hand: Hand) -> AsyncIterator[Step]:
+        """Every so many buckets, beginning with the slice's number.
+
+        Which facts are about to be applied is written down first. A claim alone would make them look up to date to
+        whoever goes on after a crash, with their entries never written.
+        """
+        reader = RestReader(target.source_definition, self._sources.facts, self._services.run_all)
+        bucket, after, begun = json.loads(one.position or "null") or (int(one.name.rpartition(":")[2]), None, [])
+        checked = 0
+        if begun:
+            again = await read_kept(hand.accounts.main, bucket_partition(target.source, bucket), begun)
+            yield Step(_position(bucket, begun[-1]), await self._catch_up(again, reader, hand))
+            after = begun[-1]
+        for number in range(bucket, hand.plan.buckets, min(REST_SLICES, hand.plan.buckets)):
+            async for page in ledger_pages(hand.accounts.main, bucket_partition(target.source, number), after):
+                behind = [kept for kept in page if is_behind(kept, target.id)]
+                for start in range(0, len(behind), _BEGUN_MAX):
+                    some = behind[start : start + _BEGUN_MAX]
+                    yield Step(_position(number, after, [kept.fact_key for kept in some]), {"behind": len(some)})
+                    after = some[-1].fact_key
+                    yield Step(_position(number, after), await self._catch_up(some, reader, hand))
+                after = page[-1].fact_key
+                checked += len(page)
+                # Looking again is cheap: not every page is worth a write.
+                if checked >= _CHECKED_MAX:
+                    yield Step(_position(number, after), {"checked": checked})
+                    checked = 0
+            after = None
+        yield Step(one.position, {"checked": checked}, is_done=True)
+
+    async def _catch_up(self, behind: list[Kept], reader: RestReader, hand: Hand) -> dict[str, int]:
+        found = await reader.read(behind)
+        hand.gather(Intake(found.changes), 0)
+        return {**await hand.apply(), "unbuilt": found.unbuilt}
+
+
+def _share(task: Task, running: int) -> float | None:
+    """Every slice has its share of the task's budget."""
+    limit = task.about.get("budget")
+    return None if limit is None else limit / max(1, running)
+
+
+def window_of(share: float | None, largest: int) -> int:
+    """How many changes are applied together by so many transactions per second."""
+    return largest if share is None else max(1, min(largest, int(share * _STEP_SECONDS)))
+
+
+def _position(bucket: int, after: str | None, begun: Sequence[str] = ()) -> str:
+    # As it is: escaped, keys in most scripts would take six times their room.
+    return json.dumps([bucket, after, list(begun)], ensure_ascii=False)
+
+
+def _stand_by(one: Listed, *, unbuilt: int, now_seconds: int) -> Listed | None:
+    if one.state != "building":
+        return None
+    return replace(one, state="standby", built_at=now_seconds, unbuilt=unbuilt)
+
+
+class Hand:
+    """Applies what was gathered, by a budget, with a process' worth of cache."""
+
+    def __init__(self, plan: SourcePlan, services: Services, budget: Budget, window: int) -> None:
+        self.plan = plan
+        self.window = window
+        self._services = services
+        self._budget = budget
+        self.accounts = metered(services.accounts, budget)
+        self._cache = LedgerCache()
+        self._letters = DeadLetters(self.accounts.main, services.blobs, services.now_seconds)
+        self._applier = Applier(
+            self.accounts,
+            self._letters,
+            services.sweep_queue,
+            self._cache,
+            services.run_all,
+            services.run_buckets,
+            services.now_seconds,
+        )
+        self._changes: list[Change] = []
+        self._intakes: list[Intake] = []
+        self.gathered = 0
+
+    @property
+    def is_full(self) -> bool:
+        """Whether it is time to apply what was gathered."""
+        return self.gathered >= self.window
+
+    def gather(self, intake: Intake, size: int) -> None:
+        """Keep the changes of a page for later."""
+        self._intakes.append(intake)
+        self._changes += intake.changes
+        self.gathered += size
+
+    async def apply(self) -> dict[str, int]:
+        """Apply everything that was gathered; what there is to count."""
+        changes, intakes, gathered = self._changes, self._intakes, self.gathered
+        self._changes, self._intakes, self.gathered = [], [], 0
+        before = self._budget.spent
+        letters = [letter for intake in intakes for letter in intake.letters]
+        for letter in letters:
+            await self._letters.put(letter)
+        counts = {"facts": gathered, "letters": len(letters)}
+        if changes:
+            await prefetch(self.accounts.main, self._cache, self.plan, changes, self._services.run_buckets)
+            outcome = await self._applier.apply(self.plan, changes)
+            self._cache.clear()  # a build sees every fact once
+            counts |= {"entries": outcome.entries_written, "letters": len(letters) + outcome.dead_letters}
+        return {**counts, "transactions": self._budget.spent - before}

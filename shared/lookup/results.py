@@ -1,0 +1,63 @@
+"""Entries as lookups give them: made from what a row stores, never from decoding its keys."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
+
+from shared.entries.keys.fact_key import MISSING
+from shared.entries.keys.index_keys import pair_and_version
+from shared.entries.rows.columns import read_columns
+from shared.entries.rows.json_text import NotJsonError
+from shared.tables.port import ROW_KEY
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from shared.definitions.model import Source
+    from shared.entries.keys.fact_key import FactKeyValue
+    from shared.entries.keys.index_keys import IndexKeys
+    from shared.entries.projection.selection import Selection
+    from shared.entries.rows.columns import Columns, StoredEntry
+    from shared.lookup.plan import Plan
+    from shared.lookup.read import Newest
+
+Entry: TypeAlias = dict[str, Any]
+
+_log = logging.getLogger(__name__)
+
+
+def stored_entry(row: Newest, table: str) -> StoredEntry | None:
+    """The entry that a live row stores; None, and a line in the log, for a row that is not ours."""
+    try:
+        return read_columns(cast("Columns", row.entity))
+    except (NotJsonError, ValueError):
+        _log.warning("A row of an index table cannot be read and is passed over", extra={"table": table})
+        return None
+
+
+def is_asked_for(stored: StoredEntry, plan: Plan, keys: IndexKeys) -> bool:
+    """Whether an entry was asked for, by its stored values: its keys may have been cut."""
+    partition = [stored.key.get(codec.part.name) for codec in keys.partition_codecs]
+    if plan.compares_partition and keys.whole_partition(partition) != plan.whole_partition:
+        return False
+    return plan.bounds.holds(keys.whole_sort([stored.key.get(codec.part.name) for codec in keys.sort_codecs]))
+
+
+def shown_entry(row: Newest, stored: StoredEntry, source: Source, select: Selection | None) -> Entry:
+    """The entry as the API shows it."""
+    entry: Entry = {"id": stored.id}
+    if source.partition_key:
+        entry["partitionKey"] = shown_partition_key(stored.partition_key)
+    entry["version"] = pair_and_version(str(row.entity[ROW_KEY]))[1]
+    entry["key"] = stored.key
+    entry["data"] = stored.document if select is None else select(stored.document)
+    if stored.is_reference:
+        entry["isReference"] = True
+    return entry
+
+
+def shown_partition_key(values: Sequence[FactKeyValue]) -> Any:
+    """One value as itself, several as a list; a missing one as `{}`, which is how Cosmos DB writes it."""
+    shown: list[Any] = [{} if value is MISSING else value for value in values]
+    return shown[0] if len(shown) == 1 else shown

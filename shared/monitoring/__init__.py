@@ -1,0 +1,1 @@
+"""What operators want to know: lag, counters, status, telemetry and prices."""

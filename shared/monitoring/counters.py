@@ -1,0 +1,102 @@
+"""Counts what this instance does, by source, index and table; what adds up over all instances is in `counter_rows`.
+
+Counting is an addition in memory: nothing here waits or fails. Storage transactions are not counted a second time but
+taken from the clients' own counts.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+
+from shared.entries.keys.periods import without_period
+from shared.entries.keys.placement import DEFAULT_ACCOUNT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from shared.pipeline.outcome import Outcome
+    from shared.tables.counts import Counts
+
+Kind = Literal["source", "index", "table", "account"]
+# What a storage transaction on a table was for.
+Purpose = Literal["changes", "lookups", "operations"]
+
+
+class Measure(NamedTuple):
+    """One thing that is counted: `("source", "customers", "applied")`."""
+
+    kind: Kind
+    name: str
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """Counts of all instances together since the first of them, in seconds since 1970; None when there is none."""
+
+    counts: Mapping[Measure, int] = field(default_factory=dict)
+    since_seconds: float | None = None
+    instances: int = 0
+
+    def of(self, kind: Kind, name: str) -> SubjectCounts:
+        """The counts of one source, index or table."""
+        return SubjectCounts({one.what: count for one, count in self.counts.items() if one[:2] == (kind, name)})
+
+    def names(self, kind: Kind) -> set[str]:
+        """Everything of a kind that something was counted for."""
+        return {one.name for one in self.counts if one.kind == kind}
+
+
+class SubjectCounts(dict[str, int]):
+    """Counts by what they count; what was never counted is 0."""
+
+    def __missing__(self, what: str) -> int:
+        return 0
+
+
+# Of a batch, per source; the names are those of `Outcome`.
+SOURCE_COUNTS: Final = ("received", "applied", "dropped", "redelivered", "dead_letters", "transactions")
+
+
+class Counters:
+    """What this instance has done so far. `changed` is called after every count, to have it kept soon."""
+
+    def __init__(self, changed: Callable[[], None] = lambda: None) -> None:
+        self._counted: Counter[Measure] = Counter()
+        self._clients: list[tuple[Purpose, str, Counts]] = []
+        self._changed = changed
+
+    def watch(self, purpose: Purpose, counts: Counts, account: str = DEFAULT_ACCOUNT) -> None:
+        """Take over the storage transactions that clients with these counts send to an account from now on."""
+        self._clients.append((purpose, account, counts))
+
+    def batch_applied(self, source: str, outcome: Outcome) -> None:
+        """A batch of changes was applied."""
+        for what in SOURCE_COUNTS:
+            self._add("source", source, what, getattr(outcome, what))
+        for index, entries in outcome.by_index.items():
+            self._add("index", index, "entries_written", entries.written)
+            self._add("index", index, "entries_removed", entries.removed)
+        self._changed()
+
+    def lookup_answered(self, index: str, rows_read: int, entries: int) -> None:
+        """A page of a lookup was answered: so many rows were read, so many entries returned."""
+        self._add("index", index, "lookups", 1)
+        self._add("index", index, "rows_read", rows_read)
+        self._add("index", index, "entries_returned", entries)
+        self._changed()
+
+    def now(self) -> Counter[Measure]:
+        """Everything that this instance has counted."""
+        tally = Counter(self._counted)
+        for purpose, account, counts in self._clients:
+            for (table, _), sent in counts.by_table_and_kind().items():
+                tally[Measure("table", without_period(table), purpose)] += sent
+                tally[Measure("account", account, purpose)] += sent
+        return tally
+
+    def _add(self, kind: Kind, name: str, what: str, amount: int) -> None:
+        if amount:
+            self._counted[Measure(kind, name, what)] += amount

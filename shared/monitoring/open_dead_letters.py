@@ -1,0 +1,63 @@
+"""Dead letters as a status shows them: how many wait, by source, index and kind of failure, with a reason of each."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from shared.errors import TableMissingError
+from shared.pipeline.dead_letters.rows import DEAD_LETTER_TABLE
+from shared.tables.port import RowRange
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from shared.tables.port import Tables
+
+# One page per source: a status that reads more would be slow exactly when there is trouble.
+LETTERS_MAX: Final = 1000
+_FAILURES_MAX: Final = 20
+
+
+class Failure(NamedTuple):
+    """What is wrong with changes of a source; `index_name` is empty for those that could not be read at all."""
+
+    source: str
+    index_name: str
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class OpenLetters:
+    """Dead letters that wait. When there are more of a source than were counted, `has_more` names it."""
+
+    by_source: dict[str, int] = field(default_factory=dict)
+    has_more: frozenset[str] = frozenset()
+    # The most frequent failures: how many letters, and the reason of one of them.
+    failures: list[tuple[Failure, int, str]] = field(default_factory=list)
+
+
+async def open_letters(tables: Tables, sources: Iterable[str]) -> OpenLetters:
+    """Count the letters of these sources."""
+    by_source: dict[str, int] = {}
+    has_more = set()
+    failures: Counter[Failure] = Counter()
+    reasons: dict[Failure, str] = {}
+    for source in sources:
+        try:
+            page = await tables.query(
+                DEAD_LETTER_TABLE, RowRange(source), limit=LETTERS_MAX, select=("index", "kind", "reason")
+            )
+        except TableMissingError:
+            by_source[source] = 0
+            continue
+        by_source[source] = len(page.rows)
+        if page.continuation is not None:
+            has_more.add(source)
+        for row in page.rows:
+            failure = Failure(source, str(row.entity.get("index", "")), str(row.entity.get("kind", "")))
+            failures[failure] += 1
+            reasons.setdefault(failure, str(row.entity.get("reason", "")))
+    most = [(failure, count, reasons[failure]) for failure, count in failures.most_common(_FAILURES_MAX)]
+    return OpenLetters(by_source, frozenset(has_more), most)

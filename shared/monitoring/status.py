@@ -1,0 +1,172 @@
+"""The status of an app: gathers what the feeds, the storage and this instance know, within a few seconds.
+
+Whatever does not answer is left out and named: a status is needed most when something is down. `watch` is what the
+timer does every minute: measure the lag, tell it, and keep it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from shared.catalog.catalog import Snapshot as CatalogSnapshot
+from shared.errors import StorageError, TableMissingError
+from shared.monitoring import telemetry
+from shared.monitoring.counter_rows import fold_idle, read_totals
+from shared.monitoring.counters import Totals
+from shared.monitoring.open_dead_letters import open_letters
+from shared.monitoring.status_report import Findings
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from shared.catalog.catalog import Catalog
+    from shared.definitions.model import Definitions
+    from shared.monitoring.counter_flush import KeptCounters
+    from shared.monitoring.counters import Measure
+    from shared.monitoring.lag import LagMeter
+    from shared.monitoring.lag_history import LagHistory, Point
+    from shared.monitoring.status_report import Report
+    from shared.tables.breaker import Snapshot
+    from shared.tables.port import Tables
+    from shared.tasks.rows import Progress, TaskRows
+
+T = TypeVar("T")
+
+STORAGE_SECONDS: Final = 5.0
+TASKS_MAX: Final = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    """What a status is gathered with."""
+
+    definitions: Definitions
+    tables: Tables
+    catalog: Catalog
+    tasks: TaskRows
+    counters: KeptCounters
+    lag: LagMeter
+    history: LagHistory
+    report: Report
+    now_seconds: Callable[[], float]
+    # What this instance has seen of the index storage.
+    breaker: Callable[[], Snapshot]
+
+
+class StatusReader:
+    """Answers how the app is."""
+
+    def __init__(self, means: Means) -> None:
+        self._means = means
+        self._catalog: CatalogSnapshot | None = None
+        # What was last read of all instances, and what this one had counted then.
+        self._totals = Totals(instances=1)
+        self._own: Counter[Measure] = Counter()
+
+    async def status(self) -> dict[str, Any]:
+        """Everything that is known now."""
+        means = self._means
+        missed = _Missed()
+        lags, totals, catalog, tasks, letters = await asyncio.gather(
+            means.lag.lags(),
+            missed.noted("newer counts of other instances", read_totals(means.tables)),
+            missed.noted("newer generations", self._read_catalog()),
+            missed.noted("builds", self._read_tasks()),
+            missed.noted("dead letters", open_letters(means.tables, means.definitions.sources)),
+        )
+        self._catalog = self._catalog if catalog is None else catalog
+        return means.report.shown(
+            Findings(
+                at_seconds=means.now_seconds(),
+                lags=lags,
+                totals=self._latest(totals),
+                catalog=self._catalog,
+                tasks=tasks,
+                letters=letters,
+                is_reachable=totals is not None,
+                breaker=means.breaker(),
+                unknown=[*missed.sentences(), *(lag.unknown for lag in lags.values() if lag.unknown)],
+            )
+        )
+
+    async def totals(self) -> Totals:
+        """The counts of all instances, with what is only here; raises when the storage does not answer."""
+        return self._with_own(await read_totals(self._means.tables))
+
+    async def history(self) -> dict[str, list[Point]]:
+        """The lag of each source over time, oldest first."""
+        known = await self._means.history.read()
+        return {source: known.get(source, []) for source in self._means.definitions.sources}
+
+    async def watch(self) -> None:
+        """Measure the lag, tell it to the operators, and keep it; tidy up after instances that are gone."""
+        means = self._means
+        lags = await means.lag.lags(kept_seconds=0)
+        for source, lag in lags.items():
+            indexes = [index.name for index in means.definitions.indexes_of(source)]
+            telemetry.lag_measured(source, indexes, lag.seconds, lag.unknown)
+        now = means.now_seconds()
+        await means.history.add(int(now), {source: lag.seconds for source, lag in lags.items()})
+        await fold_idle(means.tables, now)
+
+    async def _read_catalog(self) -> CatalogSnapshot:
+        try:
+            return await self._means.catalog.read()
+        except TableMissingError:
+            return CatalogSnapshot()  # no worker has started yet
+
+    async def _read_tasks(self) -> list[Progress]:
+        """Long tasks that run, and the newest of those that have ended."""
+        rows = self._means.tasks
+        newest = sorted(await rows.all(), key=lambda task: (task.state == "running", task.started_at), reverse=True)
+        found = await asyncio.gather(*(rows.read(task.id) for task in newest[:TASKS_MAX]))
+        return [one for one in found if one is not None]
+
+    def _latest(self, totals: Totals | None) -> Totals:
+        """What was read now, or the last time, with what this instance has counted since."""
+        if totals is not None:
+            self._totals, self._own = self._with_own(totals), self._means.counters.counters.now()
+        return _sum(self._totals, self._means.counters.counters.now() - self._own)
+
+    def _with_own(self, totals: Totals) -> Totals:
+        return _sum(totals, self._means.counters.unkept())
+
+
+def _sum(totals: Totals, more: Counter[Measure]) -> Totals:
+    counted: Counter[Measure] = Counter(totals.counts)
+    counted.update(more)
+    return Totals(counted, totals.since_seconds, totals.instances)
+
+
+class _Missed:
+    """What could not be learnt from the storage, by the error that kept it."""
+
+    def __init__(self) -> None:
+        self._asked: list[str] = []
+        self._errors: dict[str, str] = {}
+        self._whats: dict[str, list[str]] = {}
+
+    async def noted(self, what: str, work: Awaitable[T]) -> T | None:
+        """The result of some work; None when the storage does not give it in time."""
+        self._asked.append(what)
+        try:
+            async with asyncio.timeout(STORAGE_SECONDS):
+                return await work
+        except StorageError as error:
+            self._note(what, type(error).__name__, str(error))
+        except TimeoutError:
+            self._note(what, "late", f"the index storage did not answer within {STORAGE_SECONDS:g} s.")
+        return None
+
+    def _note(self, what: str, kind: str, sentence: str) -> None:
+        self._errors.setdefault(kind, sentence)
+        self._whats.setdefault(kind, []).append(what)
+
+    def sentences(self) -> list[str]:
+        """One for each kind of error, in the order in which things were asked for, whatever failed first."""
+        named = {kind: sorted(whats, key=self._asked.index) for kind, whats in self._whats.items()}
+        kinds = sorted(named, key=lambda kind: self._asked.index(named[kind][0]))
+        return [f"{', '.join(named[kind]).capitalize()}: {self._errors[kind]}" for kind in kinds]

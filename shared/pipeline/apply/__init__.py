@@ -1,0 +1,1 @@
+"""One batch of changes: intake, decide, claim, write, finish."""

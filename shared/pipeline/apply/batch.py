@@ -1,0 +1,148 @@
+"""Applies batches of changes: the write protocol, step by step.
+
+    0. coalesce    only the newest version of each fact counts
+    1. look        cached row, or none assumed (insert first), or read
+    2. claim       trim what is left of the previous version; then write the ledger rows, each on the condition that
+                   it is as it was; whoever loses looks again
+    3. write       live rows, in full transactions while claims are answered, then the rest; when acknowledged,
+                   removals: all blind and idempotent
+    4. announce    put dead letters; close outdated ones; sweep messages for the tombstones
+    5. finish      remember which (fact, ETag) is finished; raise if any fact is not
+
+Nothing is acknowledged that is not done: a crash between any two requests is healed by applying the batch again.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from shared.errors import IncompleteBatchError
+from shared.pipeline.apply.claim_batch import Claiming
+from shared.pipeline.apply.coalesce import newest_of_each
+from shared.pipeline.cleanup.messages import Tombstone, pack
+from shared.pipeline.dead_letters.due import Letters
+from shared.pipeline.entry_writes.entry_writer import Waves
+from shared.pipeline.outcome import Outcome
+from shared.tables.accounts import place_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from shared.entries.changes.change import Change
+    from shared.entries.projection.generations import SourcePlan
+    from shared.pipeline.apply.claim_batch import Claims, Work
+    from shared.pipeline.apply.decide import PartWrites, Trim
+    from shared.pipeline.cleanup.messages import SweepQueue
+    from shared.pipeline.concurrency import RunAll
+    from shared.pipeline.dead_letters.store import DeadLetters
+    from shared.pipeline.entry_writes.transaction_buffer import Gathered
+    from shared.pipeline.ledger.cache import LedgerCache
+    from shared.tables.accounts import Accounts
+
+# Where a version of Cosmos DB has its `_lsn`.
+_LSN: Final = slice(16, 35)
+
+
+class Applier:
+    """Applies changes; one per worker process, so that its cache serves every batch."""
+
+    def __init__(
+        self,
+        accounts: Accounts,
+        dead_letters: DeadLetters,
+        sweep_queue: SweepQueue,
+        cache: LedgerCache,
+        run_all: RunAll,
+        run_buckets: RunAll,
+        now_seconds: Callable[[], float],
+    ) -> None:
+        self._cache = cache
+        self._run_all = run_all
+        self._letters = Letters(accounts.main, dead_letters, run_all)
+        self._sweep_queue = sweep_queue
+        self._waves = Waves(accounts, run_all)
+        self._claiming = Claiming(accounts.main, self._waves, cache, run_all, run_buckets, now_seconds)
+
+    async def apply(self, plan: SourcePlan, changes: Sequence[Change]) -> Outcome:
+        """Apply every change or raise `IncompleteBatchError`; then the whole batch is to be applied again."""
+        newest = newest_of_each(changes)
+        live = self._waves.new_wave()
+        claims = await self._claiming.claim(plan, newest, partial(self._start_writing, live))
+        failures = claims.failures
+        failures |= await self._write(live, claims.claimed)
+        done = [work for work in claims.claimed if work.fact not in failures]
+        failures |= await self._letters.put(done)
+        failures |= await self._letters.close_outdated(plan, [*done, *claims.passed])
+        failures |= await self._announce_tombstones(done, claims.trims)
+        for work in claims.claimed:
+            if work.fact not in failures:
+                self._cache.finish(work.key, work.etag, work.written)
+        if failures:
+            raise _incomplete(plan.source, failures, len(newest))
+        return _outcome(plan, len(changes), len(newest), claims)
+
+    async def _start_writing(self, live: Gathered, claimed: Sequence[Work]) -> None:
+        """Live rows of facts that are claimed: what fills a transaction is sent while other facts are claimed."""
+        await self._waves.add_live(live, _writes(claimed))
+
+    async def _write(self, live: Gathered, claimed: Sequence[Work]) -> dict[str, Exception]:
+        """Both waves. A fact whose live rows are not all acknowledged keeps its old entries for now."""
+        await live.finish()
+        standing = [work for work in claimed if work.fact not in live.failures]
+        return live.failures | await self._waves.write_removals(_writes(standing))
+
+    async def _announce_tombstones(
+        self, works: Sequence[Work], trims: Sequence[tuple[str, Trim]]
+    ) -> dict[str, Exception]:
+        """Messages come after the tombstones they name, and before the facts are finished."""
+        removals = [(work.fact, part) for work in works for part in work.decision.writes if part.left]
+        results = await self._run_all(
+            [partial(self._sweep_queue.send, message) for message in pack(_tombstones([*trims, *removals]))]
+        )
+        errors = [result for result in results if isinstance(result, Exception)]
+        # Which facts a message named does not matter: the batch comes back as a whole.
+        return {fact: errors[0] for fact, _ in [*trims, *removals]} if errors else {}
+
+
+def _writes(works: Iterable[Work]) -> list[tuple[str, PartWrites]]:
+    return [(work.fact, part) for work in works for part in work.decision.writes]
+
+
+def _tombstones(parts: Iterable[tuple[str, PartWrites | Trim]]) -> Iterable[Tombstone]:
+    for _, part in parts:
+        for left in part.left:
+            yield Tombstone(place_of(part.generation, left.partition), left.pair, part.version)
+
+
+def _incomplete(source: str, failures: dict[str, Exception], total: int) -> IncompleteBatchError:
+    first = next(iter(failures.values()))
+    error = IncompleteBatchError(
+        f'{len(failures)} of {total} facts of source "{source}" were not applied: {first} The batch must come again.'
+    )
+    error.__cause__ = first
+    return error
+
+
+def _outcome(plan: SourcePlan, received: int, facts: int, claims: Claims) -> Outcome:
+    outcome = Outcome(received=received, coalesced=received - facts)
+    for work in claims.claimed:
+        decision = work.decision
+        written = sum([len(part.live) for part in decision.writes])
+        removed = sum([len(part.left) for part in decision.writes])
+        for part in decision.writes:
+            outcome.count_entries(part.generation.index.name, len(part.live), len(part.left))
+        outcome.dead_letters += len(decision.failed)
+        if decision.claim is None:
+            outcome.redelivered += 1
+        else:
+            outcome.applied += 1
+            outcome.unchanged += not written and not removed
+    for work in claims.passed:
+        newer = work.decision.newer
+        if newer is None:
+            outcome.redelivered += 1
+        else:
+            outcome.dropped += 1
+            outcome.dropped_with_higher_lsn += plan.has_lsn and work.change.version[_LSN] > newer[_LSN]
+    return outcome

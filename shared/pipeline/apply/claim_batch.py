@@ -1,0 +1,261 @@
+"""Steps 1 and 2 of the protocol for a batch: look at the ledger, decide, trim, claim, until every fact is settled.
+
+A fact whose claim conflicts is looked at again in the next round, by a read. Somebody else has then made progress, so
+the rounds end.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from shared.entries.projection.project_all import fail_for_ledger_row, project_all
+from shared.errors import StorageUnavailableError
+from shared.pipeline.apply.decide import ABSENT, Decision, Known, decide
+from shared.pipeline.apply.insert_or_read import FirstMove
+from shared.pipeline.ledger.ledger_writes import Claim, claim_all
+from shared.pipeline.ledger.rows import LEDGER_TABLE, PARTS_BYTES_MAX, decode, encode, ledger_partition, parts_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterable, Sequence
+
+    from shared.entries.changes.change import Change
+    from shared.entries.projection.generations import SourcePlan
+    from shared.entries.projection.project_all import Projected
+    from shared.pipeline.apply.decide import Trim
+    from shared.pipeline.concurrency import RunAll
+    from shared.pipeline.entry_writes.entry_writer import Waves
+    from shared.pipeline.ledger.cache import LedgerCache
+    from shared.tables.port import Entity, Tables
+
+Then: TypeAlias = "Callable[[Sequence[Work]], Awaitable[None]]"
+
+_ROUNDS_MAX: Final = 20
+
+
+@dataclass(slots=True)
+class Work:
+    """One change on its way through the protocol."""
+
+    change: Change
+    key: tuple[str, str]
+    projected: list[Projected]
+    known: Known = ABSENT
+    decision: Decision = field(init=False)
+    entity: Entity | None = None
+    # Of the ledger row that the writes belong to: the claimed one, or for a redelivery the one that was read.
+    etag: str = ""
+
+    @property
+    def fact(self) -> str:
+        """The fact key, which is how a batch tells its facts apart."""
+        return self.change.fact_key
+
+    @property
+    def written(self) -> frozenset[str]:
+        """The generations that are finished when this work's writes are."""
+        return frozenset([part.generation.id for part in self.decision.writes if part.is_whole])
+
+    def has_written(self, generation: str, version: str) -> bool:
+        """Whether the entries of a version are all written, when this work's writes are; False when unknown."""
+        if version == self.change.version and generation in self.written:
+            return all(one.generation.id != generation for one in self.decision.failed)
+        part = self.known.row.parts.get(generation)
+        is_known = part is not None and part.version == version and not part.failed
+        return is_known and generation in self.known.finished
+
+
+@dataclass(slots=True)
+class Claims:
+    """What became of a batch: facts with writes to make, facts with nothing to do, facts that failed.
+
+    `trims` have been written; their tombstones are to be swept, whatever became of the claims.
+    """
+
+    claimed: list[Work] = field(default_factory=list)
+    passed: list[Work] = field(default_factory=list)
+    failures: dict[str, Exception] = field(default_factory=dict)
+    trims: list[tuple[str, Trim]] = field(default_factory=list)
+
+    def add(self, other: Claims) -> None:
+        """Take what became of other changes."""
+        self.claimed += other.claimed
+        self.passed += other.passed
+        self.failures |= other.failures
+        self.trims += other.trims
+
+
+class Claiming:
+    """Claims batches of changes."""
+
+    def __init__(
+        self,
+        ledger: Tables,
+        waves: Waves,
+        cache: LedgerCache,
+        run_all: RunAll,
+        run_buckets: RunAll,
+        now_seconds: Callable[[], float],
+    ) -> None:
+        self._ledger = ledger
+        self._waves = waves
+        self._cache = cache
+        self._run_all = run_all
+        self._run_buckets = run_buckets
+        self._now_seconds = now_seconds
+        self.first_move = FirstMove()
+
+    async def claim(self, plan: SourcePlan, changes: Iterable[Change], then: Then) -> Claims:
+        """Settle every change, bucket by bucket: while one bucket's claims are on their way, the next is projected.
+
+        `then` gets the claimed works of each bucket, as soon as they are.
+        """
+        if not plan.generations:
+            return Claims()
+        buckets: dict[str, list[Change]] = {}
+        for change in changes:
+            partition = ledger_partition(plan.source, change.fact_hash, plan.buckets)
+            buckets.setdefault(partition, []).append(change)
+        claims = Claims()
+        work = [partial(self._claim_bucket, plan, partition, together, then) for partition, together in buckets.items()]
+        for result in await self._run_buckets(work):
+            if isinstance(result, Exception):
+                raise result
+            claims.add(result)
+        return claims
+
+    async def _claim_bucket(self, plan: SourcePlan, partition: str, changes: Sequence[Change], then: Then) -> Claims:
+        claims = await self._settle(plan, partition, changes)
+        await then(claims.claimed)
+        return claims
+
+    async def _settle(self, plan: SourcePlan, partition: str, changes: Sequence[Change]) -> Claims:
+        claims = Claims()
+        works = [Work(change, (partition, change.fact_key), project_all(change, plan)) for change in changes]
+        await self._look_first(works, claims)
+        for _ in range(_ROUNDS_MAX):
+            works = [work for work in works if work.fact not in claims.failures]
+            if not works:
+                return claims
+            claimants = await self._decide_all(plan, works, claims)
+            works = await self._claim_all(claimants, claims)
+            await self._read_all(works, claims)
+        claims.failures |= {work.fact: _contended() for work in works}
+        return claims
+
+    async def _look_first(self, works: Sequence[Work], claims: Claims) -> None:
+        """What is cached; of the rest, assume that there is no ledger row, or read."""
+        unknown = []
+        for work in works:
+            known = self._cache.get(work.key)
+            if known is None:
+                unknown.append(work)
+            else:
+                work.known = known
+        if not self.first_move.is_insert:
+            await self._read_all(unknown, claims)
+            self._observe(unknown)
+
+    def _observe(self, works: Sequence[Work]) -> None:
+        absent = sum([work.known.etag is None for work in works])
+        self.first_move.observe(existing=len(works) - absent, absent=absent)
+
+    async def _read_all(self, works: Sequence[Work], claims: Claims) -> None:
+        results = await self._run_all([partial(self._read, work) for work in works]) if works else []
+        for work, result in zip(works, results, strict=True):
+            if isinstance(result, Exception):
+                claims.failures[work.fact] = result
+            else:
+                work.known = result
+
+    async def _read(self, work: Work) -> Known:
+        row = await self._ledger.get(LEDGER_TABLE, *work.key)
+        if row is None:
+            self._cache.forget(work.key)
+            return ABSENT
+        cached = self._cache.get(work.key)
+        finished = cached.finished if cached is not None and cached.etag == row.etag else frozenset()
+        known = Known(decode(row.entity), row.etag, finished)
+        self._cache.put(work.key, known)
+        return known
+
+    async def _decide_all(self, plan: SourcePlan, works: Sequence[Work], claims: Claims) -> list[Work]:
+        """Settle what needs no claim; the others."""
+        for work in works:
+            self._decide(plan, work)
+        outdated = [work for work in works if work.decision.needs_read]
+        await self._read_all(outdated, claims)
+        for work in outdated:
+            if work.fact not in claims.failures:
+                self._decide(plan, work)
+        claimants = []
+        for work in works:
+            if work.fact in claims.failures:
+                continue
+            if work.decision.claim is not None:
+                claimants.append(work)
+            elif work.decision.writes:
+                work.etag = str(work.known.etag)
+                claims.claimed.append(work)
+            else:
+                claims.passed.append(work)
+        return claimants
+
+    def _decide(self, plan: SourcePlan, work: Work) -> None:
+        """Decide; a ledger row that would be too large lets the largest parts fail, before anything is claimed."""
+        now_seconds = int(self._now_seconds())
+        while True:
+            work.decision = decide(work.change, work.projected, work.known, plan, now_seconds)
+            if work.decision.claim is None:
+                return
+            work.entity = encode(work.decision.claim, *work.key)
+            if parts_bytes(work.entity) <= PARTS_BYTES_MAX or not any(one.entries for one in work.projected):
+                return
+            fail_for_ledger_row(work.projected, work.change, plan)
+
+    async def _claim_all(self, works: Sequence[Work], claims: Claims) -> list[Work]:
+        """Trim and claim; the works that lost."""
+        await self._trim(works, claims)
+        works = [work for work in works if work.fact not in claims.failures]
+        wanted = [Claim(work.fact, work.entity, work.known.etag) for work in works if work.entity is not None]
+        result = await claim_all(self._ledger, wanted, self._run_all)
+        claims.failures |= result.failures
+        lost = []
+        for work in works:
+            etag = result.etags.get(work.fact)
+            if etag is not None:
+                self._won(work, etag)
+                claims.claimed.append(work)
+            else:
+                # After an error without an answer the claim may stand as well: either way the row is not as cached.
+                self._cache.forget(work.key)
+                if work.fact not in result.failures:
+                    lost.append(work)
+        self._observe_inserts(works, lost)
+        return lost
+
+    def _observe_inserts(self, works: Sequence[Work], lost: Sequence[Work]) -> None:
+        """Only of rows that were assumed to be absent is there something to learn."""
+        inserted = sum([work.known is ABSENT for work in works])
+        existing = sum([work.known is ABSENT for work in lost])
+        if self.first_move.is_insert:
+            self.first_move.observe(existing=existing, absent=inserted - existing)
+
+    async def _trim(self, works: Sequence[Work], claims: Claims) -> None:
+        """Before the claim: the tombstones that it lets go of."""
+        trims = [(work.fact, trim) for work in works for trim in work.decision.trims]
+        if trims:
+            claims.failures |= await self._waves.write_trims(trims)
+            claims.trims += [(fact, trim) for fact, trim in trims if fact not in claims.failures]
+
+    def _won(self, work: Work, etag: str) -> None:
+        assert work.decision.claim is not None
+        work.etag = etag
+        self._cache.put(work.key, Known(work.decision.claim, etag, work.decision.still_finished))
+
+
+def _contended() -> StorageUnavailableError:
+    return StorageUnavailableError(
+        f"A ledger row changed under our hands {_ROUNDS_MAX} times: try again later.", outcome_unknown=False
+    )

@@ -1,0 +1,307 @@
+"""What to do with a change, given what the ledger says about its fact. Pure: the protocol's steps 1 and 2.
+
+Per part, `v` being the change's version:
+- the ledger's version is newer: drop;
+- it is `v`: a redelivery. Nothing to do when its writes are known finished, else write what the part says;
+- it is older, or there is none: claim `v`. An entry whose columns did not change keeps its row (`at`), which is
+  written again unless the previous version's writes are known finished. What the fact had and no longer has is
+  `left`, to be hidden by tombstones. What it had left before is forgotten when the previous version is finished.
+  Otherwise it stays `left` and gets tombstones again; or, when that is too much, it is trimmed: tombstones are
+  written again before the claim, at the version that the ledger holds. At the new version they would hide rows
+  of a claim in between;
+- it is `v` and failed, and the change fits now: claim `v` again, with rows just above it, and tombstones above those
+  that earlier code wrote there;
+- it is `v`, not failed and perhaps not written, and this code cannot project it: claim `v` as failed.
+
+Entries of periods that are over are neither written nor hidden any more: they are not there, in ledger and projection.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from shared.entries.keys.versions import following, newest_beside
+from shared.pipeline.ledger.rows import LedgerRow, Left, Live, Part
+from shared.pipeline.ledger.without_expired_periods import present, present_entries
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from shared.entries.changes.change import Change
+    from shared.entries.projection.generations import Generation, SourcePlan
+    from shared.entries.projection.project_all import Projected
+    from shared.entries.projection.projector import Entry
+    from shared.entries.rows.columns import Columns
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What this worker knows of a ledger row: its content and ETag (none: there is no row), and which parts'
+    writes are finished. A cached one may be outdated; the ETag of a claim finds that out."""
+
+    row: LedgerRow
+    etag: str | None
+    finished: frozenset[str] = frozenset()
+    is_cached: bool = False
+
+
+ABSENT: Final = Known(LedgerRow(), None)
+
+
+class LiveWrite(NamedTuple):
+    """A row to write: the entry's columns at `at`, in place of the row of its pair at `replaces`."""
+
+    partition: str
+    pair: str
+    at: str
+    columns: Columns
+    replaces: str | None
+
+
+class Removal(NamedTuple):
+    """A pair to hide with a tombstone, in place of its row at `replaces`; None when that is most likely gone."""
+
+    partition: str
+    pair: str
+    replaces: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class PartWrites:
+    """The blind writes of one part: live rows first, then tombstones at `version` for what is left.
+
+    `must_list`: nobody knows which rows the pairs have, so look before writing. `is_whole`: these are all the writes
+    that the part needs, so that it is finished after them.
+    """
+
+    generation: Generation
+    version: str
+    live: tuple[LiveWrite, ...]
+    left: tuple[Removal, ...]
+    must_list: bool = False
+    is_whole: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Trim:
+    """Tombstones of a previous version, to be written before the claim lets go of them."""
+
+    generation: Generation
+    version: str
+    left: tuple[Removal, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What to claim (none: nothing), what to write before and after it, and which dead letters change.
+
+    A dead letter is put after the claim that says `failed`; a redelivery puts it again. `lettered` are the indexes
+    whose letter of the fact may be due or not: it is looked at last, by any worker (`dead_letters/due.py`).
+    """
+
+    claim: LedgerRow | None
+    writes: tuple[PartWrites, ...]
+    trims: tuple[Trim, ...]
+    failed: tuple[Projected, ...]
+    lettered: tuple[str, ...]
+    # Parts known finished before, and still as they were.
+    still_finished: frozenset[str]
+    # The newest version that made a part drop the change.
+    newer: str | None
+    needs_read: bool = False
+
+
+NOTHING: Final = Decision(None, (), (), (), (), frozenset(), None)
+READ_FIRST: Final = replace(NOTHING, needs_read=True)
+
+
+def decide(
+    change: Change,
+    projected: Sequence[Projected],
+    known: Known,
+    plan: SourcePlan,
+    now_seconds: int,
+) -> Decision:
+    """The decision for one change. With `needs_read` a cached row was not enough."""
+    if plan.is_replay and (newer := _newer_than(change, known.row)) is not None:
+        return replace(NOTHING, newer=newer)
+    decider = _Decider(change, known, plan, now_seconds)
+    for one in projected:
+        decider.add(one)
+    if decider.redelivers and known.is_cached and not decider.claimed:
+        return READ_FIRST
+    return decider.decision()
+
+
+class _Decider:
+    """Collects the parts of one decision."""
+
+    def __init__(self, change: Change, known: Known, plan: SourcePlan, now_seconds: int) -> None:
+        self._change = change
+        self._plan = plan
+        self._now_seconds = now_seconds
+        # An entry was let go before it was written: its period is over.
+        self._came_late = False
+        self._known = known
+        # By index, not by part: the letter of a generation that is retired is closed by its successor.
+        self._may_have_letter = {
+            plan.index_of(generation) for generation, part in known.row.parts.items() if part.may_have_letter
+        }
+        self.claimed: dict[str, Part] = {}
+        self.redelivers = False
+        self._writes: list[PartWrites] = []
+        self._trims: list[Trim] = []
+        self._failed: list[Projected] = []
+        self._lettered: set[str] = set()
+        self._newer: str | None = None
+
+    def add(self, one: Projected) -> None:
+        """Decide about one part."""
+        part = self._known.row.parts.get(one.generation.id)
+        if one.generation.periods is not None:
+            part = None if part is None else present(part, one.generation, self._now_seconds)
+            there = present_entries(one, self._now_seconds)
+            self._came_late |= there is not one
+            one = there
+        version = self._change.version
+        if one.generation.index.name in self._may_have_letter:
+            self._lettered.add(one.generation.index.name)
+        if part is None or part.version < version:
+            self._claim(one, part)
+        elif part.version > version:
+            self._newer = max(part.version, self._newer or "")
+        elif part.failed and one.failure is None:
+            self._claim_again(one, part)
+        elif one.generation.id not in self._known.finished:
+            self._redeliver(one, part)
+
+    def _claim(self, one: Projected, part: Part | None) -> None:
+        is_finished = part is None or one.generation.id in self._known.finished
+        before = {} if part is None else {(entry.partition, entry.pair): entry for entry in part.live}
+        live, writes = [], []
+        for entry in one.entries:
+            old = before.pop((entry.partition_key, entry.pair), None)
+            if old is not None and old.digest == entry.digest:
+                live.append(old)
+                if not is_finished:
+                    writes.append(_live_write(entry, old.at, None))
+            else:
+                live.append(Live(entry.partition_key, entry.pair, self._change.version, entry.digest))
+                writes.append(_live_write(entry, self._change.version, None if old is None else old.at))
+        left = [Left(old.partition, old.pair, old.at) for old in before.values()]
+        removals = [Removal(*old) for old in left]
+        if part is not None and part.left and not is_finished:
+            carried = self._carried(one, part)
+            left += carried
+            removals += _without_rows(carried)
+        self._note_failure(one)
+        self.claimed[one.generation.id] = Part(
+            self._change.version,
+            tuple(live),
+            tuple(left),
+            failed=one.failure is not None,
+            failed_before=one.generation.index.name in self._may_have_letter,
+        )
+        self._writes.append(PartWrites(one.generation, self._change.version, tuple(writes), tuple(removals)))
+
+    def _carried(self, one: Projected, part: Part) -> list[Left]:
+        """What stays left from an unfinished version; nothing when it is trimmed."""
+        if len(part.left) > self._plan.left_max:
+            self._trims.append(Trim(one.generation, part.tombstones_at, tuple(_without_rows(part.left))))
+            return []
+        keys = {(entry.partition_key, entry.pair) for entry in one.entries}
+        return [old for old in part.left if (old.partition, old.pair) not in keys]
+
+    def _claim_again(self, one: Projected, part: Part) -> None:
+        """A part that failed at this very version and does not fail any more. Its tombstones are at `v`, and whoever
+        failed may still be writing them: the rows are written just above, where a late tombstone cannot hide them."""
+        version = self._change.version
+        keys = {(entry.partition_key, entry.pair) for entry in one.entries}
+        # Only code that fails where other code has claimed leaves live entries in a failed part.
+        before = [*part.left, *(Left(old.partition, old.pair, old.at) for old in part.live)]
+        at = following(newest_beside(version, [old.at for old in before]))
+        left = tuple([old for old in before if (old.partition, old.pair) not in keys])
+        live = tuple([Live(entry.partition_key, entry.pair, at, entry.digest) for entry in one.entries])
+        claimed = Part(version, live, left, failed_before=True)
+        self.claimed[one.generation.id] = claimed
+        writes = tuple([_live_write(entry, at, None) for entry in one.entries])
+        removals = tuple(_without_rows(left))
+        self._writes.append(PartWrites(one.generation, claimed.tombstones_at, writes, removals, must_list=True))
+
+    def _redeliver(self, one: Projected, part: Part) -> None:
+        """Write what the part says. The same version of a fact has the same entries, so their columns are here;
+        unless the code that claimed them could project what this code cannot. Then nobody may know whether they were
+        written: the part has failed, and a dead letter says so."""
+        self.redelivers = True
+        at = {(entry.partition, entry.pair): entry.at for entry in part.live}
+        writes = tuple(
+            [
+                _live_write(entry, at[entry.partition_key, entry.pair], None)
+                for entry in one.entries
+                if (entry.partition_key, entry.pair) in at
+            ]
+        )
+        self._note_failure(one)
+        if one.failure is not None and not part.failed:
+            self.claimed[one.generation.id] = replace(part, failed=True)
+        removals = tuple(_without_rows(part.left))
+        is_whole = len(writes) == len(part.live)
+        self._writes.append(
+            PartWrites(one.generation, part.tombstones_at, writes, removals, must_list=True, is_whole=is_whole)
+        )
+
+    def _note_failure(self, one: Projected) -> None:
+        if one.failure is not None:
+            self._failed.append(one)
+            self._lettered.add(one.generation.index.name)
+
+    def decision(self) -> Decision:
+        """Everything together."""
+        touched = {writes.generation.id for writes in self._writes}
+        return Decision(
+            self._row() if self.claimed else None,
+            tuple(self._writes),
+            tuple(self._trims),
+            tuple(self._failed),
+            tuple(sorted(self._lettered)),
+            self._known.finished - touched,
+            self._newer,
+        )
+
+    def _row(self) -> LedgerRow:
+        old = self._known.row
+        carried = {generation: part for generation, part in old.parts.items() if generation not in self._plan.retired}
+        parts = {**carried, **self.claimed}
+        if not self._is_newest(old.parts):
+            return LedgerRow(parts, old.mark, old.deleted_at_seconds, _if_empty(parts, old.expired_at_seconds))
+        if self._change.is_delete:
+            return LedgerRow(parts, self._change.mark, self._now_seconds)
+        # A build brings the version that the ledger has to another generation: what has expired stays so.
+        is_known = any(part.version == self._change.version for part in old.parts.values())
+        expired_before = old.expired_at_seconds if is_known else None
+        expired_at = self._now_seconds if self._came_late else expired_before
+        return LedgerRow(parts, self._change.mark, None, _if_empty(parts, expired_at))
+
+    def _is_newest(self, parts: Mapping[str, Part]) -> bool:
+        return all(part.version <= self._change.version for part in parts.values())
+
+
+def _if_empty(parts: Mapping[str, Part], expired_at_seconds: int | None) -> int | None:
+    """When the last entry expired, unless there is one: an older change may bring some to a new generation."""
+    return None if any(part.live for part in parts.values()) else expired_at_seconds
+
+
+def _newer_than(change: Change, row: LedgerRow) -> str | None:
+    """The newest version of a fact that has moved on since the change, in whatever generation; else None."""
+    newest = max([part.version for part in row.parts.values()], default="")
+    return newest if newest > change.version else None
+
+
+def _without_rows(left: Iterable[Left]) -> list[Removal]:
+    """To be hidden; the rows were deleted by whoever claimed that they are left, or the sweep finds them."""
+    return [Removal(old.partition, old.pair, None) for old in left]
+
+
+def _live_write(entry: Entry, at: str, replaces: str | None) -> LiveWrite:
+    return LiveWrite(entry.partition_key, entry.pair, at, entry.columns, replaces)

@@ -1,0 +1,1 @@
+"""What follows later: sweeping tombstones and removing expired entries."""

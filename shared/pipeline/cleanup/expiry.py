@@ -1,0 +1,196 @@
+"""Expiry: entries whose time is over are removed, from their table and from the ledger, long after nobody shows them.
+
+The steps, for each entry:
+1. A walk through the tables of indexes with `expire` finds its row and sends a sweep message.
+2. The message comes after the sweep delay. By then every request of a version before that row's has landed or never
+   will: such a request belongs to a worker that looked at the ledger before the row's version was claimed.
+3. If the row is still there, the ledger row lets go of the entry, at the version it has, if nobody claims meanwhile:
+   a redelivery of that version writes the entry no more.
+4. The row goes with all older ones of its pair, in one transaction, as they were listed. A newer one stays.
+
+A crash between 3 and 4, or a late request that brings the row back, leaves a row that no lookup shows: the next
+walk finds it. Entries of indexes with tables per period need none of this: see `period_tables`.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Final, cast
+
+from shared.entries.keys.fact_key import fact_hash
+from shared.entries.keys.index_keys import pair_and_version
+from shared.entries.rows.columns import EXPIRES, FACT, fact_key_of
+from shared.entries.rows.entry_row import is_expired
+from shared.errors import OperationFailedError, TableMissingError
+from shared.pipeline.cleanup.messages import Expired, Tombstone, pack, unpack
+from shared.pipeline.cleanup.sweeper import delete_rows
+from shared.pipeline.concurrency import all_of
+from shared.pipeline.entry_writes.stored_rows import list_pair
+from shared.pipeline.ledger.rows import LEDGER_TABLE, decode, encode, ledger_partition
+from shared.tables.accounts import Place
+from shared.tables.port import PARTITION_KEY, ROW_KEY, Replace
+from shared.tasks.bookmarks import Bookmark, Bookmarks
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from shared.entries.projection.generations import Generation, SourcePlan
+    from shared.entries.rows.columns import Columns
+    from shared.pipeline.cleanup.messages import SweepQueue
+    from shared.pipeline.cleanup.sweeper import Sweeper
+    from shared.pipeline.concurrency import RunAll
+    from shared.pipeline.ledger.rows import LedgerRow
+    from shared.tables.accounts import Accounts
+    from shared.tables.port import Row, Tables
+
+# Pages of a thousand rows per walk: a table of ten million rows is walked through in a day.
+WALK_PAGES: Final = 100
+# How many sweep delays pass between two rounds through a table: a message is worked on some time after its delay.
+REST_DELAYS: Final = 1.25
+_WALK: Final = "expiry"
+_MORE_OF_FACT: Final = f"{FACT}_1"
+_COLUMNS: Final = (EXPIRES, FACT, _MORE_OF_FACT)
+
+_log = logging.getLogger(__name__)
+
+
+class ExpiryWalk:
+    """Finds expired entries, some pages at a time; where it stopped is kept in the catalog.
+
+    A round through a table is followed by a rest in which the sweep removes what was found: nothing is named twice.
+    """
+
+    def __init__(
+        self, accounts: Accounts, queue: SweepQueue, now_seconds: Callable[[], float], sweep_delay_seconds: float
+    ) -> None:
+        self._accounts = accounts
+        self._queue = queue
+        self._now_seconds = now_seconds
+        self._rest_seconds = REST_DELAYS * sweep_delay_seconds
+        self._bookmarks = Bookmarks(accounts.main, _WALK)
+
+    async def walk(self, plans: Iterable[SourcePlan], pages: int = WALK_PAGES) -> int:
+        """Go on through every table whose entries expire, at most so many pages of each; how many were found."""
+        found = 0
+        for plan in plans:
+            for generation in plan.generations:
+                # With tables per period, only what never expires is in the generation's own.
+                if generation.index.expire is not None and generation.periods is None:
+                    for account, _ in sorted(generation.tables()):
+                        found += await self._walk_table(plan, generation, account, pages)
+        _log.info("Walked for expired entries", extra={"found": found})
+        return found
+
+    async def _walk_table(self, plan: SourcePlan, generation: Generation, account: str, pages: int) -> int:
+        name = f"{generation.id} {account}"
+        bookmark = await self._bookmarks.read(name)
+        if bookmark.is_resting(self._now_seconds(), self._rest_seconds):
+            return 0
+        continuation, found = bookmark.continuation, 0
+        for _ in range(pages):
+            try:
+                page = await self._accounts.tables(account).query(
+                    generation.table, None, select=_COLUMNS, continuation=continuation
+                )
+            except TableMissingError:
+                return found  # no fact of this index has come yet
+            expired = [row for row in page.rows if is_expired(row.entity, self._now_seconds())]
+            await self._announce([await self._expired(plan, generation, account, row) for row in expired])
+            found += len(expired)
+            continuation = page.continuation
+            if continuation is None:
+                break
+        is_over = continuation is None
+        now = Bookmark.at_end(self._now_seconds()) if is_over else Bookmark(continuation=continuation)
+        await self._bookmarks.keep(name, now)
+        return found
+
+    async def _announce(self, expired: Sequence[Expired]) -> None:
+        for message in pack(expired):
+            await self._queue.send(message)
+
+    async def _expired(self, plan: SourcePlan, generation: Generation, account: str, row: Row) -> Expired:
+        row_key = cast(str, row.entity[ROW_KEY])
+        place = Place(account, generation.table, cast(str, row.entity[PARTITION_KEY]))
+        fact_key = fact_key_of(await self._whole(place, row))
+        partition = ledger_partition(plan.source, fact_hash(fact_key), plan.buckets)
+        return Expired(place, *pair_and_version(row_key), generation.id, partition, fact_key)
+
+    async def _whole(self, place: Place, row: Row) -> Columns:
+        """The columns of a row that say which fact it is of; an id that takes several is read with all of them."""
+        entity = row.entity
+        if _MORE_OF_FACT in entity:
+            tables = self._accounts.tables(place.account)
+            whole = await tables.get(place.table, place.partition, cast(str, entity[ROW_KEY]))
+            entity = entity if whole is None else whole.entity
+        return cast("Columns", entity)
+
+
+class Expirer:
+    """Removes the expired entries that sweep messages name."""
+
+    def __init__(self, accounts: Accounts, run_all: RunAll, now_seconds: Callable[[], float]) -> None:
+        self._accounts = accounts
+        self._run_all = run_all
+        self._now_seconds = now_seconds
+
+    async def remove(self, expired: Sequence[Expired]) -> int:
+        """Remove them all; how many went. Raises when storage does, so that the message comes back."""
+        removed = sum(await all_of(self._run_all, [partial(self._remove, one) for one in expired]))
+        _log.info("Expired entries removed", extra={"named": len(expired), "removed": removed})
+        return removed
+
+    async def _remove(self, expired: Expired) -> bool:
+        try:
+            return await self._try(expired)
+        except (OperationFailedError, TableMissingError):
+            # Somebody else is at work on the fact, and the next walk finds what is left; or the table has gone.
+            return False
+
+    async def _try(self, expired: Expired) -> bool:
+        place = expired.place
+        tables = self._accounts.tables(place.account)
+        listed = await list_pair(tables, place.table, place.partition, expired.pair)
+        rows = [row for row in listed if row.at <= expired.version]
+        if not rows or rows[0].at != expired.version or not self._is_over(rows[0].expires_seconds):
+            return False
+        await self._let_go(self._accounts.main, expired)
+        await delete_rows(tables, place, rows)
+        return True
+
+    def _is_over(self, expires_seconds: int | None) -> bool:
+        return expires_seconds is not None and expires_seconds <= self._now_seconds()
+
+    async def _let_go(self, ledger: Tables, expired: Expired) -> None:
+        """The ledger lists the entry no more, if it did; raises when somebody claims at the same time."""
+        found = await ledger.get(LEDGER_TABLE, expired.ledger_partition, expired.fact_key)
+        if found is None:
+            return
+        row = decode(found.entity)
+        without = _without(row, expired, int(self._now_seconds()))
+        if without is not row:
+            entity = encode(without, expired.ledger_partition, expired.fact_key)
+            await ledger.transact(LEDGER_TABLE, [Replace(entity, found.etag)])
+
+
+def _without(row: LedgerRow, expired: Expired, now_seconds: int) -> LedgerRow:
+    """The row without the entry; the same object when it does not list it."""
+    part = row.parts.get(expired.generation)
+    if part is None:
+        return row
+    listed = (expired.place.partition, expired.pair, expired.version)
+    live = tuple([entry for entry in part.live if (entry.partition, entry.pair, entry.at) != listed])
+    if len(live) == len(part.live):
+        return row
+    parts = {**row.parts, expired.generation: replace(part, live=live)}
+    is_last = row.deleted_at_seconds is None and not any(one.live for one in parts.values())
+    return replace(row, parts=parts, expired_at_seconds=now_seconds if is_last else None)
+
+
+async def sweep_message(message: str | bytes, sweeper: Sweeper, expirer: Expirer) -> None:
+    """Do all that a sweep message asks for."""
+    named = unpack(message)
+    await sweeper.sweep([one for one in named if isinstance(one, Tombstone)])
+    await expirer.remove([one for one in named if isinstance(one, Expired)])

@@ -1,0 +1,73 @@
+"""Sweep messages: which tombstones and expired entries to look at later, many in one message of the Storage queue."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+
+import orjson
+
+from shared.tables.accounts import Place
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+# The queue takes 64 KiB of base64, which is 48 KiB of ours.
+MESSAGE_BYTES_MAX: Final = 48 * 1024 - 64
+_TOMBSTONE_FIELDS: Final = 5
+
+
+class Tombstone(NamedTuple):
+    """A tombstone that was written: its place, pair and version."""
+
+    place: Place
+    pair: str
+    version: str
+
+
+class Expired(NamedTuple):
+    """An entry whose time is over: its place, pair and version, and the ledger row that still lists it."""
+
+    place: Place
+    pair: str
+    version: str
+    generation: str
+    ledger_partition: str
+    fact_key: str
+
+
+class SweepQueue(Protocol):
+    """Where sweep messages wait until no late request can come any more."""
+
+    async def send(self, message: str) -> None:
+        """Keep a message; it becomes visible after the sweep delay."""
+
+
+def pack(swept: Iterable[Tombstone | Expired]) -> Iterator[str]:
+    """Messages that name these tombstones and expired entries."""
+    pieces: list[bytes] = []
+    size = 2
+    for place, *rest in swept:
+        piece = orjson.dumps([*place, *rest])
+        if size + len(piece) + 1 > MESSAGE_BYTES_MAX and pieces:
+            yield _message(pieces)
+            pieces, size = [], 2
+        pieces.append(piece)
+        size += len(piece) + 1
+    if pieces:
+        yield _message(pieces)
+
+
+def _message(pieces: Sequence[bytes]) -> str:
+    return (b"[" + b",".join(pieces) + b"]").decode()
+
+
+def unpack(message: str | bytes) -> tuple[Tombstone | Expired, ...]:
+    """The tombstones and expired entries that a message names."""
+    return tuple(map(_read, orjson.loads(message)))
+
+
+def _read(fields: list[str]) -> Tombstone | Expired:
+    place = Place(*fields[:3])
+    if len(fields) == _TOMBSTONE_FIELDS:
+        return Tombstone(place, *fields[3:])
+    return Expired(place, *fields[3:])

@@ -1,0 +1,76 @@
+"""The sweeper: removes a tombstone and all that it hides, long after it was written.
+
+If the tombstone is not there any more, somebody else has dealt with the pair, and nothing is done. All rows up to the
+tombstone go in one transaction with the ETags that were listed: none that changed meanwhile is deleted, and no
+newer row is deleted before an older one.
+"""
+
+from __future__ import annotations
+
+import logging
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from shared.errors import OperationFailedError, TableMissingError
+from shared.pipeline.concurrency import all_of
+from shared.pipeline.entry_writes.stored_rows import list_pair
+from shared.tables.limits import OPERATIONS_MAX
+from shared.tables.port import Delete
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from shared.pipeline.cleanup.messages import Tombstone
+    from shared.pipeline.concurrency import RunAll
+    from shared.pipeline.entry_writes.stored_rows import PairRow
+    from shared.tables.accounts import Accounts, Place
+    from shared.tables.port import Tables
+
+_ATTEMPTS: Final = 5
+
+_log = logging.getLogger(__name__)
+
+
+class Sweeper:
+    """Sweeps tombstones that messages name."""
+
+    def __init__(self, accounts: Accounts, run_all: RunAll) -> None:
+        self._accounts = accounts
+        self._run_all = run_all
+
+    async def sweep(self, tombstones: Sequence[Tombstone]) -> int:
+        """Sweep them all; how many were still there. Raises when storage does, so that the message comes back."""
+        swept = sum(await all_of(self._run_all, [partial(self._sweep_pair, tombstone) for tombstone in tombstones]))
+        _log.info("Swept", extra={"tombstones": len(tombstones), "swept": swept})
+        return swept
+
+    async def _sweep_pair(self, tombstone: Tombstone) -> bool:
+        for _ in range(_ATTEMPTS - 1):
+            try:
+                return await self._try_pair(tombstone)
+            except OperationFailedError:
+                continue  # the pair changed under our hands: look again
+            except TableMissingError:
+                return False  # retired, with all its rows
+        return await self._try_pair(tombstone)
+
+    async def _try_pair(self, tombstone: Tombstone) -> bool:
+        place = tombstone.place
+        tables = self._accounts.tables(place.account)
+        rows = [
+            row
+            for row in await list_pair(tables, place.table, place.partition, tombstone.pair)
+            if row.at <= tombstone.version
+        ]
+        if not any(row.is_tombstone and row.at == tombstone.version for row in rows):
+            return False
+        await delete_rows(tables, place, rows)
+        return True
+
+
+async def delete_rows(tables: Tables, place: Place, rows: Sequence[PairRow]) -> None:
+    """Delete listed rows of a pair, as they were: in one transaction, or oldest first should there be too many."""
+    ordered = rows[::-1]
+    for start in range(0, len(ordered), OPERATIONS_MAX):
+        group = ordered[start : start + OPERATIONS_MAX]
+        await tables.transact(place.table, [Delete(place.partition, row.row_key, row.etag) for row in group])

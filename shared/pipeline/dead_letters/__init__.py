@@ -1,0 +1,1 @@
+"""Changes that cannot be projected: kept, listed, replayed, purged."""

@@ -1,0 +1,129 @@
+"""What operators do with dead letters: list, show, replay and purge them, over all sources that there are or were."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from shared.errors import NotReplayableError
+from shared.pipeline.apply.batch import Applier
+from shared.pipeline.dead_letters.listing import DeadLetterList, LetterFilter, LetterPage
+from shared.pipeline.dead_letters.replay import Replayer
+from shared.pipeline.dead_letters.rows import document_of
+from shared.pipeline.dead_letters.store import DeadLetters
+from shared.pipeline.ledger.cache import LedgerCache
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
+
+    from shared.catalog.catalog import Catalog
+    from shared.definitions.model import Definitions
+    from shared.entries.projection.generations import SourcePlan
+    from shared.pipeline.apply.worker import Services
+    from shared.pipeline.concurrency import RunAll
+    from shared.pipeline.dead_letters.listing import Place
+    from shared.pipeline.dead_letters.replay import Replayed
+    from shared.pipeline.dead_letters.rows import KeptLetter
+
+LETTERS_AT_ONCE: Final = 8
+DEAD_LETTER_SECONDS: Final = 14 * 86_400
+_PURGED_AT_ONCE: Final = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """The names that a filter may use: of sources and indexes that there are or were."""
+
+    sources: tuple[str, ...]
+    indexes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DeadLetterDesk:
+    """The dead letters of an app. Letters are replayed several at once, each on its own."""
+
+    known: Callable[[], Awaitable[Known]]
+    letters: DeadLetters
+    listed: DeadLetterList
+    replayer: Replayer
+    run_letters: RunAll
+    retention_seconds: int
+    now_seconds: Callable[[], float]
+
+    async def page(self, wanted: LetterFilter, size: int, after: Place | None) -> LetterPage:
+        """One page of letters."""
+        return await self.listed.page((await self.known()).sources, wanted, size, after)
+
+    async def find(self, identity: str) -> KeptLetter:
+        """One letter; raises `UnknownDeadLetterError`."""
+        return await self.listed.find((await self.known()).sources, identity)
+
+    async def document(self, letter: KeptLetter) -> Any:
+        """What arrived, as JSON or as text; raises `NotReplayableError` when it is gone."""
+        content = await self.letters.content(letter.row)
+        if content is None:
+            raise NotReplayableError("The blob with its document is gone: write the fact again, then purge the letter.")
+        return document_of(content)
+
+    async def replay(self, letters: Sequence[KeptLetter]) -> list[Replayed]:
+        """Replay these letters. When storage fails on one, the others are done all the same; then it raises."""
+        results = await self.run_letters([partial(self.replayer.replay, letter) for letter in letters])
+        done: list[Replayed] = []
+        for result in results:
+            if isinstance(result, Exception):
+                raise result
+            done.append(result)
+        return done
+
+    async def purge(
+        self, wanted: LetterFilter, size: int, after: Place | None, older_than_seconds: float | None = None
+    ) -> tuple[int, Place | None]:
+        """Forget at most `size` letters that are older than the retention, or than asked: how many, and how far."""
+        age_seconds = self.retention_seconds if older_than_seconds is None else older_than_seconds
+        old = replace(wanted, failed_before_seconds=self.now_seconds() - age_seconds)
+        page = await self.page(old, size, after)
+        return await self.listed.purge(page.letters), page.last
+
+    async def purge_all(self) -> int:
+        """Forget every letter that is older than the retention; called by a timer."""
+        purged, place = await self.purge(LetterFilter(), _PURGED_AT_ONCE, None)
+        while place is not None:
+            more, place = await self.purge(LetterFilter(), _PURGED_AT_ONCE, place)
+            purged += more
+        return purged
+
+
+def new_desk(
+    definitions: Definitions,
+    catalog: Catalog,
+    plans: Callable[[], Awaitable[Mapping[str, SourcePlan]]],
+    services: Services,
+) -> DeadLetterDesk:
+    """The desk of a worker."""
+    tables, now_seconds = services.accounts.main, services.now_seconds
+    letters = DeadLetters(tables, services.blobs, now_seconds)
+    listed = DeadLetterList(tables, letters)
+    seconds = services.dead_letter_retention_seconds
+
+    def new_applier() -> Applier:
+        return Applier(
+            services.accounts,
+            letters,
+            services.sweep_queue,
+            LedgerCache(),
+            services.run_all,
+            services.run_buckets,
+            now_seconds,
+        )
+
+    replayer = Replayer(definitions, plans, new_applier, letters, listed, seconds, now_seconds)
+
+    async def known() -> Known:
+        """The names of the definitions, and of the catalog, which forgets none."""
+        snapshot = await catalog.read()
+        sources = {*definitions.sources, *snapshot.buckets}
+        indexes = {*definitions.indexes, *(one.index for one in snapshot.generations)}
+        return Known(tuple(sorted(sources)), tuple(sorted(indexes)))
+
+    return DeadLetterDesk(known, letters, listed, replayer, services.run_letters, seconds, now_seconds)

@@ -1,0 +1,1 @@
+"""Entry rows: what to write, in which transactions, and what is stored."""

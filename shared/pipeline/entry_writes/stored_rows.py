@@ -1,0 +1,56 @@
+"""The rows of one pair, as they are: needed after a crash and by the sweeper, when nobody knows them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple, cast
+
+from shared.entries.keys.index_keys import pair_and_version
+from shared.entries.keys.periods import is_of_period
+from shared.entries.rows.columns import EXPIRES
+from shared.entries.rows.entry_row import GONE, is_tombstone
+from shared.errors import TableMissingError
+from shared.tables.port import ROW_KEY, RowRange
+
+if TYPE_CHECKING:
+    from shared.tables.port import Tables
+
+# Inverted versions are hex digits, which all sort before it.
+_AFTER_VERSIONS: Final = "g"
+
+
+class PairRow(NamedTuple):
+    """A row of a pair: the version it carries, whether it is a tombstone, its ETag, and until when it counts."""
+
+    row_key: str
+    at: str
+    is_tombstone: bool
+    etag: str
+    expires_seconds: int | None = None
+
+
+async def list_pair(tables: Tables, table: str, partition: str, pair: str) -> list[PairRow]:
+    """All rows of a pair, the newest first; none when its period has no table."""
+    try:
+        return await _list_pair(tables, table, partition, pair)
+    except TableMissingError:
+        if is_of_period(table):
+            return []
+        raise
+
+
+async def _list_pair(tables: Tables, table: str, partition: str, pair: str) -> list[PairRow]:
+    found: list[PairRow] = []
+    continuation = None
+    while True:
+        page = await tables.query(
+            table, RowRange(partition, pair, pair + _AFTER_VERSIONS), select=(GONE, EXPIRES), continuation=continuation
+        )
+        for row in page.rows:
+            key = cast(str, row.entity[ROW_KEY])
+            owner, at = pair_and_version(key)
+            if owner == pair:
+                expires = cast("int | None", row.entity.get(EXPIRES))
+                found.append(PairRow(key, at, is_tombstone(row.entity), row.etag, expires))
+        continuation = page.continuation
+        if continuation is None:
+            return found

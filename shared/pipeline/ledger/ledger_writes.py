@@ -1,0 +1,94 @@
+"""Claims: the conditional ledger writes that come before any entry write, many facts in one transaction.
+
+When one operation of a transaction conflicts, the error names it: that fact is set aside and the rest is sent again.
+A conflict is never judged here, also not after an attempt without an answer that may have landed: whoever lost
+reads the row, and finds there either another's claim or its own.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from shared.errors import LimitError, OperationFailedError
+from shared.pipeline.ledger.rows import LEDGER_TABLE
+from shared.tables.limits import OPERATIONS_MAX
+from shared.tables.port import PARTITION_KEY, Insert, Replace
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from shared.pipeline.concurrency import RunAll
+    from shared.tables.port import Entity, Tables
+
+# After so many conflicts in one transaction, reading the rest is cheaper than finding them out one by one.
+_CONFLICTS_MAX: Final = 3
+
+
+class Claim(NamedTuple):
+    """A ledger row to write if it is still as it was: absent, or with this ETag."""
+
+    fact: str
+    entity: Entity
+    etag: str | None
+
+
+class Claimed(NamedTuple):
+    """What became of claims: new ETags of the winners, and facts that failed; the rest must read its row."""
+
+    etags: dict[str, str]
+    failures: dict[str, Exception]
+
+
+async def claim_all(tables: Tables, claims: Sequence[Claim], run_all: RunAll) -> Claimed:
+    """Send all claims, grouped by ledger partition."""
+    groups = list(_groups(claims))
+    results = await run_all([partial(_claim_group, tables, group) for group in groups])
+    claimed = Claimed({}, {})
+    for group, result in zip(groups, results, strict=True):
+        if isinstance(result, Exception):
+            claimed.failures.update({claim.fact: result for claim in group})
+        else:
+            claimed.etags.update(result)
+    return claimed
+
+
+def _groups(claims: Sequence[Claim]) -> Iterator[list[Claim]]:
+    by_partition: dict[object, list[Claim]] = {}
+    for claim in claims:
+        by_partition.setdefault(claim.entity[PARTITION_KEY], []).append(claim)
+    for together in by_partition.values():
+        for start in range(0, len(together), OPERATIONS_MAX):
+            yield together[start : start + OPERATIONS_MAX]
+
+
+async def _claim_group(tables: Tables, group: Sequence[Claim]) -> dict[str, str]:
+    """The new ETags of those that won; all others lost or were not tried."""
+    claims = list(group)
+    for _ in range(_CONFLICTS_MAX):
+        try:
+            return await _send(tables, claims)
+        except LimitError:
+            return await _claim_halves(tables, claims)
+        except OperationFailedError as error:
+            del claims[error.index]
+        if not claims:
+            break
+    return {}
+
+
+async def _send(tables: Tables, claims: Sequence[Claim]) -> dict[str, str]:
+    etags = await tables.transact(LEDGER_TABLE, [_operation(claim) for claim in claims])
+    return {claim.fact: str(etag) for claim, etag in zip(claims, etags, strict=True)}
+
+
+async def _claim_halves(tables: Tables, claims: Sequence[Claim]) -> dict[str, str]:
+    """Over 4 MiB together. One row alone is far below, since its size is checked before it is claimed."""
+    if len(claims) == 1:
+        raise LimitError("A ledger row is over the limits of the Table service; report this.")
+    middle = len(claims) // 2
+    return {**await _claim_group(tables, claims[:middle]), **await _claim_group(tables, claims[middle:])}
+
+
+def _operation(claim: Claim) -> Insert | Replace:
+    return Insert(claim.entity) if claim.etag is None else Replace(claim.entity, claim.etag)

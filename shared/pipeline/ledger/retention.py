@@ -1,0 +1,137 @@
+"""Ledger retention: the ledger rows of facts that were deleted long ago are forgotten.
+
+They stay that long because a replay, a lagging hub partition or an old build page would otherwise bring the fact back.
+A row is deleted only if it is as it was when it was looked at, says when the fact was deleted or its last entry
+expired, and has no live entry in any generation. A fact that is merely filtered out is not deleted.
+
+Rows say nothing about entries in tables per period, which go without a word. Sources with such an index have their rows
+read whole; a row is forgotten when all of its entries have been over for the retention. There may be millions of them,
+so that they go by the hundred.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Final, cast
+
+from shared.errors import OperationFailedError
+from shared.pipeline.ledger.rows import DELETED_AT, EXPIRED_AT, LEDGER_TABLE, bucket_partition, decode
+from shared.tables.limits import OPERATIONS_MAX
+from shared.tables.port import ROW_KEY, Delete, RowRange
+from shared.tasks.bookmarks import Bookmark, Bookmarks
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from shared.entries.projection.generations import Generation, SourcePlan
+    from shared.pipeline.ledger.rows import LedgerRow, Live
+    from shared.tables.port import Continuation, Page, Row, Tables
+
+# What one run does before it leaves the rest to the next: pages of a thousand facts, and facts that it looks at to
+# forget them. Either takes minutes at most, so that a run ends long before functionTimeout.
+PAGES: Final = 1000
+LOOKS: Final = 10_000
+# From the end of a round through a ledger to the beginning of the next; with a run every hour it is one round a day.
+REST_SECONDS: Final = 23 * 3600
+_WALK: Final = "retention"
+
+_log = logging.getLogger(__name__)
+
+
+class Retention:
+    """Cleans the ledger, a bounded part of it in each run: runs go on where the last one stopped, round after round."""
+
+    def __init__(self, ledger: Tables, retention_seconds: int, now_seconds: Callable[[], float]) -> None:
+        self._ledger = ledger
+        self._retention_seconds = retention_seconds
+        self._now_seconds = now_seconds
+        self._bookmarks = Bookmarks(ledger, _WALK)
+
+    async def clean(self, plans: Iterable[SourcePlan], pages: int = PAGES, looks: int = LOOKS) -> int:
+        """Go on through the ledger of every source, each as far as its share of a run allows; how many rows went."""
+        forgotten = 0
+        awake = [(plan, bookmark) for plan in plans if (bookmark := await self._awake(plan.source)) is not None]
+        for plan, bookmark in awake:
+            shares = [max(1, whole // len(awake)) for whole in (pages, looks)]
+            forgotten += await self._clean(plan, bookmark, *shares)
+        _log.info("Ledger cleaned", extra={"forgotten": forgotten})
+        return forgotten
+
+    async def _awake(self, source: str) -> Bookmark | None:
+        """Where to go on with a source, unless it rests."""
+        bookmark = await self._bookmarks.read(source)
+        return None if bookmark.is_resting(self._now_seconds(), REST_SECONDS) else bookmark
+
+    async def _clean(self, plan: SourcePlan, bookmark: Bookmark, pages: int, looks: int) -> int:
+        bucket, continuation = bookmark.stretch, bookmark.continuation
+        forgotten = 0
+        while bucket < plan.buckets and pages > 0 and looks > 0:
+            partition = bucket_partition(plan.source, bucket)
+            page = await self._page(plan, partition, continuation)
+            if plan.has_periods:
+                ended = [row for row in page.rows if self._is_forgettable(decode(row.entity), plan)]
+                forgotten += await self._forget_together(partition, ended)
+                looks -= -(-len(ended) // OPERATIONS_MAX)
+            else:
+                keys = self._ended(page)
+                forgotten += sum([await self._forget(plan, partition, fact_key) for fact_key in keys])
+                looks -= len(keys)
+            pages, continuation = pages - 1, page.continuation
+            bucket += continuation is None
+        is_over = bucket >= plan.buckets
+        now = Bookmark.at_end(self._now_seconds()) if is_over else Bookmark(bucket, continuation)
+        await self._bookmarks.keep(plan.source, now)
+        return forgotten
+
+    async def _page(self, plan: SourcePlan, partition: str, continuation: Continuation | None) -> Page:
+        """Some rows, with nothing but their ends if that will do. Rows keep their keys: continuations are safe here."""
+        select = () if plan.has_periods else (DELETED_AT, EXPIRED_AT)
+        return await self._ledger.query(LEDGER_TABLE, RowRange(partition), select=select, continuation=continuation)
+
+    def _ended(self, page: Page) -> list[str]:
+        """The facts of a page that were deleted, or whose last entry expired, long ago."""
+        limit_seconds = self._limit_seconds()
+        found = []
+        for row in page.rows:
+            ended_at = row.entity.get(DELETED_AT, row.entity.get(EXPIRED_AT))
+            if isinstance(ended_at, int) and ended_at <= limit_seconds:
+                found.append(cast(str, row.entity[ROW_KEY]))
+        return found
+
+    def _limit_seconds(self) -> float:
+        return self._now_seconds() - self._retention_seconds
+
+    def _is_forgettable(self, row: LedgerRow, plan: SourcePlan) -> bool:
+        """Whether a fact has ended for long enough and has nothing left. What a retired generation had is gone with its
+        table; what is in a generation that this worker does not know counts."""
+        limit_seconds, ended_at = self._limit_seconds(), row.ended_at_seconds
+        known = {one.id: one for one in plan.generations}
+        live = [(known.get(one), part.live) for one, part in row.parts.items() if part.live and one not in plan.retired]
+        if ended_at is None:
+            return bool(live) and all(_is_over(one, entries, limit_seconds) for one, entries in live)
+        return ended_at <= limit_seconds and all(_is_over(one, entries, limit_seconds) for one, entries in live)
+
+    async def _forget(self, plan: SourcePlan, partition: str, fact_key: str) -> int:
+        row = await self._ledger.get(LEDGER_TABLE, partition, fact_key)
+        if row is None or not self._is_forgettable(decode(row.entity), plan):
+            return 0
+        return await self._forget_together(partition, [row])
+
+    async def _forget_together(self, partition: str, rows: Sequence[Row]) -> int:
+        """Delete rows as they were read; what somebody has written meanwhile is not old any more."""
+        forgotten = 0
+        for start in range(0, len(rows), OPERATIONS_MAX):
+            group = rows[start : start + OPERATIONS_MAX]
+            deletes = [Delete(partition, cast(str, row.entity[ROW_KEY]), row.etag) for row in group]
+            while deletes:
+                try:
+                    await self._ledger.transact(LEDGER_TABLE, deletes)
+                    forgotten += len(deletes)
+                    break
+                except OperationFailedError as error:
+                    del deletes[error.index]
+        return forgotten
+
+
+def _is_over(generation: Generation | None, entries: Sequence[Live], at_seconds: float) -> bool:
+    return generation is not None and all(generation.is_over(one.partition, at_seconds) for one in entries)

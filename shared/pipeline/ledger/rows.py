@@ -1,0 +1,187 @@
+"""The ledger row of a fact: its newest claimed version and the entries it has, in every generation.
+
+A row is written as compact JSON, compressed, split over binary properties. Pairs are kept without the fact key
+that they all end with.
+"""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import orjson
+
+from shared.entries.keys.versions import following, newest_beside
+from shared.tables.port import PARTITION_KEY, ROW_KEY
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from shared.tables.port import Entity
+
+LEDGER_TABLE: Final = "Ledger"
+# The service takes 1 MiB; the rest is room for keys, names and the mark.
+PARTS_BYTES_MAX: Final = 900 * 1024
+MARK: Final = "mark"
+# When the fact was claimed as deleted, in seconds since 1970; on rows of deleted facts only.
+DELETED_AT: Final = "deletedAt"
+# When the last entry of a fact that is not deleted expired, likewise.
+EXPIRED_AT: Final = "expiredAt"
+_PARTS: Final = "parts"
+_PROPERTY_BYTES: Final = 64 * 1024
+# A deflater of full size takes 100 µs to set up, seven times as long as a small one takes for a usual row.
+_SMALL_BYTES: Final = 4096
+
+
+class Live(NamedTuple):
+    """An entry that the fact has: where, the version that its row carries, and the digest of its columns."""
+
+    partition: str
+    pair: str
+    at: str
+    digest: str
+
+
+class Left(NamedTuple):
+    """An entry that the fact had before and no longer has, and the version that its row carried."""
+
+    partition: str
+    pair: str
+    at: str
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What the ledger says about one generation."""
+
+    version: str
+    live: tuple[Live, ...] = ()
+    left: tuple[Left, ...] = ()
+    # The version does not fit, and has a dead letter. Only after code that could not project what other code had
+    # claimed does a failed part have live entries.
+    failed: bool = False
+    # An earlier version failed, in this part or in an earlier generation of its index: a worker that was overtaken may
+    # put its letter at any time.
+    failed_before: bool = False
+
+    @property
+    def tombstones_at(self) -> str:
+        """The version that hides what is left. It is the part's own, unless a row was written just above that: see
+        `shared.pipeline.apply.decide`."""
+        newest = newest_beside(self.version, [one.at for one in self.left])
+        return following(newest) if any(one.at == newest for one in self.left) else self.version
+
+    @property
+    def may_have_letter(self) -> bool:
+        """Whether there may be a dead letter, due or outdated."""
+        return self.failed or self.failed_before
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerRow:
+    """All parts of a fact, by generation. `mark` is the fact's own ETag at the newest version."""
+
+    parts: Mapping[str, Part] = field(default_factory=dict)
+    mark: str | None = None
+    deleted_at_seconds: int | None = None
+    expired_at_seconds: int | None = None
+
+    @property
+    def ended_at_seconds(self) -> int | None:
+        """Since when the fact has had no reason for a ledger row but to keep old changes out."""
+        return self.expired_at_seconds if self.deleted_at_seconds is None else self.deleted_at_seconds
+
+
+def ledger_partition(source: str, fact_hash: int, buckets: int) -> str:
+    """The PartitionKey of a fact's ledger row."""
+    return bucket_partition(source, fact_hash % buckets)
+
+
+def bucket_partition(source: str, bucket: int) -> str:
+    """The PartitionKey of all rows of one bucket."""
+    return f"{source}-{bucket:03d}"
+
+
+def encode(row: LedgerRow, partition: str, fact_key: str) -> Entity:
+    """The row as an entity."""
+    plain = [_plain(generation, part, len(fact_key)) for generation, part in sorted(row.parts.items())]
+    entity: Entity = {PARTITION_KEY: partition, ROW_KEY: fact_key}
+    put_bytes(entity, _PARTS, compress(orjson.dumps(plain)))
+    if row.mark is not None:
+        entity[MARK] = row.mark
+    if row.deleted_at_seconds is not None:
+        entity[DELETED_AT] = row.deleted_at_seconds
+    if row.expired_at_seconds is not None:
+        entity[EXPIRED_AT] = row.expired_at_seconds
+    return entity
+
+
+def decode(entity: Mapping[str, Any]) -> LedgerRow:
+    """The row that an entity holds."""
+    fact_key = entity[ROW_KEY]
+    plain = orjson.loads(decompress(take_bytes(entity, _PARTS)))
+    return LedgerRow(
+        {generation: _part(rest, fact_key) for generation, *rest in plain},
+        entity.get(MARK),
+        entity.get(DELETED_AT),
+        entity.get(EXPIRED_AT),
+    )
+
+
+def versions_in(entity: Mapping[str, Any]) -> dict[str, str]:
+    """The version of every part that an entity holds, by generation: a tenth of the work of `decode`."""
+    return {generation: version for generation, version, *_ in orjson.loads(decompress(take_bytes(entity, _PARTS)))}
+
+
+def parts_bytes(entity: Mapping[str, Any]) -> int:
+    """How many bytes the parts of an encoded row take."""
+    return len(take_bytes(entity, _PARTS))
+
+
+def _plain(generation: str, part: Part, suffix: int) -> list[Any]:
+    live = [
+        [entry.partition, entry.pair[:-suffix], 0 if entry.at == part.version else entry.at, entry.digest]
+        for entry in part.live
+    ]
+    left = [[entry.partition, entry.pair[:-suffix], entry.at] for entry in part.left]
+    return [generation, part.version, int(part.failed) | part.failed_before << 1, live, left]
+
+
+def _part(fields: list[Any], fact_key: str) -> Part:
+    version, failures, live, left = fields
+    return Part(
+        version,
+        tuple([Live(partition, sort + fact_key, at or version, digest) for partition, sort, at, digest in live]),
+        tuple([Left(partition, sort + fact_key, at) for partition, sort, at in left]),
+        bool(failures & 1),
+        bool(failures & 2),
+    )
+
+
+def compress(raw: bytes) -> bytes:
+    """Deflated, as cheaply as the size allows."""
+    if len(raw) > _SMALL_BYTES:
+        deflater = zlib.compressobj(6, zlib.DEFLATED, -15)
+    else:
+        deflater = zlib.compressobj(1, zlib.DEFLATED, -10, 4)
+    return deflater.compress(raw) + deflater.flush()
+
+
+def decompress(packed: bytes) -> bytes:
+    """What `compress` was given."""
+    return zlib.decompress(packed, -15)
+
+
+def put_bytes(entity: Entity, name: str, raw: bytes) -> None:
+    """Bytes under a name, in as many properties as they take: `name`, `name1`, `name2` and so on."""
+    for number, start in enumerate(range(0, len(raw), _PROPERTY_BYTES)):
+        entity[f"{name}{number or ''}"] = raw[start : start + _PROPERTY_BYTES]
+
+
+def take_bytes(entity: Mapping[str, Any], name: str) -> bytes:
+    """The bytes that `put_bytes` put; empty when there are none."""
+    pieces: list[bytes] = []
+    while isinstance(piece := entity.get(f"{name}{len(pieces) or ''}"), bytes):
+        pieces.append(piece)
+    return pieces[0] if len(pieces) == 1 else b"".join(pieces)

@@ -1,0 +1,58 @@
+"""Reads the ledger bucket by bucket, row by row: every fact that was ever applied and is not forgotten."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, cast
+
+from shared.pipeline.ledger.rows import DELETED_AT, LEDGER_TABLE, MARK, versions_in
+from shared.tables.port import ROW_KEY, RowRange
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterable, Mapping
+
+    from shared.tables.port import Entity, Row, Tables
+
+
+class Kept(NamedTuple):
+    """A fact as the ledger keeps it, with the version of each of its parts. Of most facts nobody asks for more."""
+
+    fact_key: str
+    versions: Mapping[str, str]
+    entity: Entity
+
+    @classmethod
+    def of(cls, row: Row) -> Kept:
+        """A row that was read."""
+        return cls(cast(str, row.entity[ROW_KEY]), versions_in(row.entity), row.entity)
+
+    @property
+    def mark(self) -> str | None:
+        """The fact's own ETag at the newest version."""
+        return cast("str | None", self.entity.get(MARK))
+
+    @property
+    def is_deleted(self) -> bool:
+        """Whether the fact was deleted."""
+        return DELETED_AT in self.entity
+
+
+async def ledger_pages(ledger: Tables, partition: str, after: str | None = None) -> AsyncIterator[list[Kept]]:
+    """The rows of a bucket in key order, from its beginning or after a fact, page by page; no page is empty.
+
+    Rows keep their keys, so that the service's own continuations are safe here.
+    """
+    rows = RowRange(partition) if after is None else RowRange(partition, lower=after, lower_inclusive=False)
+    continuation = None
+    while True:
+        page = await ledger.query(LEDGER_TABLE, rows, continuation=continuation)
+        if page.rows:
+            yield [Kept.of(row) for row in page.rows]
+        continuation = page.continuation
+        if continuation is None:
+            return
+
+
+async def read_kept(ledger: Tables, partition: str, fact_keys: Iterable[str]) -> list[Kept]:
+    """The rows of these facts of a bucket, as far as they are there, one by one."""
+    found = [await ledger.get(LEDGER_TABLE, partition, key) for key in fact_keys]
+    return [Kept.of(row) for row in found if row is not None]

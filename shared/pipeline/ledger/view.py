@@ -1,0 +1,89 @@
+"""What lookups ask of the ledger: has an index got this change, or a newer one, with its rows written?
+
+The port is `shared.lookup.sees.LedgerView`. A claim comes before its rows, so the rows are looked at, too: every live
+row must be there, and every pair that the fact has left must show a tombstone, or nothing. What is of a period that is
+over is not shown, whatever is there.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Protocol
+
+from shared.entries.keys.fact_key import fact_hash
+from shared.entries.keys.index_keys import row_key
+from shared.errors import TableMissingError
+from shared.pipeline.entry_writes.stored_rows import list_pair
+from shared.pipeline.ledger.rows import LEDGER_TABLE, decode, ledger_partition
+from shared.pipeline.ledger.without_expired_periods import present
+from shared.tables.accounts import place_of
+
+if TYPE_CHECKING:
+    from shared.entries.projection.generations import Generation, SourcePlan
+    from shared.pipeline.ledger.rows import LedgerRow, Part
+    from shared.tables.accounts import Accounts
+
+_TICKS_DIGITS: Final = 16
+_CLOCK_DIGITS: Final = 35
+
+
+class Seen(Protocol):
+    """A version of a fact that a caller knows of."""
+
+    @property
+    def fact_key(self) -> str:
+        """The fact."""
+
+    @property
+    def etag(self) -> str | None:
+        """Cosmos DB's ETag of that version."""
+
+    @property
+    def ts_seconds(self) -> int | None:
+        """Cosmos DB's time of that version."""
+
+    @property
+    def declared_clock(self) -> str | None:
+        """The declared version, as a clock."""
+
+
+async def has_applied(
+    accounts: Accounts, plan: SourcePlan, generation: Generation, seen: Seen, now_seconds: float
+) -> bool:
+    """Whether the generation has that change or a newer one, and its rows are written."""
+    partition = ledger_partition(plan.source, fact_hash(seen.fact_key), plan.buckets)
+    found = await accounts.main.get(LEDGER_TABLE, partition, seen.fact_key)
+    if found is None:
+        return False
+    row = decode(found.entity)
+    part = row.parts.get(generation.id)
+    if part is None or not _is_claimed(row, part, seen):
+        return False
+    try:
+        return await _is_written(accounts, generation, present(part, generation, now_seconds))
+    except TableMissingError:
+        if generation.periods is None:
+            raise
+        return False  # it is made with the first row of its period
+
+
+def _is_claimed(row: LedgerRow, part: Part, seen: Seen) -> bool:
+    """Of two versions of one second only the ETag tells which is which; then only that very version counts."""
+    if seen.declared_clock is not None:
+        return part.version[:_CLOCK_DIGITS] >= seen.declared_clock
+    if row.mark is not None and row.mark == seen.etag:
+        return True
+    return seen.ts_seconds is not None and int(part.version[:_TICKS_DIGITS]) > seen.ts_seconds
+
+
+async def _is_written(accounts: Accounts, generation: Generation, part: Part) -> bool:
+    for live in part.live:
+        place = place_of(generation, live.partition)
+        tables = accounts.tables(place.account)
+        if await tables.get(place.table, place.partition, row_key(live.pair, live.at)) is None:
+            return False
+    for left in part.left:
+        place = place_of(generation, left.partition)
+        rows = await list_pair(accounts.tables(place.account), place.table, place.partition, left.pair)
+        if rows and not rows[0].is_tombstone:
+            return False
+    return True

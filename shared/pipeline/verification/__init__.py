@@ -1,1 +1,0 @@
-"""Is an index right? Verification finds what differs between facts, ledger and table; repair mends exactly that."""

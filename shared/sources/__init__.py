@@ -1,0 +1,1 @@
+"""Cosmos DB and Event Hubs: reading, sending, feed positions."""

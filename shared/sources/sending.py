@@ -1,0 +1,151 @@
+"""Facts sent as events: in the plain envelope, keyed by fact key, so that all events of a fact share a partition.
+
+For samples, tests and `index-tables load --events`. An event is read as the pipeline will read it before any is
+sent, so that what would become a dead letter is refused here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from shared.entries.changes.change import FactReader
+from shared.entries.changes.event_changes import EventReader
+from shared.entries.keys.fact_key import MISSING, is_fact_key_value
+from shared.entries.rows.json_text import NotJsonError, dumps
+from shared.errors import FactsNotWrittenError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from azure.eventhub.aio import EventHubProducerClient
+
+    from shared.definitions.model import Source
+    from shared.entries.changes.change import Change
+
+    # Opens a hub by its name, with options of the SDK's client.
+    OpenHub: TypeAlias = "Callable[..., EventHubProducerClient]"
+
+# Of the service: 1 MiB with all that is around the body, and partition keys of 128 characters.
+LARGEST_BODY_BYTES: Final = (1 << 20) - 1024
+LONGEST_KEY: Final = 128
+# How long the SDK waits for more events before it sends what it has.
+_LINGER_SECONDS: Final = 0.2
+# Events are read for their faults only; when they were enqueued has no part in that.
+_ANY_TIME: Final = datetime(2000, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class OutgoingEvent:
+    """A body, and the key that chooses its partition."""
+
+    body: bytes
+    key: str
+
+
+class FactEvents:
+    """Makes the events of one source with `eventHub`."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._facts = FactReader(source)
+        self._events = EventReader(source)
+
+    def event(self, fact: dict[str, Any]) -> OutgoingEvent:
+        """The event that upserts a fact; raises `UnreadableChangeError` with what is wrong with it."""
+        body = self._body(fact)
+        return OutgoingEvent(body, _partition_key(self._read(body).fact_key))
+
+    def change(self, fact: dict[str, Any]) -> Change:
+        """The change that the pipeline will read from that event; raises `UnreadableChangeError`."""
+        return self._read(self._body(fact))
+
+    def _body(self, fact: dict[str, Any]) -> bytes:
+        try:
+            body = dumps(self._envelope(fact)).encode()
+        except NotJsonError as error:
+            raise self._facts.unreadable(f"it is no JSON that can be written ({error})") from error
+        if len(body) > LARGEST_BODY_BYTES:
+            raise self._facts.unreadable(f"its event has {len(body):,} bytes, the service takes {LARGEST_BODY_BYTES:,}")
+        return body
+
+    def _read(self, body: bytes) -> Change:
+        return self._events.read(body, _ANY_TIME, 0)
+
+    def _envelope(self, fact: dict[str, Any]) -> dict[str, Any]:
+        envelope = {"source": self._source.name, "op": "upsert", "id": self._facts.id_of(fact)}
+        values = list(self._facts.partition_key_of(fact))
+        # JSON has no word for a value that is missing; then, as for one that is none, the document alone says so.
+        if values and all(value is not MISSING and is_fact_key_value(value) for value in values):
+            envelope["partitionKey"] = values[0] if len(values) == 1 else values
+        if self._source.version is not None:
+            envelope["version"] = self._facts.declared_version_of(fact)
+        return {**envelope, "document": fact}
+
+
+def _partition_key(fact_key: str) -> str:
+    """The fact key itself where every SDK hashes it alike and the service takes it, else a digest of it."""
+    fits = fact_key.isascii() and len(fact_key) <= LONGEST_KEY
+    return fact_key if fits else sha256(fact_key.encode()).hexdigest()
+
+
+async def send(
+    open_hub: OpenHub, hub: str, events: Iterable[OutgoingEvent], accepted: Callable[[], None] = lambda: None
+) -> None:
+    """Send every event; `accepted` is called for each that the hub has taken.
+
+    Raises `FactsNotWrittenError`, or azure-core's `ClientAuthenticationError` when there is no identity to send with.
+    Events of one key arrive in the order in which they come here.
+    """
+    from azure.core.exceptions import ClientAuthenticationError
+    from azure.eventhub import EventData
+    from azure.eventhub.exceptions import EventHubError
+
+    failures: list[Exception] = []
+    try:
+        async with _producer(open_hub, hub, accepted, failures) as producer:
+            for event in events:
+                await producer.send_event(EventData(event.body), partition_key=event.key)
+                if failures:
+                    break
+            await producer.flush()
+    except (EventHubError, ClientAuthenticationError, OSError) as error:
+        failures.append(error)
+    if not failures:
+        return
+    if isinstance(failures[0], ClientAuthenticationError):
+        raise failures[0]
+    first = str(failures[0]).partition("\n")[0]
+    raise FactsNotWrittenError(f"Not all facts were sent to the hub {hub}: {first} Run the same command again.")
+
+
+def _producer(
+    open_hub: OpenHub, hub: str, accepted: Callable[[], None], failures: list[Exception]
+) -> EventHubProducerClient:
+    async def on_success(events: Iterable[Any], _partition: str | None) -> None:
+        for _ in events:
+            accepted()
+
+    async def on_error(_events: object, _partition: str | None, error: Exception) -> None:
+        failures.append(error)
+
+    return open_hub(
+        hub,
+        buffered_mode=True,
+        on_success=on_success,
+        on_error=on_error,
+        max_wait_time=_LINGER_SECONDS,
+        # Somebody waits in front of a terminal; a busy service is given its four seconds by the SDK all the same.
+        retry_backoff_factor=0.2,
+    )
+
+
+async def has_events(open_hub: OpenHub, hub: str) -> bool:
+    """Whether an event was ever sent to the hub, also one that it has forgotten since."""
+    async with open_hub(hub) as client:
+        for partition in await client.get_partition_ids():
+            if (await client.get_partition_properties(partition))["last_enqueued_sequence_number"] >= 0:
+                return True
+    return False

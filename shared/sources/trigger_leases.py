@@ -1,0 +1,73 @@
+"""Lease documents of the Cosmos DB trigger: how far each range of a container's change feed has been applied.
+
+The form is that of the .NET change feed processor, which Azure's extension uses: the id is PREFIX, HOST, `_`, DATABASE,
+`_`, CONTAINER, `..` and TOKEN (`.info` and `.lock` documents are no leases); there is a `FeedRange`, and a
+`ContinuationToken` that is the feed's ETag. The local host keeps the Python SDK's token in its place, which names its
+ranges itself.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from shared.errors import FeedUnavailableError
+from shared.sources import feed_tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from shared.definitions.model import Source
+
+LATEST: Final = "LatestVersion"
+ALL_VERSIONS: Final = "AllVersionsAndDeletes"
+_BEFORE_TOKEN: Final = ".."
+
+
+class Position(NamedTuple):
+    """A range of the feed and the ETag up to which it has been applied; None: nothing of it yet."""
+
+    feed_range: Mapping[str, Any]
+    etag: str | None
+
+
+def trigger_prefix(source: Source, index_account: str) -> str:
+    """The lease prefix of a source's trigger.
+
+    Leases say what the ledger knows, so they belong to the storage account that it is in: two apps that keep indexes of
+    one container in accounts of their own see every change each, and a new account starts at the beginning. A lease
+    cannot change its mode, so each mode has leases of its own.
+    """
+    mode = "-all" if source.all_versions else ""
+    return f"{index_account}-{source.name}{mode}-"
+
+
+def lease_prefix(prefix: str, host: str) -> str:
+    """What the ids of a trigger's leases begin with."""
+    return f"{prefix}{host}_"
+
+
+def positions(leases: Iterable[Mapping[str, Any]], container_rid: str) -> list[Position]:
+    """The positions of a container's leases."""
+    own = [lease for lease in leases if f"_{container_rid}{_BEFORE_TOKEN}" in str(lease["id"])]
+    return [position for lease in own for position in _positions(lease)]
+
+
+def _positions(lease: Mapping[str, Any]) -> list[Position]:
+    token = lease.get("ContinuationToken")
+    if token and feed_tokens.is_token(token):
+        return [Position(_plain_range(one["range"]), one["token"]) for one in feed_tokens.positions(token)]
+    feed_range = (lease.get("FeedRange") or {}).get("Range")
+    if feed_range is None:
+        # As the SDKs of 2019 made them, and no extension that this app runs with.
+        raise FeedUnavailableError(f"The lease {lease['id']} names no range: it was made by an extension too old.")
+    return [Position(_plain_range(feed_range), token or None)]
+
+
+def _plain_range(feed_range: Mapping[str, Any]) -> dict[str, Any]:
+    """With the ends that .NET leaves out when they are the usual ones."""
+    return {
+        "min": feed_range["min"],
+        "max": feed_range["max"],
+        "isMinInclusive": feed_range.get("isMinInclusive", True),
+        "isMaxInclusive": feed_range.get("isMaxInclusive", False),
+    }

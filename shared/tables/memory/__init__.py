@@ -1,0 +1,1 @@
+"""The Table service in memory, for tests and simulations."""

@@ -1,0 +1,1 @@
+"""The Table service on the wire: requests, signatures, answers."""

@@ -1,0 +1,1 @@
+"""Long work in slices: task rows, runner, budget and bookmarks."""

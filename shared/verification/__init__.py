@@ -1,0 +1,1 @@
+"""Verification: scans of facts and rows, judging, and repair."""

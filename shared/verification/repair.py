@@ -1,0 +1,221 @@
+"""Repair: makes one fact right again, beside live writes, without ever inventing a version.
+
+    1. examine    ledger row, document and rows, with no claim in between
+    2. apply      when the ledger does not have the document: an ordinary change, by the ordinary way; then begin again
+    3. amend      the ledger row says what will be written, on the condition that it is as it was examined
+    4. write      live rows at the versions that the ledger has; then tombstones at its version
+    5. delete     rows that nobody claimed, as they were examined; announce the tombstones to the sweep
+    6. examine again, until nothing is wrong
+
+The versions of step 2 are those of the facts themselves, with two exceptions where nobody else can name one:
+
+- The fact is gone (a hard delete or an expiry that the feed does not show): a delete at the clock of the newest version
+  that is known. It comes after that version and before any that follows, so that redeliveries lose and a new insert
+  wins.
+- The source's clock went back, so that the document looks older than what the ledger has: the ledger's `_ts` with the
+  document's own `_lsn`, which grows whatever clocks do.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from shared.entries.changes.change import Change
+from shared.entries.changes.cosmos_changes import CosmosReader
+from shared.entries.keys.fact_key import fact_hash
+from shared.entries.keys.versions import NO_DOCUMENT, version
+from shared.entries.rows.columns import fact_columns
+from shared.errors import OperationFailedError, UnreadableChangeError
+from shared.pipeline.cleanup.messages import Tombstone, pack
+from shared.pipeline.concurrency import all_of
+from shared.pipeline.ledger.rows import LEDGER_TABLE, PARTS_BYTES_MAX, encode, ledger_partition, parts_bytes
+from shared.tables.accounts import place_of
+from shared.tables.limits import OPERATIONS_MAX
+from shared.tables.port import Delete, Replace
+from shared.verification.findings import findings_of, is_older, matching
+from shared.verification.repair_plan import mending_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from shared.entries.projection.generations import SourcePlan
+    from shared.pipeline.apply.batch import Applier
+    from shared.pipeline.cleanup.messages import SweepQueue
+    from shared.pipeline.concurrency import RunAll
+    from shared.pipeline.entry_writes.entry_writer import Waves
+    from shared.pipeline.ledger.rows import Part
+    from shared.sources.current_ports import CurrentFacts
+    from shared.tables.accounts import Accounts, Place
+    from shared.verification.examine import Examined, Examiner, Key, SeenRow, Who
+    from shared.verification.findings import Findings
+    from shared.verification.repair_plan import Mending
+
+_ATTEMPTS: Final = 8
+_SECONDS: Final = slice(0, 16)
+_COUNTER: Final = slice(16, 35)
+_CLOCK: Final = slice(0, 35)
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """What repair writes with."""
+
+    plan: SourcePlan
+    accounts: Accounts
+    applier: Applier
+    waves: Waves
+    sweep_queue: SweepQueue
+    run_all: RunAll
+    facts: CurrentFacts | None
+
+
+class Repairer:
+    """Repairs facts of one generation. Only with `removes_orphans` do entries of facts go that are gone."""
+
+    def __init__(self, examiner: Examiner, tools: Tools, *, removes_orphans: bool) -> None:
+        self._examiner = examiner
+        self._tools = tools
+        self._removes_orphans = removes_orphans
+        self._reader = CosmosReader(examiner.source)
+
+    async def mend(self, who: Who, pairs: Iterable[Key] = ()) -> bool:
+        """Make a fact right; whether it is. What it cannot know (a row without a document) stays as it is."""
+        pairs = list(pairs)
+        for _ in range(_ATTEMPTS):
+            examined = await self._examiner.examine(who, pairs)
+            if examined is None:
+                continue
+            # Nothing is recent: what is wrong may be mended now as well as later.
+            findings = findings_of(examined, recent_after_seconds=math.inf)
+            if not findings.differences and not findings.masked:
+                return True
+            change = await self._change(examined)
+            if change is not None:
+                await self._tools.applier.apply(self._tools.plan, [change])
+            elif not await self._mend_rows(examined, findings):
+                return False
+        return False
+
+    async def _mend_rows(self, examined: Examined, findings: Findings) -> bool:
+        """Whether it is worth looking again."""
+        if examined.part is None or (findings.standing == "unapplied" and not examined.is_current):
+            return False
+        mending = mending_of(examined, self._examiner.generation)
+        if mending.part is not None and not await self._amend(examined, mending.part):
+            return True
+        await self._write(examined, mending)
+        return mending.is_whole and findings.standing != "gone"
+
+    # ------------------------------------------------------------------------------------------ versions
+
+    async def _change(self, examined: Examined) -> Change | None:
+        """The change that brings the ledger to the fact; None when it is there, or when nobody can tell."""
+        try:
+            return await self._find_change(examined)
+        except UnreadableChangeError:
+            return None  # to the feed it is a dead letter
+
+    async def _find_change(self, examined: Examined) -> Change | None:
+        if examined.document is None:
+            return self._removal(examined) if examined.is_read else None
+        if examined.part is not None and (matching(examined) is not None or examined.is_current):
+            return None
+        if examined.is_marked and examined.newest is not None:
+            change = self._examiner.change_at(examined.document, examined.newest[_CLOCK])
+            return replace(change, version=examined.newest)
+        return await self._change_of_feed(examined)
+
+    async def _change_of_feed(self, examined: Examined) -> Change | None:
+        who, facts, document = examined.who, self._tools.facts, examined.document
+        seconds = document.get("_ts") if document else None
+        if facts is None or who.id is None or not isinstance(seconds, int):
+            return None
+        current = await facts.from_feed(self._examiner.source, who.id, who.partition_key, seconds)
+        if current is None:
+            return None
+        change = self._reader.latest(current)
+        newest = examined.newest
+        if newest is None or change.version > newest:
+            return change
+        return self._lifted(change, newest) if is_older(examined) else None
+
+    def _lifted(self, change: Change, newest: str) -> Change | None:
+        """A newer document under an older clock: the ledger's second with the document's own sequence number."""
+        if not self._tools.plan.has_lsn or change.version[_COUNTER] <= newest[_COUNTER]:
+            return None
+        return replace(change, version=newest[_SECONDS] + change.version[16:])
+
+    def _removal(self, examined: Examined) -> Change | None:
+        """The delete of a fact that is gone, at the clock of the newest version that is known of it."""
+        who, part = examined.who, examined.part
+        if who.id is None or (part is not None and not (part.live and self._removes_orphans)):
+            return None
+        shown = [rows[0].at for rows in examined.pairs.values() if rows]
+        newest = max([examined.newest or "", *shown]) if part is None else examined.newest
+        if not newest:
+            return None
+        return Change(
+            source=self._tools.plan.source,
+            id=who.id,
+            partition_key=who.partition_key,
+            fact_key=who.fact_key,
+            fact_hash=fact_hash(who.fact_key),
+            version=version(newest[_CLOCK], NO_DOCUMENT, is_delete=True),
+            document=None,
+            columns=fact_columns(who.id, who.partition_key),
+        )
+
+    # ------------------------------------------------------------------------------------------ writing
+
+    async def _amend(self, examined: Examined, part: Part) -> bool:
+        """Write the ledger row; False when somebody else has, or when it would be too large."""
+        plan, fact_key = self._tools.plan, examined.who.fact_key
+        assert examined.etag is not None
+        row = replace(examined.row, parts={**examined.row.parts, self._examiner.generation.id: part})
+        entity = encode(row, ledger_partition(plan.source, fact_hash(fact_key), plan.buckets), fact_key)
+        if parts_bytes(entity) > PARTS_BYTES_MAX:
+            return False
+        try:
+            await self._tools.accounts.main.transact(LEDGER_TABLE, [Replace(entity, examined.etag)])
+        except OperationFailedError:
+            return False
+        return True
+
+    async def _write(self, examined: Examined, mending: Mending) -> None:
+        waves, writes = self._tools.waves, [(examined.who.fact_key, mending.writes)]
+        _raise_first(await waves.write_live(writes))
+        _raise_first(await waves.write_removals(writes))
+        await self._delete(mending.excess)
+        await self._announce(mending)
+
+    async def _delete(self, excess: Iterable[tuple[Key, SeenRow]]) -> None:
+        """Pair by pair, the oldest first; a row that has changed meanwhile is looked at again."""
+        generation = self._examiner.generation
+        by_pair: dict[tuple[Place, str], list[SeenRow]] = {}
+        for (partition, pair), row in excess:
+            by_pair.setdefault((place_of(generation, partition), pair), []).append(row)
+        for (place, _), rows in by_pair.items():
+            tables = self._tools.accounts.tables(place.account)
+            for start in range(0, len(rows), OPERATIONS_MAX):
+                oldest = rows[start : start + OPERATIONS_MAX]
+                try:
+                    await tables.transact(
+                        place.table, [Delete(place.partition, row.row_key, row.etag) for row in oldest]
+                    )
+                except OperationFailedError:
+                    return
+
+    async def _announce(self, mending: Mending) -> None:
+        writes = mending.writes
+        tombstones = [
+            Tombstone(place_of(writes.generation, left.partition), left.pair, writes.version) for left in writes.left
+        ]
+        await all_of(self._tools.run_all, [partial(self._tools.sweep_queue.send, one) for one in pack(tombstones)])
+
+
+def _raise_first(failures: dict[str, Exception]) -> None:
+    for error in failures.values():
+        raise error

@@ -1,0 +1,66 @@
+"""What a verification found, in numbers and examples, as it goes on and at its end."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from shared.entries.keys.fact_key import MISSING
+from shared.entries.keys.index_keys import row_key
+from shared.verification.findings import KINDS
+
+if TYPE_CHECKING:
+    from shared.verification.examine import Who
+    from shared.verification.findings import Finding, Kind
+
+EXAMPLES_MAX: Final = 20
+# What was read and counted, in the order in which people want to see it.
+COUNTS: Final = ("facts", "ledgerRows", "rows", "entries", "tombstones", "masked")
+MORE_COUNTS: Final = ("examined", "behind", "deadLetters", "repaired", "unrepaired", "swept")
+
+
+@dataclass(slots=True)
+class Report:
+    """Counts of what was seen, of differences by kind, and a few of them."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    differences: Counter[Kind] = field(default_factory=Counter)
+    examples: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def total(self) -> int:
+        """All differences."""
+        return self.differences.total()
+
+    def note(self, who: Who, finding: Finding) -> None:
+        """One more difference."""
+        self.differences[finding.kind] += 1
+        if len(self.examples) < EXAMPLES_MAX:
+            self.examples.append(_example(who, finding))
+
+    def plain(self) -> dict[str, Any]:
+        """As JSON."""
+        return {
+            **{name: self.counts[name] for name in (*COUNTS, *MORE_COUNTS)},
+            "differences": {kind: self.differences[kind] for kind in KINDS},
+            "total": self.total,
+            "examples": list(self.examples),
+        }
+
+    @classmethod
+    def of_plain(cls, plain: dict[str, Any]) -> Report:
+        """The report that `plain` gave."""
+        counts = Counter({name: plain[name] for name in (*COUNTS, *MORE_COUNTS)})
+        return cls(counts, Counter(plain["differences"]), list(plain["examples"]))
+
+
+def _example(who: Who, finding: Finding) -> dict[str, Any]:
+    example: dict[str, Any] = {"kind": finding.kind, "factKey": who.fact_key}
+    if who.id is not None:
+        key: list[Any] = [{} if value is MISSING else value for value in who.partition_key]
+        example |= {"id": who.id, "partitionKey": key[0] if len(key) == 1 else key}
+    if finding.key is not None:
+        partition, pair = finding.key
+        example |= {"PartitionKey": partition, "RowKey": row_key(pair, finding.at), "version": finding.at}
+    return example

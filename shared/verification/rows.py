@@ -1,0 +1,105 @@
+"""Verifications as rows: how far each has come, so that another process goes on, and what it found.
+
+Table `Verifications`: the partition is the index, the row the task. The sketch is in the row while it is needed: half a
+megabyte, written with everything else at once, so that a page that was summed up is never summed up twice.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import orjson
+
+from shared.errors import OperationFailedError, TableMissingError
+from shared.pipeline.ledger.rows import compress, decompress, put_bytes, take_bytes
+from shared.tables.port import PARTITION_KEY, ROW_KEY, Delete, Insert, Replace, RowRange
+from shared.verification.sketch import Sketch
+from shared.verification.verify import State
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from shared.tables.port import Entity, Row, Tables
+
+VERIFICATION_TABLE: Final = "Verifications"
+_STATE: Final = "state"
+_SKETCH: Final = "sketch"
+
+
+class Kept(NamedTuple):
+    """A state, and the ETag that it was read with; none when it is new."""
+
+    state: State
+    etag: str | None = None
+
+
+class VerificationRows:
+    """Reads and writes states."""
+
+    def __init__(self, tables: Tables) -> None:
+        self._tables = tables
+
+    async def read(self, index: str, task: str) -> Kept | None:
+        """A verification as it was left."""
+        try:
+            row = await self._tables.get(VERIFICATION_TABLE, index, task)
+        except TableMissingError:
+            return None
+        return None if row is None else Kept(_state(row), row.etag)
+
+    async def save(self, index: str, task: str, kept: Kept) -> Kept | None:
+        """Write a state that is new, or as it was read; None when somebody else was faster."""
+        entity = _entity(index, task, kept.state)
+        try:
+            return await self._save(entity, kept)
+        except TableMissingError:
+            await self._tables.create_table(VERIFICATION_TABLE)
+            return await self._save(entity, kept)
+
+    async def _save(self, entity: Entity, kept: Kept) -> Kept | None:
+        operation = Insert(entity) if kept.etag is None else Replace(entity, kept.etag)
+        try:
+            (etag,) = await self._tables.transact(VERIFICATION_TABLE, [operation])
+        except OperationFailedError:
+            return None
+        return Kept(kept.state, etag)
+
+    async def forget(self, index: str, tasks: Iterable[str]) -> None:
+        """Remove the rows of these tasks."""
+        for task in tasks:
+            with suppress(OperationFailedError):  # somebody else was faster
+                await self._tables.transact(VERIFICATION_TABLE, [Delete(index, task)])
+
+    async def reports(self, index: str) -> dict[str, dict[str, Any]]:
+        """What every verification of an index has found so far, by task."""
+        found: dict[str, dict[str, Any]] = {}
+        continuation = None
+        while True:
+            try:
+                page = await self._tables.query(
+                    VERIFICATION_TABLE, RowRange(index), select=(_STATE,), continuation=continuation
+                )
+            except TableMissingError:
+                return {}
+            found |= {str(row.entity[ROW_KEY]): _plain(row)["report"] for row in page.rows}
+            continuation = page.continuation
+            if continuation is None:
+                return found
+
+
+def _entity(index: str, task: str, state: State) -> Entity:
+    entity: Entity = {PARTITION_KEY: index, ROW_KEY: task}
+    put_bytes(entity, _STATE, compress(orjson.dumps(state.plain())))
+    if state.phase != "done":
+        put_bytes(entity, _SKETCH, state.sketch.state())
+    return entity
+
+
+def _plain(row: Row) -> dict[str, Any]:
+    plain: dict[str, Any] = orjson.loads(decompress(take_bytes(row.entity, _STATE)))
+    return plain
+
+
+def _state(row: Row) -> State:
+    return State.of_plain(_plain(row), take_bytes(row.entity, _SKETCH) or Sketch().state())

@@ -1,0 +1,274 @@
+"""The three scans of a verification, page by page: the facts, the ledger, the table. Each row is read once.
+
+A cursor is plain JSON, so that a scan goes on in another process. Rows of a table come newest first per pair: the
+first counts, the others are hidden by it. Service continuations may skip a row that is updated in place meanwhile; that
+only makes its fact look different, and whoever looks again finds it.
+
+Entries that have expired are in no scan, as far as the scans can tell: without tables per period the facts do not have
+them, and the others may; with them, all three go by whether the period is over, or a month of entries would differ.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias, cast
+
+from shared.catalog.period_tables import tables_of
+from shared.entries.changes.cosmos_changes import CosmosReader
+from shared.entries.keys.fact_key import fact_hash
+from shared.entries.keys.index_keys import pair_and_version
+from shared.entries.keys.limits import VERSION_UNITS
+from shared.entries.rows.entry_row import is_expired, is_tombstone
+from shared.errors import TableMissingError, UnprojectableError, UnreadableChangeError
+from shared.pipeline.ledger.rows import LEDGER_TABLE, bucket_partition, decode
+from shared.pipeline.ledger.without_expired_periods import present
+from shared.tables.accounts import place_of
+from shared.tables.port import PARTITION_KEY, ROW_KEY, Continuation, Page, RowRange
+from shared.verification.examine import Who, columns_digest, owner_of
+from shared.verification.sketch import entry_hash
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from shared.definitions.model import Source
+    from shared.entries.changes.change import Change
+    from shared.entries.projection.generations import Generation, SourcePlan
+    from shared.entries.projection.projector import Entry
+    from shared.sources.current_ports import CurrentFacts
+    from shared.tables.accounts import Accounts
+    from shared.tables.port import Entity, Row
+    from shared.verification.examine import Key
+
+Cursor: TypeAlias = "list[Any] | None"
+ScanName: TypeAlias = str
+FACTS: Final = "facts"
+LEDGER: Final = "ledger"
+TABLE: Final = "table"
+# A pair, and a version: hex digits.
+_OURS: Final = re.compile(f".+[0-9a-f]{{{VERSION_UNITS}}}", re.DOTALL)
+
+
+class Stray(NamedTuple):
+    """A row that no worker can have written: in an account that its partition does not belong to, or under no key of
+    ours. No claim can mention it, and nobody writes there."""
+
+    account: str
+    table: str
+    partition: str
+    row_key: str
+    etag: str
+
+
+class Item(NamedTuple):
+    """What one row says: a fact, its entries as numbers to add and to take away, and what else was seen."""
+
+    who: Who
+    fact_hash: int
+    adds: tuple[int, ...] = ()
+    takes: tuple[int, ...] = ()
+    key: Key | None = None
+    # How many rows, entries shown, tombstones, hidden rows this is.
+    counts: tuple[str, ...] = ()
+    at: str = ""
+    stray: Stray | None = None
+
+
+class Scanned(NamedTuple):
+    """A page, and where the scan goes on; None at its end."""
+
+    items: Sequence[Item]
+    cursor: Cursor
+
+
+class Scan(Protocol):
+    """Reads everything of one kind once."""
+
+    name: ScanName
+
+    async def page(self, cursor: Cursor) -> Scanned:
+        """The next page; an empty cursor begins."""
+
+
+def _fact_entry(partition: str, pair: str, digest: str) -> int:
+    return entry_hash("f", partition, pair, digest)
+
+
+def _row_entry(partition: str, pair: str, at: str, digest: str) -> int:
+    return entry_hash("r", partition, pair, at, digest)
+
+
+class FactScan:
+    """The facts of a source through its change feed, projected: what the ledger should have."""
+
+    name = FACTS
+
+    def __init__(
+        self, source: Source, generation: Generation, facts: CurrentFacts, now_seconds: Callable[[], float]
+    ) -> None:
+        self._source = source
+        self._facts = facts
+        self._reader = CosmosReader(source)
+        self._generation = generation
+        self._now_seconds = now_seconds
+
+    async def page(self, cursor: Cursor) -> Scanned:
+        """The next facts."""
+        begun, until_seconds = (None, self._now_seconds()) if cursor is None else cursor
+        page = await self._facts.page(self._source, begun, until_seconds)
+        items = [item for document in page.documents if (item := self._item(document)) is not None]
+        return Scanned(items, None if page.cursor is None else [page.cursor, until_seconds])
+
+    def _item(self, document: dict[str, Any]) -> Item | None:
+        """None for what is no fact of this source: it is a dead letter."""
+        try:
+            change = self._reader.latest(document)
+        except UnreadableChangeError:
+            return None
+        who = Who(change.fact_key, change.id, change.partition_key)
+        return Item(who, change.fact_hash, adds=self._entries(change), counts=("facts",))
+
+    def _entries(self, change: Change) -> tuple[int, ...]:
+        try:
+            entries = self._generation.projector.project(change)
+        except UnprojectableError:
+            return ()
+        now_seconds = self._now_seconds()
+        return tuple(
+            [
+                _fact_entry(entry.partition_key, entry.pair, entry.digest)
+                for entry in entries
+                if not self._is_gone(entry, now_seconds)
+            ]
+        )
+
+    def _is_gone(self, entry: Entry, now_seconds: float) -> bool:
+        if self._generation.periods is None:
+            return is_expired(entry.columns, now_seconds)
+        return self._generation.is_over(entry.partition_key, now_seconds)
+
+
+class LedgerScan:
+    """The ledger rows of a source: what the facts gave, and what the table should have."""
+
+    name = LEDGER
+
+    def __init__(
+        self,
+        plan: SourcePlan,
+        generation: Generation,
+        accounts: Accounts,
+        now_seconds: Callable[[], float],
+        *,
+        has_facts: bool,
+    ) -> None:
+        self._plan = plan
+        self._now_seconds = now_seconds
+        self._generation = generation
+        self._accounts = accounts
+        self._has_facts = has_facts
+
+    async def page(self, cursor: Cursor) -> Scanned:
+        """The next rows, bucket after bucket."""
+        bucket, continuation = (0, None) if cursor is None else (cursor[0], _continuation(cursor[1]))
+        rows = RowRange(bucket_partition(self._plan.source, bucket))
+        page = await self._accounts.main.query(LEDGER_TABLE, rows, continuation=continuation)
+        items = [self._item(row.entity) for row in page.rows]
+        if page.continuation is not None:
+            return Scanned(items, [bucket, list(_plain(page.continuation))])
+        return Scanned(items, [bucket + 1, None] if bucket + 1 < self._plan.buckets else None)
+
+    def _item(self, entity: Entity) -> Item:
+        fact_key = cast(str, entity[ROW_KEY])
+        part = decode(entity).parts.get(self._generation.id)
+        live = () if part is None else present(part, self._generation, self._now_seconds()).live
+        takes = tuple([_fact_entry(one.partition, one.pair, one.digest) for one in live]) if self._has_facts else ()
+        adds = tuple([_row_entry(one.partition, one.pair, one.at, one.digest) for one in live])
+        # Who it is is asked only of the few that differ.
+        return Item(Who(fact_key), fact_hash(fact_key), adds, takes, counts=("ledgerRows",))
+
+
+class TableScan:
+    """The rows of a generation's tables, account after account: what is shown."""
+
+    name = TABLE
+
+    def __init__(
+        self, source: Source, generation: Generation, accounts: Accounts, now_seconds: Callable[[], float]
+    ) -> None:
+        self._levels = len(source.partition_key)
+        self._generation = generation
+        self._accounts = accounts
+        self._now_seconds = now_seconds
+
+    async def page(self, cursor: Cursor) -> Scanned:
+        """The next rows. The cursor remembers the last pair: its older rows may come on the next page; and the tables
+        that there were at first, if whoever began knew of periods."""
+        begun: list[Any] = [0, None, None] if cursor is None else cursor
+        number, plain, last, *listed = begun
+        tables: list[list[str]] = listed[0] if listed else await self._tables()
+        account, table = tables[number]
+        page = await self._query(account, table, _continuation(plain))
+        items = []
+        key: Key | None = None if last is None else (last[0], last[1])
+        for row in page.rows:
+            if self._is_ours(account, table, row.entity):
+                item, key = self._item(row.entity, key)
+                items.append(item)
+            else:
+                items.append(_stray(account, table, row))
+        if page.continuation is not None:
+            return Scanned(items, [number, list(_plain(page.continuation)), None if key is None else list(key), tables])
+        return Scanned(items, [number + 1, None, None, tables] if number + 1 < len(tables) else None)
+
+    async def _tables(self) -> list[list[str]]:
+        """Without those of periods that are over: they go as they are."""
+        found, now_seconds = await tables_of(self._accounts, self._generation), self._now_seconds()
+        return [
+            [one.account, one.table] for one in found if not self._generation.is_period_over(one.start, now_seconds)
+        ]
+
+    async def _query(self, account: str, table: str, continuation: Continuation | None) -> Page:
+        try:
+            return await self._accounts.tables(account).query(table, None, continuation=continuation)
+        except TableMissingError:
+            if table == self._generation.table:
+                raise
+            return Page((), None)  # its period has come to its end meanwhile
+
+    def _is_ours(self, account: str, table: str, entity: Entity) -> bool:
+        """Whether a worker may have written a row of this key here."""
+        if _OURS.fullmatch(cast(str, entity[ROW_KEY])) is None:
+            return False
+        try:
+            place = place_of(self._generation, cast(str, entity[PARTITION_KEY]))
+        except ValueError:
+            return False  # it has no shard or period, though every partition of this index has
+        return (place.account, place.table) == (account, table)
+
+    def _item(self, entity: Entity, last: Key | None) -> tuple[Item, Key]:
+        partition = cast(str, entity[PARTITION_KEY])
+        pair, at = pair_and_version(cast(str, entity[ROW_KEY]))
+        key = (partition, pair)
+        if key == last:
+            return Item(owner_of(entity, pair, self._levels), 0, key=key, counts=("rows", "masked"), at=at), key
+        if is_tombstone(entity):
+            return Item(Who(""), 0, key=key, counts=("rows", "tombstones"), at=at), key
+        who = owner_of(entity, pair, self._levels)
+        takes = (_row_entry(partition, pair, at, columns_digest(entity)),)
+        return Item(who, fact_hash(who.fact_key), (), takes, key, ("rows", "entries"), at), key
+
+
+def _stray(account: str, table: str, row: Row) -> Item:
+    partition, row_key = cast(str, row.entity[PARTITION_KEY]), cast(str, row.entity[ROW_KEY])
+    pair, at = pair_and_version(row_key)
+    counts = ("rows", "tombstones") if is_tombstone(row.entity) else ("rows", "entries")
+    stray = Stray(account, table, partition, row_key, row.etag)
+    return Item(Who(pair), 0, key=(partition, pair), counts=counts, at=at, stray=stray)
+
+
+def _continuation(plain: Sequence[str | None] | None) -> Continuation | None:
+    return None if plain is None else Continuation(cast(str, plain[0]), plain[1])
+
+
+def _plain(continuation: Continuation) -> tuple[str, str | None]:
+    return continuation.partition, continuation.row

@@ -1,0 +1,152 @@
+"""Verifications as long work: one slice that goes on page by page, by a budget, and notes the result in the catalog."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from shared.catalog.plans import generation_of, source_plan
+from shared.errors import TaskFailedError
+from shared.monitoring import telemetry
+from shared.pipeline.dead_letters.store import DeadLetters
+from shared.tasks.budget import Budget, metered
+from shared.tasks.runner import Phase, Step
+from shared.verification.assembly import Asked, Means, Subject, judge_of, sampling_of, verification_of
+from shared.verification.rows import Kept, VerificationRows
+from shared.verification.verify import State
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+
+    from shared.catalog.catalog import Catalog
+    from shared.pipeline.apply.worker import Services
+    from shared.sources.current_ports import CurrentFacts
+    from shared.tasks.rows import Progress, Slice, Task
+    from shared.verification.judge import Patience
+
+VERIFY: Final = "verification"
+# So long at a time: then the state is written, and what was done is not lost.
+STRETCH_SECONDS: Final = 15.0
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a verification is asked to do; `sample` is how many facts, none for all of them."""
+
+    index: str
+    generation: str
+    sample: int | None = None
+    repairs: bool = False
+    reconciles: bool = False
+    # Storage transactions per second; none for no limit.
+    budget: float | None = None
+
+    def plain(self) -> dict[str, Any]:
+        """As JSON."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+    @classmethod
+    def of(cls, task: Task) -> Wanted:
+        """What a task is about."""
+        return cls(**{name: task.about[name] for name in cls.__slots__ if name in task.about})
+
+
+@dataclass(frozen=True, slots=True)
+class Hands:
+    """What verifications work with, besides storage."""
+
+    facts: CurrentFacts
+    patience: Patience
+    sweep_delay_seconds: int
+    chance: Callable[[], float]
+    steady_seconds: Callable[[], float]
+
+
+class Verifications:
+    """The kind of task that verifies generations."""
+
+    def __init__(self, catalog: Catalog, services: Services, hands: Hands) -> None:
+        self._catalog = catalog
+        self._services = services
+        self._hands = hands
+        self._rows = VerificationRows(services.accounts.main)
+
+    async def begin(self, task: Task) -> Phase:
+        """One slice: pages of a table come one after the other. A table that somebody deleted is made again, empty."""
+        generation = (await self._subject(Wanted.of(task))).generation
+        for account, table in sorted(generation.tables()):
+            await self._services.accounts.tables(account).create_table(table)
+        return Phase("1-verify", {"all": None})
+
+    async def follow(self, progress: Progress, phase: str) -> Phase | None:
+        """Note what was found, so that a switch can rely on it. A sample proves nothing."""
+        wanted = Wanted.of(progress.task)
+        kept = await self._rows.read(wanted.index, progress.task.id)
+        if kept is not None:
+            report = kept.state.report
+            telemetry.verified(wanted.index, wanted.sample, report.plain())
+            if wanted.sample is None:
+                await self._catalog.note_verified(wanted.generation, report.total, self._services.now_seconds())
+        return None
+
+    async def steps(self, progress: Progress, one: Slice) -> AsyncIterator[Step]:
+        """Stretch after stretch, the state written after each."""
+        wanted = Wanted.of(progress.task)
+        subject = await self._subject(wanted)
+        kept = await self._rows.read(wanted.index, progress.task.id) or Kept(State())
+        budget = Budget(wanted.budget, self._hands.steady_seconds, self._hands.patience.sleep)
+        means = self._means(budget)
+        while True:
+            before = Counter(kept.state.report.counts)
+            await self._stretch(subject, means, wanted, kept.state)
+            saved = await self._rows.save(wanted.index, progress.task.id, kept)
+            if saved is None:
+                return  # overtaken: somebody else goes on from there
+            kept = saved
+            done = kept.state.phase == "done"
+            counts = {**(kept.state.report.counts - before), "transactions": budget.spent}
+            budget.spent = 0
+            yield Step(kept.state.phase, counts, is_done=done)
+            if done:
+                return
+
+    async def _stretch(self, subject: Subject, means: Means, wanted: Wanted, state: State) -> None:
+        if state.phase == "done":
+            return  # it was written, and nobody has noted it
+        asked = Asked(wanted.repairs, wanted.reconciles)
+        if wanted.sample is not None:
+            judge = judge_of(subject, means, asked)
+            await sampling_of(subject, means).run(wanted.sample, judge, state.report)
+            state.phase = "done"
+            return
+        verification = verification_of(subject, means, asked, state)
+        stops_at = self._hands.steady_seconds() + STRETCH_SECONDS
+        while not verification.is_done:
+            await verification.step()
+            if self._hands.steady_seconds() >= stops_at:
+                return
+
+    async def _subject(self, wanted: Wanted) -> Subject:
+        snapshot = await self._catalog.read()
+        target = snapshot.generation(wanted.generation)
+        if target is None or not target.is_kept:
+            raise TaskFailedError(f"Generation {wanted.generation} is not kept any more: there is nothing to verify.")
+        plan = source_plan(snapshot, target.source_definition)
+        own = [one for one in plan.generations if one.id == target.id]
+        return Subject(plan, target.source_definition, own[0] if own else generation_of(target))
+
+    def _means(self, budget: Budget) -> Means:
+        services, hands = self._services, self._hands
+        accounts = metered(services.accounts, budget)
+        return Means(
+            accounts,
+            hands.facts,
+            DeadLetters(accounts.main, services.blobs, services.now_seconds),
+            services.sweep_queue,
+            hands.sweep_delay_seconds,
+            replace(hands.patience, now_seconds=services.now_seconds),
+            services.run_all,
+            services.run_buckets,
+            hands.chance,
+        )

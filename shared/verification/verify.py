@@ -1,0 +1,184 @@
+"""Verification of one generation, page by page, with everything it knows in a state that another process can take over.
+
+    sum       read facts, ledger and table once, adding every entry on one side and taking it away on the other
+    look      only when something differs: read them again, and suspect the facts that may
+    judge     look at the suspects one by one, twice with a pause: what is still wrong then is a difference; with a
+              repairer it is mended
+
+Changes that are applied meanwhile make facts differ between the scans; being looked at again clears them. The end of a
+period does so to all facts that it has: then everything is summed up again.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from shared.pipeline.cleanup.messages import Tombstone, pack
+from shared.verification.findings import Finding
+from shared.verification.report import MORE_COUNTS, Report
+from shared.verification.scans import FACTS, TABLE
+from shared.verification.sketch import Sketch
+from shared.verification.suspects import Suspects
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
+
+    from shared.pipeline.cleanup.messages import SweepQueue
+    from shared.tables.accounts import Place
+    from shared.verification.judge import Judge
+    from shared.verification.scans import Cursor, Item, Scan, Stray
+
+Phase = Literal["sum", "look", "done"]
+# So many suspects are kept until they are judged together.
+SUSPECTS_MAX: Final = 200
+
+
+@dataclass(slots=True)
+class State:
+    """How far a verification has come."""
+
+    phase: Phase = "sum"
+    scan: int = 0
+    cursor: Cursor = None
+    report: Report = field(default_factory=Report)
+    suspects: Suspects = field(default_factory=Suspects)
+    sketch: Sketch = field(default_factory=Sketch)
+    # The first period that was not over when the sum began, and whether it began anew since.
+    open_from: str | None = None
+    is_second_sum: bool = False
+
+    def plain(self) -> dict[str, Any]:
+        """As JSON, without the sketch."""
+        return {
+            "phase": self.phase,
+            "scan": self.scan,
+            "cursor": self.cursor,
+            "report": self.report.plain(),
+            "suspects": self.suspects.plain(),
+            "openFrom": self.open_from,
+            "isSecondSum": self.is_second_sum,
+        }
+
+    @classmethod
+    def of_plain(cls, plain: dict[str, Any], sketch: bytes) -> State:
+        """The state that `plain` and the sketch's own state gave."""
+        report, suspects = Report.of_plain(plain["report"]), Suspects.of_plain(plain["suspects"])
+        periods = plain.get("openFrom"), plain.get("isSecondSum", False)
+        return cls(plain["phase"], plain["scan"], plain["cursor"], report, suspects, Sketch(sketch), *periods)
+
+
+@dataclass(frozen=True, slots=True)
+class Sweeping:
+    """How a repair announces forgotten tombstones: those that are older than any sweep message can be."""
+
+    queue: SweepQueue
+    place_of: Callable[[str], Place]
+    is_forgotten: Callable[[str], bool]
+    remove: Callable[[Stray], Awaitable[None]]
+
+
+class Verification:
+    """A verification on its way. `oldest_open` says which periods are over now."""
+
+    def __init__(
+        self,
+        scans: Sequence[Scan],
+        judge: Judge,
+        state: State,
+        sweeping: Sweeping | None = None,
+        oldest_open: Callable[[], str] = str,
+    ) -> None:
+        self._oldest_open = oldest_open
+        self._scans = scans
+        self._judge = judge
+        self.state = state
+        self._sweeping = sweeping
+
+    @property
+    def is_done(self) -> bool:
+        """Whether everything has been looked at."""
+        return self.state.phase == "done"
+
+    async def step(self) -> None:
+        """One page of one scan; at the end of all of them, what follows."""
+        state = self.state
+        if state.open_from is None:
+            state.open_from = self._oldest_open()
+        scan = self._scans[state.scan]
+        page = await scan.page(state.cursor)
+        if state.phase == "sum":
+            await self._sum(scan, page.items)
+        else:
+            self._look(scan, page.items)
+        if len(state.suspects) >= SUSPECTS_MAX:
+            await self._judge.judge(state.suspects.take(), state.report)
+        state.cursor = page.cursor
+        if page.cursor is None:
+            state.scan += 1
+            if state.scan == len(self._scans):
+                await self._next_phase()
+
+    async def _next_phase(self) -> None:
+        state = self.state
+        state.scan = 0
+        if state.phase == "sum" and not state.sketch.is_zero():
+            if not state.is_second_sum and self._oldest_open() != state.open_from:
+                self._sum_again()
+            else:
+                state.phase = "look"
+            return
+        await self._judge.judge(state.suspects.take(), state.report)
+        state.phase = "done"
+
+    def _sum_again(self) -> None:
+        """From the beginning, once. What was repaired stays counted, what was read is not counted twice."""
+        state, old = self.state, self.state.report
+        counts = Counter({name: old.counts[name] for name in MORE_COUNTS})
+        state.report = Report(counts) if self._sweeping is None else Report(counts, old.differences, old.examples)
+        state.sketch, state.open_from, state.is_second_sum = Sketch(), None, True
+
+    async def _sum(self, scan: Scan, items: Sequence[Item]) -> None:
+        state = self.state
+        for item in items:
+            for entry in item.adds:
+                state.sketch.add(item.fact_hash, entry)
+            for entry in item.takes:
+                state.sketch.take(item.fact_hash, entry)
+            state.report.counts.update(item.counts)
+            if item.stray is not None:
+                await self._note_stray(item, item.stray)
+        if self._sweeping is not None and scan.name == TABLE:
+            await self._clean(self._sweeping, items)
+
+    def _look(self, scan: Scan, items: Sequence[Item]) -> None:
+        for item in items:
+            # A fact that has no entries any more matters, a row that has none does not.
+            is_asked = scan.name == FACTS or item.adds or item.takes
+            if is_asked and self.state.sketch.differs(item.fact_hash):
+                self.state.suspects.add(item.who, scan.name, item.key)
+
+    async def _note_stray(self, item: Item, stray: Stray) -> None:
+        """A row that is nobody's for certain: there is nothing to look at again."""
+        if "entries" in item.counts:
+            self.state.report.note(item.who, Finding("ghost", item.key, item.at))
+        if self._sweeping is not None:
+            await self._sweeping.remove(stray)
+            self.state.report.counts["repaired"] += 1
+
+    async def _clean(self, sweeping: Sweeping, items: Sequence[Item]) -> None:
+        """Rows without use: hidden ones are looked at with their fact, tombstones go to the sweep as always."""
+        own = [item for item in items if item.stray is None]
+        old = [item for item in own if item.key is not None and sweeping.is_forgotten(item.at)]
+        for item in old:
+            if "masked" in item.counts:
+                self.state.suspects.add(item.who, TABLE, item.key)
+        tombstones = [
+            Tombstone(sweeping.place_of(item.key[0]), item.key[1], item.at)
+            for item in old
+            if item.key is not None and "tombstones" in item.counts
+        ]
+        for message in pack(tombstones):
+            await sweeping.queue.send(message)
+        self.state.report.counts["swept"] += len(tombstones)

@@ -1,0 +1,1 @@
+"""The HTTP API without the binding: one module per resource."""

@@ -1,0 +1,31 @@
+"""Liveness and readiness: can this instance do its work, and if not, why."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from shared.web.answers import Answer, json_answer
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from shared.definitions.loading.load import Loaded
+
+
+async def live() -> Answer:
+    """The process answers."""
+    return json_answer({"status": "live"})
+
+
+async def ready(
+    definitions: Callable[[], Loaded],
+    check_settings: Callable[[], None],
+    check_storage: Callable[[], Awaitable[None]],
+    check_catalog: Callable[[], Awaitable[None]],
+) -> Answer:
+    """Ready when the definitions have no fault and no check raises anything."""
+    definitions().require()
+    check_settings()
+    await check_storage()
+    await check_catalog()
+    return json_answer({"status": "ready"})

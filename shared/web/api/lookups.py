@@ -1,0 +1,90 @@
+"""The HTTP API of lookups, without the binding: each method takes what a request says and gives an answer."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any, Final
+
+from shared.errors import IndexBuildingError
+from shared.inputs.no_parameters import no_parameters
+from shared.inputs.parameters import parse, query_of, to_query
+from shared.web.answers import Answer, json_answer
+from shared.web.api.index_descriptions import describe
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from shared.definitions.model import Definitions
+    from shared.lookup.generations import Generations
+    from shared.lookup.lookups import LookupPage, Lookups
+
+# Kept by the caller only, and asked about again each time: that is what the ETag is for.
+_REVALIDATE: Final = "private, no-cache"
+
+_log = logging.getLogger(__name__)
+
+
+class LookupApi:
+    """Answers requests about the indexes of one app."""
+
+    def __init__(self, definitions: Definitions, generations: Generations, lookups: Lookups) -> None:
+        self._definitions = definitions
+        self._generations = generations
+        self._lookups = lookups
+
+    async def indexes(self, url: str) -> Answer:
+        """All indexes."""
+        no_parameters(url)
+        return json_answer({"value": [await self._described(name) for name in self._definitions.indexes]})
+
+    async def index(self, name: str, url: str) -> Answer:
+        """One index."""
+        no_parameters(url)
+        return json_answer(await self._described(name))
+
+    async def entries(self, name: str, url: str, if_none_match: str | None) -> Answer:
+        """One page of a lookup; 304 when the caller has it already."""
+        page = await self._lookups.find(name, parse(query_of(url)))
+        _log.debug(
+            "A lookup was answered",
+            extra={"index": name, "entries": len(page.entries), "has_more": page.next_parameters is not None},
+        )
+        headers = {} if page.etag is None else {"ETag": page.etag, "Cache-Control": _REVALIDATE}
+        if page.etag is not None and _matches(if_none_match, page.etag):
+            return Answer(b"", 304, headers=headers)
+        return json_answer(_page(page, url), headers)
+
+    async def explain(self, name: str, url: str) -> Answer:
+        """How a lookup would run."""
+        return json_answer(await self._lookups.explain(name, parse(query_of(url))))
+
+    async def openapi(self, url: str) -> Answer:
+        """The description of this API."""
+        from shared.web.openapi.document import openapi  # rarely asked for, and brings in much that lookups do not need
+
+        no_parameters(url)
+        return json_answer(openapi(self._definitions))
+
+    async def _described(self, name: str) -> dict[str, Any]:
+        """The index with the generation that serves it, or as building while none does."""
+        try:
+            generation = await self._generations.serving(name)
+        except IndexBuildingError:
+            index = self._definitions.indexes[name]
+            return describe(index, self._definitions.sources[index.source], "building", None)
+        return describe(generation.index, generation.source, "serving", generation.id)
+
+
+def _page(page: LookupPage, url: str) -> Mapping[str, Any]:
+    content: dict[str, Any] = {"value": page.entries}
+    if page.next_parameters is not None:
+        content["nextLink"] = f"{url.partition('?')[0]}?{to_query(page.next_parameters)}"
+    if page.is_secondary:
+        content["readFrom"] = "secondary"
+    return content
+
+
+def _matches(if_none_match: str | None, etag: str) -> bool:
+    """Whether the caller's If-None-Match names this ETag (weak comparison, as RFC 9110 says) or any."""
+    offered = [each.strip().removeprefix("W/") for each in (if_none_match or "").split(",")]
+    return etag in offered or "*" in offered

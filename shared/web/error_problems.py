@@ -1,0 +1,108 @@
+"""Errors of the product as problems on HTTP: the one place that gives each of them a status and a code."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from shared import errors
+from shared.inputs.faults import TITLES
+from shared.web.problems import Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_log = logging.getLogger(__name__)
+
+
+class Kind(NamedTuple):
+    """How a kind of error is answered."""
+
+    status: int
+    code: str
+    title: str
+    retry_after_seconds: int | None = None
+
+
+# The first that fits counts: special kinds stand before general ones.
+KINDS: Final[Mapping[type[errors.IndexTablesError], Kind]] = {
+    errors.UnknownIndexError: Kind(404, "IndexNotFound", "There is no such index"),
+    errors.UnknownDeadLetterError: Kind(404, "DeadLetterNotFound", "There is no such dead letter"),
+    errors.NotReplayableError: Kind(409, "NotReplayable", "The dead letter cannot be replayed"),
+    errors.ContinuationExpiredError: Kind(410, "ContinuationExpired", "The page token continues on a retired table"),
+    errors.IndexBuildingError: Kind(503, "IndexBuilding", "The index is still being built", 30),
+    errors.NotSeenYetError: Kind(503, "NotSeenYet", "The change has not reached the index in time", 1),
+    errors.FactsUnavailableError: Kind(503, "FactsUnavailable", "Facts cannot be fetched now", 5),
+    errors.FactsRefusedError: Kind(503, "FactsUnavailable", "Facts cannot be fetched"),
+    errors.ThrottledError: Kind(503, "StorageBusy", "The index storage asks to be called less", 5),
+    errors.StorageUnavailableError: Kind(503, "StorageUnreachable", "The index storage cannot be reached", 5),
+    errors.IncompleteBatchError: Kind(503, "StorageUnreachable", "The index storage cannot be reached", 5),
+    errors.StorageUnreachableError: Kind(503, "StorageUnreachable", "The index storage cannot be reached", 5),
+    errors.RequestRefusedError: Kind(503, "StorageUnreachable", "The index storage cannot be reached", 5),
+    errors.SettingError: Kind(503, "NotConfigured", "A setting of the app is missing or wrong"),
+}
+# What a build, switch or rollback is refused with, by its code.
+REFUSALS: Final[Mapping[str, Kind]] = {
+    kind.code: kind
+    for kind in (
+        Kind(400, "BadRequest", "The body cannot be read"),
+        Kind(400, "BadBudget", "The budget builds nothing"),
+        Kind(409, "AlreadyBuilding", "The index is being built"),
+        Kind(409, "NothingToBuild", "There is nothing to build"),
+        Kind(409, "CannotBuild", "The definition cannot be built"),
+        Kind(409, "NotBuilt", "The new generation is not built"),
+        Kind(409, "Incomplete", "The new generation lacks facts"),
+        Kind(409, "NotVerified", "The new generation is not verified"),
+        Kind(409, "AlreadyServing", "The definition serves already"),
+        Kind(409, "NothingToRollBack", "Nothing served before"),
+        Kind(409, "RollbackExpired", "What served before is retired, or lacks changes"),
+        Kind(409, "NothingToMove", "Nothing takes the place of what serves"),
+        Kind(409, "TooEarly", "Not every worker writes to the new generation"),
+        Kind(400, "BadSample", "The sample cannot be taken"),
+        Kind(409, "AlreadyVerifying", "The index is being verified"),
+        Kind(409, "NothingToVerify", "There is nothing to verify"),
+        Kind(409, "CannotReconcile", "There is nothing to reconcile with"),
+        Kind(404, "NoSuchVerification", "There is no such verification"),
+    )
+}
+DEFINITIONS_BROKEN: Final = Kind(503, "DefinitionsBroken", "The definitions have faults")
+INTERNAL: Final = Kind(500, "InternalError", "Something went wrong inside")
+
+
+def problem_of(error: Exception) -> Problem:
+    """The problem that an error is to the caller. What nobody expected is logged, and told without its inside."""
+    if isinstance(error, errors.BadLookupError):
+        return _bad_lookup(error)
+    if isinstance(error, errors.DefinitionsError):
+        return _broken_definitions(error)
+    if isinstance(error, errors.LifecycleRefusedError):
+        return _problem(REFUSALS[error.code], str(error))
+    for kind in KINDS:
+        if isinstance(error, kind):
+            return _problem(KINDS[kind], str(error))
+    _log.error("A request failed inside", exc_info=error)
+    return _problem(INTERNAL, "The request failed inside the app; its log says why. Trying again may help.")
+
+
+def _problem(kind: Kind, detail: str) -> Problem:
+    retry = {} if kind.retry_after_seconds is None else {"Retry-After": str(kind.retry_after_seconds)}
+    return Problem(kind.status, kind.code, kind.title, detail, headers=retry)
+
+
+def _bad_lookup(error: errors.BadLookupError) -> Problem:
+    """One fault is the problem itself; of several the first gives the code, and `errors` lists them all."""
+    first = error.faults[0]
+    several = tuple(
+        {"code": fault.code, "parameter": fault.parameter, "detail": fault.detail} for fault in error.faults
+    )
+    return Problem(400, first.code, TITLES[first.code], str(error), errors=several if len(several) > 1 else ())
+
+
+def _broken_definitions(error: errors.DefinitionsError) -> Problem:
+    return Problem(
+        DEFINITIONS_BROKEN.status,
+        DEFINITIONS_BROKEN.code,
+        DEFINITIONS_BROKEN.title,
+        f"Faults in the definitions file: {len(error.faults)}. Mend what `errors` lists and deploy again.",
+        errors=tuple({"code": DEFINITIONS_BROKEN.code, "detail": fault} for fault in error.faults),
+    )

@@ -1,1 +1,0 @@
-"""The pipeline on a Table service: in memory and Azurite."""

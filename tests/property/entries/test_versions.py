@@ -1,0 +1,75 @@
+"""Versions: fixed width, in the order of the source's clock, and invertible."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shared.entries.keys.limits import VERSION_UNITS
+from shared.entries.keys.versions import declared_clock, inverted, ticks_clock, version
+
+digests = st.from_regex(r"\A[0-9a-f]{8}\Z")
+clocks = st.tuples(st.integers(0, 10**16 - 1), st.integers(0, 2**63 - 1))
+moments = st.datetimes(timezones=st.sampled_from([UTC, timezone(timedelta(hours=-7))]))
+
+
+def text(clock: tuple[int, int], digest: str, *, is_delete: bool) -> str:
+    return version(f"{ticks_clock(*clock)}", digest, is_delete=is_delete)
+
+
+@given(st.tuples(clocks, st.booleans(), digests), st.tuples(clocks, st.booleans(), digests))
+def test_versions_sort_by_clock_then_delete_then_digest(
+    left: tuple[tuple[int, int], bool, str], right: tuple[tuple[int, int], bool, str]
+) -> None:
+    """A delete comes after an upsert of the same clock value; the digest only tells documents apart."""
+    a, b = (text(clock, digest, is_delete=is_delete) for clock, is_delete, digest in (left, right))
+    assert (a < b) == (left < right)
+    assert len(a) == len(b) == VERSION_UNITS
+
+
+@given(st.tuples(clocks, st.booleans(), digests), st.tuples(clocks, st.booleans(), digests))
+def test_inverted_versions_sort_newest_first(
+    left: tuple[tuple[int, int], bool, str], right: tuple[tuple[int, int], bool, str]
+) -> None:
+    """The complement turns the order round and is its own inverse."""
+    a, b = (text(clock, digest, is_delete=is_delete) for clock, is_delete, digest in (left, right))
+    assert (inverted(a) > inverted(b)) == (a < b)
+    assert inverted(inverted(a)) == a
+
+
+@given(st.integers(0, 10**26 - 1), st.integers(0, 10**26 - 1))
+def test_declared_integers_sort_as_numbers(left: int, right: int) -> None:
+    """Any whole number from 0 up, however it is written."""
+    assert (f"{declared_clock(left)}" < f"{declared_clock(str(right))}") == (left < right)
+
+
+@given(moments, moments)
+def test_declared_times_sort_as_instants(left: datetime, right: datetime) -> None:
+    """Whatever their offsets are."""
+    a, b = declared_clock(left.isoformat()), declared_clock(right.isoformat())
+    if a is not None and b is not None:
+        assert (a < b) == (left < right)
+
+
+def test_a_number_and_its_other_spellings_are_one_version() -> None:
+    """3, 3.0 and "3" come from hosts that rewrite numbers."""
+    assert declared_clock(3) == declared_clock(3.0) == declared_clock("3")
+    assert f"{declared_clock(2.5)}" < f"{declared_clock(3)}"
+
+
+@pytest.mark.parametrize(
+    "value",
+    [None, True, -1, "-1", float("nan"), float("inf"), 10**26, "soon", "", [1], 1e-10, "2024-13-01", "1e3"],
+)
+def test_what_is_no_version_is_refused(value: object) -> None:
+    """Negative, endless, too precise, or neither a number nor a time."""
+    assert declared_clock(value) is None
+
+
+@pytest.mark.parametrize(("ticks", "counter"), [(None, 1), (1, None), (-1, 1), (1, -1), ("1", 1), (1.5, 1), (True, 1)])
+def test_clocks_that_are_no_counters_are_refused(ticks: object, counter: object) -> None:
+    """`_ts` and `_lsn` are whole numbers from 0 up, or the change cannot be ordered."""
+    assert ticks_clock(ticks, counter) is None

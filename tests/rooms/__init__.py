@@ -1,0 +1,1 @@
+"""Tests of one room each, over a Table service: in memory and in Azurite."""

@@ -1,0 +1,1 @@
+"""Tests of advice over a Table service."""

@@ -1,0 +1,1 @@
+"""Tests of lookup over a Table service."""

@@ -1,0 +1,1 @@
+"""Tests of pipeline over a Table service."""

@@ -1,0 +1,395 @@
+"""Dead letters are listed, replayed through the ordinary way, and purged; nothing is lost and nothing comes back."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from random import Random
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+import pytest
+
+from shared.entries.projection.generations import plan_of
+from shared.errors import UnknownDeadLetterError
+from shared.pipeline.apply.intake import ReceivedEvent
+from shared.pipeline.dead_letters.listing import LetterFilter
+from shared.pipeline.dead_letters.rows import letter_of, unreadable_letter
+from shared.pipeline.dead_letters.store import DeadLetters
+from shared.tables.port import Upsert
+from tests.worlds.letters import DAY_SECONDS, RETENTION_SECONDS, desk_of, letters_of, refusing, replay_all
+from tests.worlds.world import KeptBlobs, World, definitions_of, visible
+
+if TYPE_CHECKING:
+    from shared.pipeline.dead_letters.replay import Replayed
+    from shared.tables.port import Tables
+
+TEXT = """
+version: 1
+sources:
+  people: {cosmos: {database: d, container: people}, eventHub: people, partitionKey: id, version: rev}
+indexes:
+  by-town: {source: people, partition: town, sort: name, project: [phone]}
+  by-age: {source: people, partition: town, sort: [{path: age, type: integer}], project: keys}
+"""
+PERSON: dict[str, Any] = {"town": "X", "name": "n", "phone": "1", "age": 7}
+POISON = {**PERSON, "age": "old"}
+# More than fits in a row, also when it is compressed.
+NOISE = Random(5).randbytes(900_000).hex()
+
+
+@pytest.fixture
+async def world(service: Tables) -> World:
+    """A source of its own."""
+    source = f"p{uuid4().hex[:12]}"
+    world = World(service, TEXT.replace("people", source), source)
+    await world.create_tables()
+    return world
+
+
+def mend(world: World, old: str, new: str) -> None:
+    """Deploy changed definitions; the generations that were there keep their tables."""
+    text = TEXT.replace("people", world.plan.source).replace(old, new)
+    world.definitions = definitions_of(text)
+    world.plan = plan_of(world.definitions, world.plan.source)
+
+
+async def ages(world: World) -> list[str]:
+    """Phones and ids by age: the visible entries of `by-age`."""
+    return [row["_fact"] for row in visible(await world.rows("by-age", "X !"))]
+
+
+async def fail_with_a_fault(world: World, **documents: dict[str, Any] | None) -> None:
+    """Apply documents with code that refuses them all, until it is mended."""
+    good = world.plan
+    world.plan = refusing(good, world.definitions)
+    await world.apply(*[world.writer.change(fact, document) for fact, document in documents.items()])
+    world.plan = good
+
+
+def results(done: list[Replayed]) -> list[str]:
+    """What became of letters, in order."""
+    return sorted(each.result for each in done)
+
+
+async def test_a_letter_has_a_kind_a_reason_and_its_fact(world: World) -> None:
+    """For programs, for people, and to find the document."""
+    await world.apply(world.writer.change("f", POISON))
+    (letter,) = await letters_of(world)
+    assert (letter.index, letter.kind, letter.fact_id, letter.partition_key) == ("by-age", "wrongType", "f", ("f",))
+    assert "'old' at `age` is not of type integer" in letter.reason
+    assert letter.failed_at_seconds == world.now_seconds
+    found = await desk_of(world).find(letter.id)
+    assert await desk_of(world).document(found) == {"id": "f", **POISON}
+
+
+@pytest.mark.parametrize("identity", ["0" * 32, "nosuch", "", "x" * 600, "a/b", "?#"])
+async def test_an_unknown_letter_is_not_found(world: World, identity: str) -> None:
+    """Whatever is asked for."""
+    with pytest.raises(UnknownDeadLetterError, match="There is no dead letter"):
+        await desk_of(world).find(identity)
+
+
+async def test_half_a_character_is_kept_as_it_arrived(world: World) -> None:
+    """UTF-8 cannot say it, JSON can; a replay fails as before, not for what was kept."""
+    half, desk = {**POISON, "phone": "\ud800"}, desk_of(world)
+    await world.apply(world.writer.change("f", half))
+    documents = [await desk.document(await desk.find(letter.id)) for letter in await letters_of(world)]
+    assert documents == [{"id": "f", **half}] * 2
+    assert set(results(await replay_all(world))) == {"stillFails"}
+
+
+async def test_letters_are_found_by_filters_page_by_page(world: World) -> None:
+    """Every one of them once; a page is never larger than asked."""
+    await fail_with_a_fault(world, **{f"f{number}": PERSON for number in range(5)})
+    await world.apply(*[world.writer.change(f"g{number}", POISON) for number in range(3)])
+    for wanted, count in [
+        (LetterFilter(), 13),
+        (LetterFilter(source=world.plan.source), 13),
+        (LetterFilter(source="other"), 0),
+        (LetterFilter(index="by-age"), 8),
+        (LetterFilter(kind="notEvaluable"), 10),
+        (LetterFilter(index="by-age", kind="wrongType"), 3),
+        (LetterFilter(reason="HAS A FAULT"), 10),
+        (LetterFilter(reason="no such words"), 0),
+    ]:
+        found, place = [], None
+        while True:
+            page = await desk_of(world).page(wanted, 2, place)
+            assert len(page.letters) <= 2
+            found += [letter.id for letter in page.letters]
+            place = page.last
+            if place is None:
+                break
+        assert (len(found), len(set(found))) == (count, count), wanted
+
+
+async def test_a_replay_applies_the_change_and_closes_the_letter(world: World) -> None:
+    """As if the code had never had its fault."""
+    await fail_with_a_fault(world, f=PERSON)
+    assert await ages(world) == []
+    assert results(await replay_all(world)) == ["applied", "applied"]
+    assert len(await ages(world)) == 1
+    assert await letters_of(world) == []
+    await world.sweep()
+    assert len(await ages(world)) == 1
+
+
+async def test_a_replayed_entry_is_changed_and_removed_like_any_other(world: World) -> None:
+    """Its row stands just above its version; what comes later is above that."""
+    await world.apply(world.writer.change("f", PERSON))
+    await fail_with_a_fault(world, f={**PERSON, "phone": "2"})
+    assert results(await replay_all(world)) == ["applied", "applied"]
+    world.restart()
+    await world.apply(world.writer.change("f", {**PERSON, "phone": "3"}))
+    rows = visible(await world.rows("by-town", "X !"))
+    assert [row["phone"] for row in rows] == ["3"]
+    await world.apply(world.writer.change("f", {**PERSON, "town": "Y"}))
+    assert visible(await world.rows("by-town", "X !")) == []
+    await world.sweep()
+    assert await world.rows("by-town", "X !") == []
+    assert len(visible(await world.rows("by-town", "Y !"))) == 1
+
+
+async def test_a_letter_that_still_fails_stays_as_old_as_it_is(world: World) -> None:
+    """Its reason may be another; its time is that of the failure."""
+    failed_at = world.now_seconds
+    await world.apply(world.writer.change("f", POISON))
+    world.now_seconds += DAY_SECONDS
+    (replayed,) = await replay_all(world)
+    assert replayed.result == "stillFails"
+    assert "'old' at `age`" in replayed.detail
+    (letter,) = await letters_of(world)
+    assert letter.failed_at_seconds == failed_at
+
+
+async def test_a_letter_that_still_fails_may_be_replayed_for_ever(world: World) -> None:
+    """What one replay knows to be finished says nothing to the next: only a fact that fits closes its letter."""
+    await fail_with_a_fault(world, f=POISON)
+    desk = desk_of(world)
+    assert results(await desk.replay(await letters_of(world))) == ["applied", "stillFails"]
+    for _ in range(3):
+        assert results(await desk.replay(await letters_of(world))) == ["stillFails"]
+    assert [letter.index for letter in await letters_of(world)] == ["by-age"]
+
+
+async def test_a_letter_of_an_older_version_changes_nothing_and_is_closed(world: World) -> None:
+    """The newer version was applied, and the letter put back by a worker that everyone thought dead."""
+    await fail_with_a_fault(world, f={**PERSON, "age": 1})
+    (stale,) = [letter for letter in await letters_of(world) if letter.index == "by-age"]
+    row = await world.tables.get("DeadLetters", stale.source, stale.id)
+    await world.apply(world.writer.change("f", {**PERSON, "age": 2}))
+    assert await letters_of(world) == []
+    assert row is not None
+    await put_back(world, row.entity)
+    before = await world.rows("by-age", "X !")
+    assert results(await replay_all(world)) == ["superseded"]
+    assert await world.rows("by-age", "X !") == before
+    assert await letters_of(world) == []
+
+
+async def put_back(world: World, entity: Any) -> None:
+    """Write a row of the table of letters as it was."""
+    await world.tables.transact("DeadLetters", [Upsert(entity)])
+
+
+async def test_a_replay_never_brings_a_deleted_fact_back(world: World) -> None:
+    """Not even into a generation that was made after the delete and has never heard of the fact."""
+    await fail_with_a_fault(world, f=PERSON)
+    kept = [await world.tables.get("DeadLetters", letter.source, letter.id) for letter in await letters_of(world)]
+    await world.apply(world.writer.change("f", None))
+    for row in kept:
+        assert row is not None
+        await put_back(world, row.entity)
+    mend(world, "sort: name", "sort: [name, phone]")
+    await world.create_tables()
+    assert results(await replay_all(world)) == ["superseded", "superseded"]
+    assert visible(await world.rows("by-town", "X !")) == []
+    assert await ages(world) == []
+
+
+async def test_a_mended_definition_takes_the_letter_when_its_old_generation_is_retired(world: World) -> None:
+    """While the old generation serves, the fact is still missing there, and the letter says so."""
+    await world.apply(world.writer.change("f", POISON))
+    old = world.plan
+    mend(world, "{path: age, type: integer}", "age")
+    await world.create_tables()
+    new = next(one for one in world.plan.generations if one.index.name == "by-age")
+    world.plan = replace(old, generations=(*old.generations, new))
+    (replayed,) = await replay_all(world)
+    assert replayed.result == "stillFails"
+    assert replayed.detail.startswith(f"It fits generation {new.id} of the index, but not ")
+    assert len(await letters_of(world)) == 1
+    kept = tuple(one for one in old.generations if one.index.name != "by-age")
+    retired = frozenset(one.id for one in old.generations if one.index.name == "by-age")
+    world.plan = replace(old, generations=(*kept, new), retired=retired)
+    assert results(await replay_all(world)) == ["applied"]
+    assert len(await ages(world)) == 1
+    assert await letters_of(world) == []
+
+
+async def test_what_has_no_index_or_source_any_more_is_refused(world: World) -> None:
+    """The letter stays until it is purged; a definition that comes back makes it good again."""
+    await world.apply(world.writer.change("f", POISON))
+    plan = world.plan
+    world.plan = replace(plan, generations=plan.generations[:1])
+    (replayed,) = await replay_all(world)
+    assert (replayed.result, replayed.detail) == (
+        "refused",
+        'There is no index "by-age" any more: define it again, or purge.',
+    )
+    letters = await letters_of(world)
+    world.plan = replace(plan, source="other")
+    (replayed,) = await desk_of(world).replay(letters)
+    assert (replayed.result, "There is no source" in replayed.detail) == ("refused", True)
+    world.plan = plan
+    assert len(await letters_of(world)) == 1
+
+
+def unreadable_event(body: bytes, enqueued_seconds: float) -> ReceivedEvent:
+    """An event as a hub gave it."""
+    return ReceivedEvent(body, datetime.fromtimestamp(enqueued_seconds, UTC), 7)
+
+
+async def put_unreadable(world: World, body: bytes, enqueued_seconds: float) -> None:
+    """The letter of an event that could not be read."""
+    event = unreadable_event(body, enqueued_seconds)
+    await desk_of(world).letters.put(unreadable_letter(world.plan.source, event.plain(), "Nonsense.", "event"))
+
+
+GOOD_EVENT = b'{"op":"upsert","document":{"id":"f","rev":1,"town":"X","name":"n","phone":"1","age":7}}'
+
+
+async def test_what_could_not_be_read_is_read_again_by_the_same_reader(world: World) -> None:
+    """Then applied as the change that it is."""
+    await put_unreadable(world, GOOD_EVENT, world.now_seconds - 10)
+    await put_unreadable(world, b"\xff no JSON", world.now_seconds)
+    assert results(await replay_all(world)) == ["applied", "stillFails"]
+    assert len(await ages(world)) == 1
+    (left,) = await letters_of(world)
+    assert "is not JSON" in left.reason
+    assert (left.kind, left.index, left.fact_id) == ("unreadable", "", None)
+
+
+async def test_a_document_of_the_feed_that_could_not_be_read_is_read_again(world: World) -> None:
+    """Also one that is no JSON: it is kept as text, and stays."""
+    desk = desk_of(world)
+    document = {"id": "f", "rev": 1, **PERSON, "_ts": int(world.now_seconds), "_lsn": 3}
+    for kept in (document, {"id": "g", "age": float("nan")}, "no document"):
+        await desk.letters.put(unreadable_letter(world.plan.source, kept, "Nonsense.", "feed"))
+    assert results(await replay_all(world)) == ["applied", "stillFails", "stillFails"]
+    assert len(await ages(world)) == 1
+    assert len(await letters_of(world)) == 2
+
+
+async def test_an_all_versions_source_reads_again_what_its_feed_or_a_build_kept(world: World) -> None:
+    """Its feed has items with metadata; a build reads documents, which may have a field of that name."""
+    hub = f"eventHub: {world.plan.source}, partitionKey: id, version: rev"
+    mend(world, hub, "partitionKey: id, deletes: {feed: allVersions}")
+    await world.create_tables()
+    seconds = int(world.now_seconds)
+    built = {"id": "f", **PERSON, "metadata": {"by": "me"}, "_ts": seconds, "_lsn": 3}
+    item = {"current": {"id": "g", **PERSON, "_ts": seconds}, "metadata": {"operationType": "create", "lsn": 4}}
+    desk = desk_of(world)
+    kept: dict[str, Any]
+    for kept in (built, item, {"metadata": {}}):
+        await desk.letters.put(unreadable_letter(world.plan.source, kept, "Nonsense.", "feed"))
+    assert results(await replay_all(world)) == ["applied", "applied", "stillFails"]
+    assert len(await ages(world)) == 2
+
+
+async def test_an_event_that_can_be_read_but_does_not_fit_has_a_letter_for_that(world: World) -> None:
+    """One letter goes, another comes."""
+    await put_unreadable(world, GOOD_EVENT.replace(b"7", b'"old"'), world.now_seconds)
+    (replayed,) = await replay_all(world)
+    assert (replayed.result, "does not fit 1 of its indexes" in replayed.detail) == ("stillFails", True)
+    (letter,) = await letters_of(world)
+    assert (letter.index, letter.kind) == ("by-age", "wrongType")
+
+
+async def test_an_old_event_does_not_bring_a_deleted_fact_back(world: World) -> None:
+    """It is older than the delete, or so old that nobody remembers."""
+    await world.apply(world.writer.change("f", PERSON), world.writer.change("f", None))
+    await put_unreadable(world, GOOD_EVENT, world.now_seconds)
+    await put_unreadable(world, GOOD_EVENT, 1_000.0)
+    done = await replay_all(world)
+    assert results(done) == ["refused", "superseded"]
+    assert "older than DEAD_LETTER_RETENTION_DAYS" in "".join(each.detail for each in done)
+    assert await ages(world) == []
+
+
+async def test_a_letter_older_than_its_retention_is_refused(world: World) -> None:
+    """The ledger may have forgotten that the fact was deleted."""
+    await fail_with_a_fault(world, f=PERSON)
+    world.now_seconds += RETENTION_SECONDS + 1
+    assert results(await replay_all(world)) == ["refused", "refused"]
+    assert await ages(world) == []
+
+
+async def test_a_large_document_is_replayed_from_its_blob(world: World) -> None:
+    """And the blob goes with the letter; so does that of a letter which a newer one replaced."""
+    await world.apply(world.writer.change("f", {**POISON, "noise": NOISE}))
+    await world.apply(world.writer.change("f", {**POISON, "noise": NOISE + "!"}))
+    assert len(world.blobs.contents) == 1
+    await fail_with_a_fault(world, g={**PERSON, "noise": NOISE})
+    assert results(await replay_all(world)) == ["applied", "applied", "stillFails"]
+    assert len(world.blobs.contents) == 1
+    world.blobs.contents.clear()
+    (replayed,) = await replay_all(world)
+    assert (replayed.result, "blob with its document is gone" in replayed.detail) == ("refused", True)
+
+
+async def test_removing_a_letter_leaves_the_document_of_one_that_was_put_meanwhile(world: World) -> None:
+    """A purge deletes the row, a redelivery puts the letter again, and only then does the purge delete its blob."""
+    change = world.writer.change("f", {**POISON, "noise": NOISE})
+    await world.apply(change)
+
+    class Late(KeptBlobs):
+        async def delete(self, name: str) -> None:
+            world.restart()
+            await world.apply(change)
+            await world.blobs.delete(name)
+
+    (letter,) = await letters_of(world)
+    assert await DeadLetters(world.tables, Late(), lambda: world.now_seconds).remove(letter.row)
+    assert results(await replay_all(world)) == ["stillFails"]
+    assert len(world.blobs.contents) == 1
+
+
+async def test_the_document_of_a_letter_that_was_put_again_is_found(world: World) -> None:
+    """Whoever read the letter before that knows a blob that is gone; that of another version would be the wrong one."""
+    change = world.writer.change("f", {**POISON, "noise": NOISE})
+    await world.apply(change)
+    (letter,) = await letters_of(world)
+    world.restart()
+    await world.apply(change)
+    letters = DeadLetters(world.tables, world.blobs, lambda: world.now_seconds)
+    assert await letters.content(letter.row) is not None
+    await world.apply(world.writer.change("f", {**POISON, "noise": NOISE + "!"}))
+    assert await letters.content(letter.row) is None
+
+
+async def test_a_letter_that_comes_too_late_leaves_no_blob(world: World) -> None:
+    """There is one of a newer version."""
+    older, newer = (world.writer.change("f", {**POISON, "noise": NOISE + end}) for end in "!?")
+    letters = DeadLetters(world.tables, world.blobs, lambda: world.now_seconds)
+    await letters.put(letter_of(newer, "by-age", "wrongType", "It does not fit."))
+    await letters.put(letter_of(older, "by-age", "wrongType", "It does not fit."))
+    assert len(world.blobs.contents) == 1
+
+
+async def test_purging_forgets_letters_older_than_the_retention(world: World) -> None:
+    """Page by page, with their blobs; younger ones stay."""
+    await fail_with_a_fault(world, **{f"f{number}": PERSON for number in range(3)})
+    world.now_seconds += RETENTION_SECONDS - DAY_SECONDS
+    await world.apply(world.writer.change("g", POISON))
+    assert await desk_of(world).purge_all() == 0
+    world.now_seconds += DAY_SECONDS + 1
+    purged, place = await desk_of(world).purge(LetterFilter(), 4, None)
+    assert purged == 4
+    assert place is not None
+    assert await desk_of(world).purge_all() == 2
+    (letter,) = await letters_of(world)
+    assert letter.fact_id == "g"
+    assert await desk_of(world).purge(LetterFilter(kind="notEvaluable"), 10, None, older_than_seconds=0) == (0, None)
+    assert await desk_of(world).purge(LetterFilter(kind="wrongType"), 10, None, older_than_seconds=-1) == (1, None)

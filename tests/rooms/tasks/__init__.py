@@ -1,0 +1,1 @@
+"""Tests of tasks over a Table service."""

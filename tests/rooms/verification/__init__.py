@@ -1,0 +1,1 @@
+"""Tests of verification over a Table service."""

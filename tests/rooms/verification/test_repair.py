@@ -1,0 +1,217 @@
+"""Repair of one index, on both Table services: what an outside hand damages is found and mended."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from shared.entries.keys.index_keys import row_key
+from shared.entries.keys.versions import ticks_clock
+from shared.entries.rows.entry_row import live_row, tombstone_row
+from shared.inputs.page_tokens import Tokens
+from shared.lookup.generations import DefinedGenerations
+from shared.lookup.lookups import Lookups
+from shared.lookup.replicas import Replicas
+from shared.tables.memory.memory_tables import MemoryTables
+from shared.tables.port import Upsert
+from tests.worlds.kept_facts import FACT_TABLE, kept_key
+from tests.worlds.people import INDEXES, at, found, person, repaired, some_people
+
+if TYPE_CHECKING:
+    from shared.tables.port import Tables
+    from tests.worlds.verifying import VerifiedWorld
+
+
+@pytest.fixture
+async def world(service: Tables) -> VerifiedWorld:
+    """Some people, on every Table service."""
+    return await some_people(service)
+
+
+@pytest.fixture
+async def quick_world() -> VerifiedWorld:
+    """The same in memory, for tests of many cases."""
+    return await some_people(MemoryTables())
+
+
+@pytest.mark.parametrize("index", INDEXES)
+@pytest.mark.parametrize("fact", ["f", "/" * 200])
+async def test_a_missing_row_is_written_again_at_its_own_version(
+    quick_world: VerifiedWorld, index: str, fact: str
+) -> None:
+    """With the very key and columns that it had."""
+    live = (await quick_world.live(fact, index))[-1]
+    before = await quick_world.entity_of(live, index)
+    await quick_world.delete_row(live, index)
+    report = await quick_world.verify(index)
+    assert found(report) == {"missing": 1}
+    assert report.examples[0]["id"] == fact
+    assert report.examples[0]["RowKey"] == row_key(live.pair, live.at)
+    assert await repaired(quick_world, index) == {"missing": 1}
+    assert await quick_world.entity_of(live, index) == before
+
+
+@pytest.mark.parametrize("index", INDEXES)
+async def test_stale_columns_are_written_again(quick_world: VerifiedWorld, index: str) -> None:
+    """Also when the row does not say any more whose it is."""
+    live = (await quick_world.live("g", index))[0]
+    before = await quick_world.entity_of(live, index)
+    await quick_world.put_row({**before, "phone": "wrong"}, index)
+    assert found(await quick_world.verify(index)) == {"stale": 1}
+    assert await repaired(quick_world, index) == {"stale": 1}
+    await quick_world.put_row({**before, "_fact": "nonsense"}, index)
+    assert await repaired(quick_world, index) == {"stale": 1}
+    assert await quick_world.entity_of(live, index) == before
+
+
+async def test_a_page_has_another_etag_after_its_repair(quick_world: VerifiedWorld) -> None:
+    """Whoever keeps the wrong page must not be told that nothing has changed."""
+    lookups = Lookups(DefinedGenerations(quick_world.definitions), Replicas(quick_world.tables), Tokens(b"key"))
+    (live,) = await quick_world.live("g")
+    before = await quick_world.entity_of(live)
+    town = {"town": live.partition.removesuffix(" !")}
+    right = await lookups.find("by-town", town)
+    await quick_world.put_row({**before, "phone": "wrong"})
+    wrong = await lookups.find("by-town", town)
+    await repaired(quick_world)
+    again = await lookups.find("by-town", town)
+    assert again.entries == right.entries != wrong.entries
+    assert again.etag == right.etag != wrong.etag
+
+
+@pytest.mark.parametrize("index", INDEXES)
+@pytest.mark.parametrize("when", [0, 6, 99], ids=["older", "newer", "from the future"])
+@pytest.mark.parametrize("fact", ["g", "/" * 200])
+async def test_a_ghost_is_removed(quick_world: VerifiedWorld, index: str, when: int, fact: str) -> None:
+    """Whatever version it claims to be."""
+    live = (await quick_world.live(fact, index))[0]
+    entity = await quick_world.entity_of(live, index)
+    await quick_world.put_row(
+        {**entity, "PartitionKey": f"{live.partition}!", "RowKey": row_key(live.pair, at(when))}, index
+    )
+    report = await quick_world.verify(index)
+    assert found(report) == {"ghost": 1}
+    assert report.examples[0]["version"] == at(when)
+    assert await repaired(quick_world, index) == {"ghost": 1}
+
+
+@pytest.mark.parametrize("when", [6, 99])
+async def test_a_row_that_hides_the_right_one_is_removed(quick_world: VerifiedWorld, when: int) -> None:
+    """Live or tombstone, it stands above the row that the ledger has."""
+    (live,) = await quick_world.live("g")
+    before = await quick_world.entity_of(live)
+    for row in (
+        tombstone_row(live.partition, live.pair, at(when)),
+        live_row(live.partition, live.pair, at(when), {"phone": "wrong"}),
+    ):
+        await quick_world.put_row(row)
+        assert await repaired(quick_world) == {"missing": 1}
+        assert await quick_world.entity_of(live) == before
+
+
+async def test_a_ghost_of_a_fact_that_never_was_is_removed(world: VerifiedWorld) -> None:
+    """Neither ledger nor container knows it: the delete gets the clock of its row."""
+    (live,) = await world.live("g")
+    entity = await world.entity_of(live)
+    other = {"_fact": '{"id":"x","partitionKey":["x"]}', "RowKey": row_key("x !x !x !", at(3))}
+    await world.put_row({**entity, **other})
+    assert await repaired(world) == {"ghost": 1}
+    part = (await world.ledger_row("x")).parts[world.generation("by-town").id]
+    assert part.version == at(3)[:35] + "1" + "00000000"
+
+
+async def test_a_lost_ledger_row_is_made_again_from_the_fact(world: VerifiedWorld) -> None:
+    """Its change is applied as if it came for the first time."""
+    before = await world.ledger_row("f")
+    await world.put_ledger_row("f", None)
+    assert found(await world.verify()) == {"unapplied": 1, "ghost": 1}
+    assert await repaired(world) == {"unapplied": 1, "ghost": 1}
+    after = await world.ledger_row("f")
+    assert after.mark == before.mark
+    identity = world.generation("by-town").id
+    assert after.parts[identity] == replace(before.parts[identity], left=())
+
+
+async def test_a_lost_ledger_row_with_an_entry_elsewhere(world: VerifiedWorld) -> None:
+    """What the fact had when nobody knew it any more is removed, too."""
+    await world.put_ledger_row("f", None)
+    await world.put_fact("f", person("n", "C"))
+    assert await repaired(world) == {"unapplied": 1, "ghost": 1}
+    assert (await world.live("f"))[0].partition == "C !"
+
+
+async def test_an_entry_that_the_ledger_lost_is_claimed_again(world: VerifiedWorld) -> None:
+    """The part says nothing of an entry that its own version has."""
+    row = await world.ledger_row("f")
+    identity = world.generation("by-home").id
+    part = row.parts[identity]
+    await world.put_ledger_row("f", replace(row, parts={**row.parts, identity: replace(part, live=part.live[:1])}))
+    assert await repaired(world, "by-home") == {"unapplied": 1, "ghost": 1}
+    assert len(await world.live("f", "by-home")) == 2
+    assert (await world.ledger_row("f")).parts[identity].version == part.version
+
+
+async def test_a_change_that_was_dropped_when_a_clock_went_back(world: VerifiedWorld) -> None:
+    """It gets the ledger's second and its own sequence number: later changes win, older ones lose."""
+    await world.put_fact("g", person("n", "C"), seconds=-100)
+    await world.apply_fact("g")
+    assert world.outcome.dropped == 1
+    assert found(await world.verify()) == {"unapplied": 1}
+    assert await repaired(world) == {"unapplied": 1}
+    part = (await world.ledger_row("g")).parts[world.generation("by-town").id]
+    assert part.version[:35] == ticks_clock(1_700_000_003, 7)
+    world.restart()
+    await world.apply(world.writer.change("g", person("n", "A"), 3))
+    assert world.outcome.dropped == 1
+    await world.write("g", person("n", "D"))
+    assert (await world.live("g"))[0].partition == "D !"
+
+
+async def test_a_claim_without_its_rows_is_a_difference(world: VerifiedWorld) -> None:
+    """A worker died after its claim; the repair does what a redelivery would."""
+    part = (await world.ledger_row("f")).parts[world.generation("by-town").id]
+    (live,), (left,) = part.live, part.left
+    await world.put_row({**await world.entity_of(live), "PartitionKey": "B !", "RowKey": row_key(left.pair, left.at)})
+    await world.delete_row(live)
+    await world.remove(tombstone_row("B !", left.pair, part.version))
+    assert await repaired(world) == {"missing": 1, "ghost": 1}
+
+
+async def test_a_whole_table_that_was_lost_is_counted_and_written_again(world: VerifiedWorld) -> None:
+    """Every entry is missing."""
+    table = world.generation("by-home").table
+    await world.tables.delete_table(table)
+    await world.tables.create_table(table)
+    assert await repaired(world, "by-home") == {"missing": 8}
+
+
+@pytest.mark.parametrize("index", ["sharded", "placed", "by-town"])
+async def test_rows_where_no_worker_writes_are_found_and_removed(quick_world: VerifiedWorld, index: str) -> None:
+    """Under a key that is none of ours, without a shard, or in another account than their partition belongs to."""
+    (live,) = await quick_world.live("g", index)
+    entity = await quick_world.entity_of(live, index)
+    generation = quick_world.generation(index)
+    for account, table in sorted(generation.tables()):
+        tables = quick_world.accounts.tables(account)
+        await tables.transact(table, [Upsert({**entity, "RowKey": "nonsense"})])
+        if account != generation.account_of(live.partition):
+            await tables.transact(table, [Upsert(entity)])
+    strays = 3 if index == "placed" else 1
+    assert found(await quick_world.verify(index)) == {"ghost": strays}
+    assert await repaired(quick_world, index) == {"ghost": strays}
+    assert await quick_world.entity_of(live, index) == entity
+
+
+async def test_a_document_that_cannot_be_read_fails_nothing_else(quick_world: VerifiedWorld) -> None:
+    """To the feed it is a dead letter; here it is a difference that only its writer can mend."""
+    key = {"PartitionKey": quick_world.plan.source, "RowKey": kept_key("g")}
+    unreadable = {"id": "g", "town": "C", "_ts": 1_700_000_009, "_lsn": "none", "_etag": "other"}
+    await quick_world.tables.transact(FACT_TABLE, [Upsert({**key, "document": json.dumps(unreadable)})])
+    (live,) = await quick_world.live("h")
+    await quick_world.delete_row(live)
+    report = await quick_world.verify(repairs=True)
+    assert (report.counts["repaired"], report.counts["unrepaired"]) == (1, 1)
+    assert "missing" not in found(await quick_world.verify())

@@ -1,0 +1,90 @@
+"""Page tokens fit the lookup that they were made for, and no other."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shared.errors import BadLookupError, ContinuationExpiredError
+from shared.inputs.page_tokens import Position, Tokens, continued
+from shared.lookup.generations import DefinedGenerations
+from shared.lookup.lookups import Lookups
+from shared.lookup.replicas import Replicas
+from shared.tables.memory.memory_tables import MemoryTables
+from tests.worlds.lookup_facts import DEFINITIONS, facts, put_facts
+
+TOKENS = Tokens(b"key")
+POSITION = Position("0123456789abcdef", "Smith !Ann !c-1 !1 !")
+PARAMETERS = {"town": "Redmond", "maxpagesize": "3"}
+
+
+@given(pair=st.text(st.characters(codec="utf-8", exclude_characters="\0")), generation=st.from_regex(r"\A[a-z0-9]+\Z"))
+def test_a_token_gives_its_position_back(pair: str, generation: str) -> None:
+    """Any pair of any generation."""
+    position = Position(generation, pair)
+    assert TOKENS.open("by-town", PARAMETERS, TOKENS.seal("by-town", PARAMETERS, position)) == position
+
+
+@given(
+    st.integers(0, 60),
+    st.sampled_from("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_=!. é"),
+)
+def test_a_token_with_one_other_character_is_refused(place: int, character: str) -> None:
+    """Wherever it is, also where base64 would not care."""
+    token = TOKENS.seal("by-town", PARAMETERS, POSITION)
+    place %= len(token)
+    changed = token[:place] + character + token[place + 1 :]
+    if changed != token:
+        with pytest.raises(BadLookupError):
+            TOKENS.open("by-town", PARAMETERS, changed)
+
+
+@pytest.mark.parametrize("token", ["", "=", "A", "AAAA", "x" * 4000, "é", "\0"])
+def test_anything_else_is_refused(token: str) -> None:
+    """Without any other error."""
+    with pytest.raises(BadLookupError):
+        TOKENS.open("by-town", PARAMETERS, token)
+
+
+def test_a_token_is_bound_to_index_query_and_key() -> None:
+    """The order of parameters does not matter, `sees` neither; everything else does."""
+    token = TOKENS.seal("by-town", PARAMETERS, POSITION)
+    assert (
+        TOKENS.open("by-town", {"maxpagesize": "3", "town": "Redmond", "sees": "{}", "token": "x"}, token) == POSITION
+    )
+    for index, parameters, tokens in (
+        ("by-name", PARAMETERS, TOKENS),
+        ("by-town", {**PARAMETERS, "town": "Oslo"}, TOKENS),
+        ("by-town", {"town": "Redmond"}, TOKENS),
+        ("by-town", PARAMETERS, Tokens(b"other")),
+    ):
+        with pytest.raises(BadLookupError):
+            tokens.open(index, parameters, token)
+
+
+def test_the_next_page_does_not_wait_again() -> None:
+    """`sees` is honoured by the first page."""
+    assert continued({**PARAMETERS, "sees": "{}", "token": "old"}, "new") == {**PARAMETERS, "token": "new"}
+
+
+async def test_a_token_of_a_retired_generation_has_expired() -> None:
+    """The caller starts again; nothing is skipped silently."""
+    tables = MemoryTables()
+    await put_facts(tables, facts())
+    lookups = Lookups(DefinedGenerations(DEFINITIONS), Replicas(tables), TOKENS)
+    token = TOKENS.seal("customers-by-town", PARAMETERS, Position("feedfeedfeedfeed", "x"))
+    with pytest.raises(ContinuationExpiredError, match="start again"):
+        await lookups.find("customers-by-town", {**PARAMETERS, "token": token})
+
+
+async def test_a_forged_position_stays_inside_its_query() -> None:
+    """Even with the right key, a token can only narrow what the query spans."""
+    tables = MemoryTables()
+    await put_facts(tables, facts())
+    generations = DefinedGenerations(DEFINITIONS)
+    generation = (await generations.serving("customers-by-town")).id
+    asked = {"town": "Redmond", "lastName": "Smith", "maxpagesize": "9"}
+    token = TOKENS.seal("customers-by-town", asked, Position(generation, "Jones !"))
+    page = await Lookups(generations, Replicas(tables), TOKENS).find("customers-by-town", {**asked, "token": token})
+    assert {entry["key"]["lastName"] for entry in page.entries} == {"Smith"}

@@ -1,0 +1,28 @@
+"""docs/local.md names everything that the local Cosmos DB offers."""
+
+from __future__ import annotations
+
+import argparse
+from typing import get_args
+
+import pytest
+
+from local.emulators.cosmos.http import faults
+from local.emulators.cosmos.http.options import add_arguments
+from local.emulators.cosmos.sql.expressions import AGGREGATES
+from local.emulators.cosmos.sql.functions import FUNCTIONS
+from tests.support import ROOT
+
+TEXT = (ROOT / "docs" / "local.md").read_text(encoding="utf-8")
+
+
+def options() -> list[str]:
+    parser = argparse.ArgumentParser(add_help=False)
+    add_arguments(parser)
+    return [name for action in parser._actions for name in action.option_strings]
+
+
+@pytest.mark.parametrize("name", [*options(), *get_args(faults.Kind), *FUNCTIONS, *AGGREGATES])
+def test_every_option_fault_and_function_is_documented(name: str) -> None:
+    """What is not written down does not exist for a user."""
+    assert name in TEXT

@@ -1,0 +1,86 @@
+"""The set-up chooses a Python that runs and says in one sentence what is missing."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+from tests.support import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def program(folder: Path, name: str, script: str) -> None:
+    """An executable on a PATH of our own."""
+    folder.mkdir(exist_ok=True)
+    file = folder / name
+    file.write_text(f"#!/bin/sh\n{script}\n")
+    file.chmod(file.stat().st_mode | stat.S_IXUSR)
+
+
+def choose(path: Path, python: str = "") -> subprocess.CompletedProcess[str]:
+    """What `choose_python` answers when only `path` is on PATH."""
+    code = (
+        f"import sys; sys.path.insert(0, {str(ROOT / 'local' / 'run')!r}); import setup\n"
+        "setup.sys.executable = 'gone'\n"
+        f"print(*setup.choose_python({python!r})[0:1])"
+    )
+    environment = {**os.environ, "PATH": str(path)}
+    return subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=environment, timeout=30, check=False
+    )
+
+
+def test_a_python_313_that_runs_is_preferred(tmp_path: Path) -> None:
+    """It is the deployment target."""
+    program(tmp_path, "python3.13", "echo 3 13")
+    program(tmp_path, "python3", "echo 3 12")
+    assert choose(tmp_path).stdout.strip() == "python3.13"
+
+
+def test_a_shim_that_does_not_run_is_passed_over(tmp_path: Path) -> None:
+    """Version managers leave those on PATH."""
+    program(tmp_path, "python3.13", "echo 'command not found' >&2; exit 127")
+    program(tmp_path, "python3", "echo 3 11")
+    assert choose(tmp_path).stdout.strip() == "python3"
+
+
+def test_only_old_pythons_are_an_error(tmp_path: Path) -> None:
+    """With what to install."""
+    program(tmp_path, "python3", "echo 3 9")
+    assert "no Python 3.11 or newer was found" in choose(tmp_path).stderr
+
+
+def test_a_wanted_python_that_is_too_old_is_an_error(tmp_path: Path) -> None:
+    """`PYTHON=` is never silently replaced."""
+    program(tmp_path, "mine", "echo 3 10")
+    assert "PYTHON=mine is Python 3.10" in choose(tmp_path, "mine").stderr
+
+
+def test_a_wanted_python_that_does_not_run_is_an_error(tmp_path: Path) -> None:
+    """It is named."""
+    assert "PYTHON=nowhere does not run" in choose(tmp_path, "nowhere").stderr
+
+
+def node_check(path: Path) -> str:
+    """What `check_node` says when only `path` is on PATH."""
+    code = f"import sys; sys.path.insert(0, {str(ROOT / 'local' / 'run')!r}); import setup; setup.check_node()"
+    environment = {**os.environ, "PATH": str(path)}
+    return subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=environment, timeout=30, check=False
+    ).stderr
+
+
+def test_a_missing_node_is_named(tmp_path: Path) -> None:
+    """One sentence with what to install."""
+    assert "node was not found: install Node.js 20" in node_check(tmp_path)
+
+
+def test_an_old_node_is_named(tmp_path: Path) -> None:
+    """With its version."""
+    program(tmp_path, "node", "echo v18.1.0")
+    assert "node is v18.1.0" in node_check(tmp_path)

@@ -1,0 +1,82 @@
+"""The planner: which rows a lookup reads, and what it refuses."""
+
+from __future__ import annotations
+
+import pytest
+
+from shared.errors import BadLookupError
+from shared.inputs.page_tokens import Tokens
+from shared.inputs.parameters import parse, query_of, to_query
+from shared.lookup.generations import DefinedGenerations
+from shared.lookup.lookups import Lookups
+from shared.lookup.plan import plan
+from shared.lookup.replicas import Replicas
+from shared.tables.memory.memory_tables import MemoryTables
+from tests.worlds.lookup_facts import DEFINITIONS
+
+GENERATIONS = DefinedGenerations(DEFINITIONS)
+LOOKUPS = Lookups(GENERATIONS, Replicas(MemoryTables()), Tokens(b"key"))
+
+
+@pytest.mark.parametrize(
+    ("index", "query", "access", "transactions"),
+    [
+        ("customers-by-town", "town=R", "partition", 1),
+        ("customers-by-town", "town=R&lastName=S", "range", 1),
+        ("customers-by-town", "town=R&lastName.prefix=S", "range", 1),
+        ("customers-by-town", "town=R&lastName=S&firstName=A", "point", 1),
+        ("customers-by-town", "town=R&lastName.gt=S&lastName.lt=A", "range", 0),
+        ("customers-by-age", "isVip=yes&age=3", "fan-out", 4),
+        ("customers-by-town", "lastName=S", "refused", 0),
+        ("customers-by-town", "town=R&firstName=A", "refused", 0),
+        ("customers-by-town", "town.ge=R", "refused", 0),
+    ],
+)
+async def test_a_lookup_has_an_access_class(index: str, query: str, access: str, transactions: int) -> None:
+    """From a single key to a refused scan, each with its storage transactions."""
+    shown = await LOOKUPS.explain(index, parse(query))
+    assert (shown["access"], shown["storageTransactionsPerPage"]) == (access, transactions)
+
+
+async def test_explain_refuses_what_is_written_wrongly() -> None:
+    """Only a scan is explained; a mistake stays a mistake."""
+    with pytest.raises(BadLookupError) as caught:
+        await LOOKUPS.explain("customers-by-town", {"lastName": "S", "maxpagesize": "0"})
+    assert [fault.code for fault in caught.value.faults] == ["InvalidPageSize", "MissingPartitionPart"]
+
+
+async def test_a_long_value_is_compared_by_what_is_stored() -> None:
+    """Keys over their budget are cut, and explain says what that means."""
+    shown = await LOOKUPS.explain("customers-by-town", {"town": "x" * 600})
+    assert shown["comparesStoredValues"] is True
+    assert "Keys this long are cut" in shown["explanation"]
+
+
+async def test_bounds_follow_values_not_the_parts_order() -> None:
+    """`ge` on a descending part is an upper bound of keys."""
+    generation = await GENERATIONS.serving("customers-by-age")
+    planned = plan(generation.index, generation.keys, {"isVip": "yes", "age.ge": "30"})
+    codec = generation.keys.sort_codecs[0]
+    assert planned.bounds.holds(codec.encode(30))
+    assert planned.bounds.holds(codec.encode(99))
+    assert not planned.bounds.holds(codec.encode(29))
+
+
+def test_parameters_are_read_from_the_query_as_it_was_sent() -> None:
+    """Empty values stay, `+` is a space, Azure's keys are gone, and the path may hold anything."""
+    url = "http://host/api/indexes/x/entries?town=&a=1%2B+2&code=secret&clientId=me&b"
+    assert parse(query_of(url)) == {"town": "", "a": "1+ 2", "b": ""}
+
+
+@pytest.mark.parametrize("value", ["", "a b", "ü/&=?#+%", "'", "\U0001f600", "\x00"])
+def test_a_query_is_written_as_it_is_read(value: str) -> None:
+    """Whatever a value holds."""
+    assert parse(to_query({"name": value})) == {"name": value}
+
+
+def test_parameters_report_all_faults_of_their_writing() -> None:
+    """Each with its own code."""
+    with pytest.raises(BadLookupError) as caught:
+        parse("a=1&a=2&b=%ff&c=" + "x" * 5000 + "&\udcff=1")
+    codes = [fault.code for fault in caught.value.faults]
+    assert codes == ["RepeatedParameter", "InvalidEncoding", "ParameterTooLong", "InvalidEncoding"]

@@ -1,0 +1,1 @@
+"""Worlds that tests share: sources, indexes and facts over a Table service."""

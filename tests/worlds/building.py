@@ -1,0 +1,200 @@
+"""A world whose definitions change: a container of facts, workers of several deployments, builds, and a clock."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import TYPE_CHECKING, Any
+
+from shared.catalog.catalog import Catalog
+from shared.entries.keys.placement import DEFAULT_ACCOUNT
+from shared.lifecycle.build import Builds, Sources
+from shared.lifecycle.generations import Clocks, Lifecycle
+from shared.pipeline.apply.worker import Services, Worker
+from shared.pipeline.concurrency import Bounded
+from shared.sources.cosmos_feed import FeedPage
+from shared.sources.hub_events import EventPage
+from shared.tables.accounts import Accounts
+from shared.tables.port import Continuation, Delete, RowRange, Upsert
+from shared.tasks.rows import TaskRows
+from shared.tasks.runner import Runner
+from tests.worlds.kept_facts import FACT_TABLE, KeptFacts, kept_key, stored
+from tests.worlds.world import TOWNS, KeptBlobs, KeptMessages, definitions_of, visible
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from shared.definitions.model import Source
+    from shared.pipeline.concurrency import RunAll
+    from shared.sources.hub_events import HubEvent
+    from shared.tables.port import Tables
+    from shared.tasks.rows import Progress
+
+REFRESH_SECONDS = 30
+BUILD_DELAY_SECONDS = 100
+GRACE_SECONDS = 1000
+CHANGED = TOWNS.replace("project: [phone]", "project: [email]")
+
+
+class KeptFeed:
+    """The port `FactFeed` over the table of facts: one range, which shows what changed behind it no second time."""
+
+    def __init__(self, tables: Tables, page_facts: int = 1000) -> None:
+        self._tables = tables
+        self._page_facts = page_facts
+
+    async def ranges(self, source: Source) -> list[str]:
+        """All facts are in one."""
+        return ["all"]
+
+    async def pages(
+        self, source: Source, feed_range: str, continuation: str | None = None, page_items: int = 1000
+    ) -> AsyncIterator[FeedPage]:
+        """Facts in key order."""
+        while True:
+            after = None if continuation is None else Continuation(source.name, continuation)
+            page = await self._tables.query(
+                FACT_TABLE, RowRange(source.name), limit=min(page_items, self._page_facts), continuation=after
+            )
+            documents = [json.loads(str(row.entity["document"])) for row in page.rows]
+            continuation = "" if page.continuation is None else str(page.continuation.row)
+            if documents:
+                yield FeedPage(documents, continuation)
+            if page.continuation is None:
+                return
+
+
+class KeptEvents:
+    """The port `EventReplay` over a list."""
+
+    def __init__(self) -> None:
+        self.events: list[HubEvent] = []
+
+    async def partitions(self, source: Source) -> list[str]:
+        """One."""
+        return ["0"]
+
+    async def pages(
+        self, source: Source, partition: str, continuation: str | None = None, page_events: int = 1000
+    ) -> AsyncIterator[EventPage]:
+        """Two events at a time."""
+        start = int(continuation or 0)
+        for place in range(start, len(self.events), 2):
+            yield EventPage(self.events[place : place + 2], str(min(place + 2, len(self.events))))
+
+
+class BuildingWorld:
+    """Everything around one storage."""
+
+    def __init__(self, tables: Tables, run_all: RunAll | None = None, source: str = "people") -> None:
+        self.tables = tables
+        self.source = source
+        self.seconds = 1_800_000_000.0
+        self.writes = 0
+        self.accounts = Accounts({DEFAULT_ACCOUNT: tables})
+        self.catalog = Catalog(tables)
+        self.rows = TaskRows(tables)
+        self.messages = KeptMessages()
+        self.sweeps = KeptMessages()
+        self.events = KeptEvents()
+        self._run_all = run_all
+
+    def services(self) -> Services:
+        """What a process is connected to."""
+        return Services(
+            self.accounts,
+            KeptBlobs(),
+            self.sweeps,
+            self._run_all or Bounded(),
+            self._run_all or Bounded(),
+            lambda: self.seconds,
+            retention_seconds=10_000,
+            take_transactions=lambda: 0,
+            refresh_seconds=REFRESH_SECONDS,
+            build_delay_seconds=BUILD_DELAY_SECONDS,
+        )
+
+    async def worker(self, text: str) -> Worker:
+        """A worker that starts with these definitions."""
+        worker = Worker(definitions_of(text), self.services())
+        await worker.prepare()
+        return worker
+
+    def runner(self, window: int = 5000, page_facts: int = 1000) -> Runner:
+        """Long work."""
+        sources = Sources(KeptFeed(self.tables, page_facts), KeptFacts(self.tables), self.events)
+        builds = Builds(self.catalog, self.services(), sources, lambda: self.seconds, asyncio.sleep, window)
+        return Runner(self.rows, None, {"build": builds}, lambda: self.seconds)
+
+    def lifecycle(self, text: str, runner: Runner | None = None) -> Lifecycle:
+        """The operations of an app with these definitions."""
+        clocks = Clocks(lambda: self.seconds, REFRESH_SECONDS, BUILD_DELAY_SECONDS, GRACE_SECONDS)
+        return Lifecycle(definitions_of(text), self.catalog, runner or self.runner(), clocks)
+
+    async def put(self, fact: str, **document: Any) -> dict[str, Any]:
+        """Write a fact into its container; the document as the feed shows it."""
+        self.writes += 1
+        entity = stored(self.source, fact, {"name": fact, **document}, self.writes)
+        await self.tables.create_table(FACT_TABLE)
+        await self.tables.transact(FACT_TABLE, [Upsert(entity)])
+        shown: dict[str, Any] = json.loads(str(entity["document"]))
+        return shown
+
+    async def remove(self, fact: str) -> None:
+        """Delete a fact in its container, which the feed does not show."""
+        await self.tables.transact(FACT_TABLE, [Delete(self.source, kept_key(fact))])
+
+    async def write(self, worker: Worker, fact: str, **document: Any) -> None:
+        """Write a fact and let a worker apply it."""
+        await worker.apply_latest(self.source, [await self.put(fact, **document)])
+
+    async def run(self, runner: Runner, task: str) -> Progress:
+        """Work on a task until it has ended."""
+        for _ in range(100):
+            progress = await self.rows.read(task)
+            assert progress is not None
+            if progress.task.state != "running":
+                return progress
+            for one in progress.slices:
+                await runner.work(task, one.name)
+        raise AssertionError(f"{task} does not end")
+
+    async def build(self, text: str, runner: Runner | None = None) -> Progress:
+        """Build the only index from its start to its end."""
+        runner = runner or self.runner()
+        (name,) = definitions_of(text).indexes
+        progress = await self.lifecycle(text, runner).build(name)
+        self.seconds = max(self.seconds, progress.task.not_before)
+        return await self.run(runner, progress.task.id)
+
+    async def entries(self, generation: str) -> dict[str, dict[str, Any]]:
+        """What a generation shows, by the fact's id: its projected columns."""
+        listed = (await self.catalog.read()).generation(generation)
+        assert listed is not None
+        return {json.loads(row["_fact"])["id"]: _projected(row) for row in await self.shown(listed.table)}
+
+    async def shown(self, table: str) -> list[dict[str, Any]]:
+        """The rows of a table that a reader shows."""
+        rows: list[dict[str, Any]] = []
+        continuation = None
+        while True:
+            page = await self.tables.query(table, None, continuation=continuation)
+            rows += [row.entity for row in page.rows]
+            continuation = page.continuation
+            if continuation is None:
+                return visible(rows)
+
+    async def generations(self) -> dict[str, str]:
+        """The generations by state; of several the youngest."""
+        listed = sorted((await self.catalog.read()).generations, key=lambda one: one.entered_at)
+        return {one.state: one.id for one in listed}
+
+
+def _projected(row: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in row.items() if name not in ("PartitionKey", "RowKey", "_fact", "_key")}
+
+
+async def built(world: BuildingWorld) -> None:
+    """The changed definition, built and verified."""
+    await world.build(CHANGED)
+    await world.catalog.note_verified((await world.generations())["standby"], 0, world.seconds)

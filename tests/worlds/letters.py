@@ -1,0 +1,103 @@
+"""Dead letters for tests: code that had a fault, and the desk of whoever mends it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from shared.entries.projection.projector import Projector
+from shared.errors import UnprojectableError
+from shared.pipeline.apply.batch import Applier
+from shared.pipeline.concurrency import Bounded
+from shared.pipeline.dead_letters.listing import DeadLetterList, LetterFilter
+from shared.pipeline.dead_letters.replay import Replayer
+from shared.pipeline.dead_letters.service import DeadLetterDesk, Known
+from shared.pipeline.dead_letters.store import DeadLetters
+from shared.pipeline.ledger.cache import LedgerCache
+from tests.worlds.world import KeptBlobs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from shared.definitions.model import Definitions
+    from shared.entries.changes.change import Change
+    from shared.entries.projection.generations import SourcePlan
+    from shared.entries.projection.projector import Entry
+    from shared.pipeline.cleanup.messages import SweepQueue
+    from shared.pipeline.concurrency import RunAll
+    from shared.pipeline.dead_letters.replay import Replayed
+    from shared.pipeline.dead_letters.rows import KeptLetter
+    from shared.pipeline.dead_letters.store import Blobs
+    from shared.tables.accounts import Accounts
+    from tests.worlds.world import World
+
+DAY_SECONDS = 86_400
+RETENTION_SECONDS = 14 * DAY_SECONDS
+
+
+class Refusing(Projector):
+    """Projects nothing: code that had a fault when it saw a change."""
+
+    def project(self, change: Change) -> tuple[Entry, ...]:
+        """Refuse what is not a delete."""
+        if change.document is None:
+            return ()
+        raise UnprojectableError("The code has a fault: mend it.", "notEvaluable")
+
+
+def refusing(plan: SourcePlan, definitions: Definitions) -> SourcePlan:
+    """The same plan with code that has a fault."""
+    source = definitions.sources[plan.source]
+    broken = [replace(one, projector=Refusing(one.index, source)) for one in plan.generations]
+    return replace(plan, generations=tuple(broken))
+
+
+def new_replayer(
+    definitions: Definitions,
+    plan: SourcePlan,
+    accounts: Accounts,
+    queue: SweepQueue,
+    run_all: RunAll,
+    now_seconds: Callable[[], float],
+    blobs: Blobs | None = None,
+) -> tuple[Replayer, DeadLetterList]:
+    """Replays as a worker makes them, on any storage."""
+    letters = DeadLetters(accounts.main, blobs or KeptBlobs(), now_seconds)
+    listed = DeadLetterList(accounts.main, letters)
+
+    def new_applier() -> Applier:
+        return Applier(accounts, letters, queue, LedgerCache(), run_all, run_all, now_seconds)
+
+    async def plans() -> dict[str, SourcePlan]:
+        return {plan.source: plan}
+
+    return Replayer(definitions, plans, new_applier, letters, listed, RETENTION_SECONDS, now_seconds), listed
+
+
+def desk_of(world: World) -> DeadLetterDesk:
+    """The desk of an app with the world's definitions and plan, as they are now."""
+
+    def now_seconds() -> float:
+        return world.now_seconds
+
+    letters = DeadLetters(world.tables, world.blobs, now_seconds)
+    replayer, listed = new_replayer(
+        world.definitions, world.plan, world.accounts, world.queue, Bounded(), now_seconds, blobs=world.blobs
+    )
+
+    async def known() -> Known:
+        return Known((world.plan.source,), tuple(world.definitions.indexes))
+
+    return DeadLetterDesk(known, letters, listed, replayer, Bounded(), RETENTION_SECONDS, now_seconds)
+
+
+async def letters_of(world: World) -> list[KeptLetter]:
+    """Every letter of the world's source."""
+    page = await desk_of(world).page(LetterFilter(), 1000, None)
+    assert page.last is None
+    return page.letters
+
+
+async def replay_all(world: World) -> list[Replayed]:
+    """Replay every letter."""
+    return await desk_of(world).replay(await letters_of(world))

@@ -1,0 +1,311 @@
+"""Made-up indexes with facts and their histories, written as rows, and brute force over the facts as the judge."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from hypothesis import strategies as st
+
+from shared.definitions.model import CosmosContainer, Each, Expire, Index, KeyPart, Source
+from shared.definitions.values import folded, rank
+from shared.entries.changes.change import FactReader
+from shared.entries.keys.fact_key import encode_fact_key
+from shared.entries.keys.index_keys import row_key
+from shared.entries.keys.limits import SORT_UNITS, units, within
+from shared.entries.keys.periods import period_of, table_of
+from shared.entries.keys.versions import ticks_clock
+from shared.entries.projection.projector import Projector
+from shared.entries.rows.entry_row import live_row, tombstone_row
+from shared.lookup.generations import Generation, generation_of
+from shared.tables.port import Delete, Operation, Upsert, key_of
+from tests.property.strategies import VALUES, long_texts, orders, part_types, texts
+
+if TYPE_CHECKING:
+    from shared.definitions.model import PartType, PartValue
+    from shared.entries.keys.bounds import Operator
+    from shared.tables.port import Tables
+
+SOURCE = Source("facts", cosmos=CosmosContainer("d", "c"), partition_key=("pk",))
+PAGES_MAX = 200
+# 2027-01-15T08:00:00Z
+NOW_SECONDS = 1_800_000_000
+AFTER_DAYS = 30
+# By whether what expires thirty days later has expired now: over long ago, just now, near, far.
+UNTIL = {
+    "2026-10-01T00:00:00Z": True,
+    "2026-12-16T08:00:00Z": True,
+    "2026-12-16T08:00:01Z": False,
+    "2027-01-10T00:00:00Z": False,
+    "2031-05-05T00:00:00Z": False,
+}
+PERIODS = [
+    Expire("until", AFTER_DAYS * 86_400),
+    Expire("until", AFTER_DAYS * 86_400, "week"),
+    Expire("until", AFTER_DAYS * 86_400, "month"),
+]
+
+
+def as_text(value: PartValue) -> str:
+    """A value as a caller writes it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return value if isinstance(value, str) else repr(value)
+
+
+def place(part: KeyPart, value: PartValue | None) -> tuple[int, Any]:
+    """Where a value stands among its part's values, ascending; null is below all."""
+    if value is None:
+        return (0, 0)
+    return (1, rank(part.type, folded(value) if part.fold and isinstance(value, str) else value))
+
+
+class Downwards:
+    """The opposite order."""
+
+    def __init__(self, inner: Any) -> None:
+        self.inner = inner
+
+    def __lt__(self, other: Downwards) -> bool:
+        return bool(other.inner < self.inner)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Downwards) and bool(self.inner == other.inner)
+
+    __hash__ = None  # type: ignore[assignment]  # a sort key is never hashed
+
+
+def order_key(index: Index, values: dict[str, PartValue | None], fact_key: str) -> tuple[Any, ...]:
+    """Sorts entries of one partition as the index does."""
+    places = [
+        Downwards(place(part, values[part.name])) if part.order == "desc" else place(part, values[part.name])
+        for part in index.sort
+    ]
+    return (*places, fact_key.encode("utf-16-be"))
+
+
+@dataclass
+class Asked:
+    """A lookup: its conditions by part as (operator or "" or "null", value)."""
+
+    conditions: dict[str, list[tuple[str, PartValue | None]]]
+
+    def parameters(self) -> dict[str, str]:
+        """As a caller sends it."""
+        found = {}
+        for name, conditions in self.conditions.items():
+            for operator, value in conditions:
+                if value is None:
+                    found[f"{name}.null"] = "true"
+                else:
+                    found[f"{name}.{operator}" if operator else name] = as_text(value)
+        return found
+
+    def holds(self, index: Index, values: dict[str, PartValue | None]) -> bool:
+        """Whether an entry with these values was asked for."""
+        return all(
+            _compare(part, operator, values[part.name], wanted)
+            for part in index.parts
+            for operator, wanted in self.conditions.get(part.name, [])
+        )
+
+
+def _compare(part: KeyPart, operator: str, value: PartValue | None, wanted: PartValue | None) -> bool:
+    if operator == "prefix":
+        fold = folded if part.fold else str
+        return isinstance(value, str) and fold(value).startswith(fold(str(wanted)))
+    if operator == "":
+        return place(part, value) == place(part, wanted)
+    if value is None:
+        return False
+    here, there = place(part, value), place(part, wanted)
+    return {"lt": here < there, "le": here <= there, "gt": here > there, "ge": here >= there}[operator]
+
+
+@dataclass
+class World:
+    """An index, its facts as they are now, and the clock of their changes."""
+
+    index: Index
+    facts: dict[str, dict[str, Any]] = field(default_factory=dict)
+    clock: int = 0
+
+    def __post_init__(self) -> None:
+        self.generation: Generation = generation_of(self.index, SOURCE)
+        self._reader = FactReader(SOURCE)
+        self._projector = Projector(self.index, SOURCE)
+        # Pair to the versions of its rows, so that masked rows can be left behind or taken away.
+        self._rows: dict[tuple[str, str], list[str]] = {}
+        self._live: dict[str, set[tuple[str, str]]] = {}
+
+    def change(self, fact_id: str, document: dict[str, Any] | None, *, tidy: bool) -> list[Operation]:
+        """The writes of a change, as the pipeline makes them; untidy ones leave the older rows of a pair behind."""
+        self.clock += 1
+        clock = ticks_clock(self.clock, 0)
+        assert clock is not None
+        change = self._reader.change(fact_id, ("p",), clock, document)
+        entries = {(entry.partition_key, entry.pair): entry for entry in self._projector.project(change)}
+        operations: list[Operation] = []
+        for (partition, pair), entry in entries.items():
+            operations.append(Upsert(live_row(partition, pair, change.version, entry.columns)))
+        for partition, pair in self._live.get(fact_id, set()) - entries.keys():
+            operations.append(Upsert(tombstone_row(partition, pair, change.version)))
+        for key in {*entries, *self._live.get(fact_id, set())}:
+            versions = self._rows.setdefault(key, [])
+            if tidy:
+                operations.extend(Delete(key[0], row_key(key[1], version)) for version in versions)
+                versions.clear()
+            versions.append(change.version)
+        self._live[fact_id] = set(entries)
+        if document is None:
+            self.facts.pop(fact_id, None)
+        else:
+            self.facts[fact_id] = document
+        return operations
+
+    def entries(self) -> list[tuple[str, dict[str, PartValue | None]]]:
+        """Every (fact id, key values) that the index should hold, by brute force."""
+        found = []
+        for fact_id, document in self.facts.items():
+            if UNTIL.get(document.get("until", "")):
+                continue
+            seen = []
+            for element in document["tags"] if self.index.each else [None]:
+                values = {
+                    part.name: element if part.path == "el" else document.get(part.path) for part in self.index.parts
+                }
+                places = [place(part, values[part.name]) for part in self.index.parts]
+                kept = all(part.keeps_nulls or values[part.name] is not None for part in self.index.parts)
+                if kept and places not in seen:
+                    seen.append(places)
+                    found.append((fact_id, values))
+        return found
+
+    def expected(self, asked: Asked) -> list[tuple[str, dict[str, PartValue | None]]]:
+        """The answer, in order. Keys over their budget are cut, and behind the cut they stand by their digests."""
+        found = [(fact_id, values) for fact_id, values in self.entries() if asked.holds(self.index, values)]
+        if any(units(self._whole_sort(values)) > SORT_UNITS for _, values in found):
+            return sorted(found, key=self._place_by_key)
+        return sorted(found, key=lambda each: order_key(self.index, each[1], encode_fact_key(("p",), each[0])))
+
+    def _whole_sort(self, values: dict[str, PartValue | None]) -> str:
+        return self.generation.keys.whole_sort([values[part.name] for part in self.index.sort])
+
+    def _place_by_key(self, entry: tuple[str, dict[str, PartValue | None]]) -> bytes:
+        fact_id, values = entry
+        return (within(self._whole_sort(values), SORT_UNITS) + encode_fact_key(("p",), fact_id)).encode("utf-16-be")
+
+
+async def write(tables: Tables, generation: Generation, operations: list[Operation]) -> None:
+    """One after the other: a row may be written and deleted by the same change. Tables of periods are made."""
+    made = {generation.table}
+    for operation in operations:
+        table = generation.table
+        if generation.keys.shards.periods is not None:
+            table = table_of(table, period_of(str(key_of(operation)[0])))
+        if table not in made:
+            await tables.create_table(table)
+            made.add(table)
+        await tables.transact(table, [operation])
+
+
+@st.composite
+def key_parts(draw: st.DrawFn, name: str) -> KeyPart:
+    """A key part of any kind."""
+    part_type: PartType = draw(part_types)
+    return KeyPart(
+        path=name,
+        name=name,
+        type=part_type,
+        order=draw(orders),
+        fold=part_type == "string" and draw(st.booleans()),
+        keeps_nulls=draw(st.booleans()),
+    )
+
+
+@st.composite
+def indexes(draw: st.DrawFn) -> Index:
+    """One or two partition parts and up to three sort parts, perhaps sharded, multi-valued, or in periods."""
+    partition = [draw(key_parts(f"p{number}")) for number in range(draw(st.integers(1, 2)))]
+    sort: list[KeyPart] = [draw(key_parts(f"s{number}")) for number in range(draw(st.integers(0, 3)))]
+    each = None
+    is_multi_valued: bool = draw(st.booleans())
+    if sort and is_multi_valued:
+        each = Each("el", "tags")
+        first = sort[0]
+        sort[0] = KeyPart("el", first.name, first.type, first.order, first.fold, first.keeps_nulls)
+    return Index(
+        "by-everything",
+        SOURCE.name,
+        tuple(partition),
+        tuple(sort),
+        project=("n",),
+        each=each,
+        shards=draw(st.sampled_from([1, 1, 3])),
+        expire=draw(st.none() | st.sampled_from(PERIODS)),
+    )
+
+
+def pools(draw: st.DrawFn, index: Index) -> dict[str, list[PartValue | None]]:
+    """A few values for each part, so that facts share them."""
+    found = {}
+    for number, part in enumerate(index.parts):
+        values = VALUES[part.type] if part.type != "string" else st.one_of(texts, texts, long_texts)
+        is_lead = number < len(index.partition)
+        pool = draw(st.lists(values, min_size=1, max_size=2 if is_lead else 4))
+        found[part.name] = [*pool, None] if part.keeps_nulls or draw(st.booleans()) else list(pool)
+    return found
+
+
+@st.composite
+def documents(draw: st.DrawFn, index: Index, values: dict[str, list[PartValue | None]]) -> dict[str, Any]:
+    """A fact with values from the pools."""
+    document: dict[str, Any] = {"n": draw(st.integers(0, 9))}
+    for part in index.parts:
+        if part.path == "el":
+            document["tags"] = draw(st.lists(st.sampled_from(values[part.name]), max_size=3))
+        else:
+            document[part.path] = draw(st.sampled_from(values[part.name]))
+    until = None if index.expire is None else draw(st.none() | st.sampled_from(sorted(UNTIL)))
+    return document if until is None else {**document, "until": until}
+
+
+@st.composite
+def lookups(draw: st.DrawFn, index: Index, values: dict[str, list[PartValue | None]]) -> Asked:
+    """A lookup that has a plan, with values that facts have and values near them."""
+    conditions: dict[str, list[tuple[str, PartValue | None]]] = {}
+    usable = {
+        part.name: [value for value in values[part.name] if value is not None or part.keeps_nulls]
+        for part in index.parts
+    }
+    for part in index.partition:
+        conditions[part.name] = [("", draw(st.sampled_from(usable[part.name])))]
+    leading = draw(st.integers(0, len(index.sort)))
+    for part in index.sort[:leading]:
+        conditions[part.name] = [("", draw(st.sampled_from(usable[part.name])))]
+    if leading < len(index.sort) and draw(st.booleans()):
+        part = index.sort[leading]
+        conditions[part.name] = draw(_ranges(part, [value for value in usable[part.name] if value is not None]))
+    return Asked(conditions)
+
+
+@st.composite
+def _ranges(draw: st.DrawFn, part: KeyPart, pool: list[PartValue]) -> list[tuple[str, PartValue | None]]:
+    if part.type == "string" and draw(st.booleans()):
+        text = str(draw(st.sampled_from(pool)))
+        return [("prefix", text[: draw(st.integers(0, len(text)))])]
+    below: list[Operator] = ["lt", "le"]
+    above: list[Operator] = ["gt", "ge"]
+    values = st.one_of(st.sampled_from(pool), VALUES[part.type])
+    chosen = draw(st.sampled_from([[below], [above], [below, above]]))
+    return [(draw(st.sampled_from(side)), draw(values)) for side in chosen]
+
+
+def same_values(index: Index, shown: dict[str, Any], values: dict[str, PartValue | None]) -> bool:
+    """Whether an answer shows the values of an entry. Of equal keys the first element wins, so spelling may differ."""
+    return all(
+        place(part, shown[part.name]) == place(part, values[part.name])
+        and (not isinstance(shown[part.name], float) or math.isfinite(shown[part.name]))
+        for part in index.parts
+    )

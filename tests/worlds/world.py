@@ -1,0 +1,171 @@
+"""A pipeline for tests: definitions, changes made from short documents, and what a reader of the tables sees."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from shared.catalog.rows import CATALOG_TABLE
+from shared.definitions.loading.load import load
+from shared.entries.changes.change import FactReader
+from shared.entries.keys.index_keys import pair_and_version
+from shared.entries.keys.placement import DEFAULT_ACCOUNT
+from shared.entries.keys.versions import ticks_clock
+from shared.entries.projection.generations import SourcePlan, plan_of
+from shared.entries.rows.entry_row import is_tombstone
+from shared.pipeline.apply.batch import Applier
+from shared.pipeline.cleanup.expiry import Expirer, sweep_message
+from shared.pipeline.cleanup.sweeper import Sweeper
+from shared.pipeline.concurrency import Bounded, Staggered
+from shared.pipeline.dead_letters.rows import DEAD_LETTER_TABLE
+from shared.pipeline.dead_letters.store import DeadLetters
+from shared.pipeline.ledger.cache import LedgerCache
+from shared.pipeline.ledger.rows import LEDGER_TABLE, ledger_partition
+from shared.tables.accounts import Accounts
+from shared.tables.port import PARTITION_KEY, RowRange
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from shared.definitions.model import Definitions
+    from shared.entries.changes.change import Change
+    from shared.pipeline.concurrency import RunAll
+    from shared.tables.port import Tables
+
+TOWNS = """
+version: 1
+sources:
+  people: {cosmos: {database: d, container: people}, partitionKey: id, deletes: {when: gone}}
+indexes:
+  by-town: {source: people, partition: town, sort: name, project: [phone]}
+"""
+
+
+def definitions_of(text: str) -> Definitions:
+    """The definitions of a YAML text without faults."""
+    return load(text, "indexes.yaml").require()
+
+
+class KeptMessages:
+    """A sweep queue in memory: what was sent, in order."""
+
+    def __init__(self) -> None:
+        self.messages: list[str] = []
+
+    async def send(self, message: str) -> None:
+        self.messages.append(message)
+
+
+class KeptBlobs:
+    """Blobs in memory."""
+
+    def __init__(self) -> None:
+        self.contents: dict[str, bytes] = {}
+        self._put = 0
+
+    async def put(self, folder: str, content: bytes) -> str:
+        self._put += 1
+        name = f"{folder}/{self._put}"
+        self.contents[name] = content
+        return name
+
+    async def get(self, name: str) -> bytes | None:
+        return self.contents.get(name)
+
+    async def delete(self, name: str) -> None:
+        self.contents.pop(name, None)
+
+
+class Writer:
+    """Makes changes of one source from documents; each call is a newer version unless it says which."""
+
+    def __init__(self, definitions: Definitions, source: str) -> None:
+        self._reader = FactReader(definitions.sources[source])
+        self._clock = 0
+
+    def change(self, fact: str, document: dict[str, Any] | None, version: int | None = None) -> Change:
+        """One version of a fact; without a document it is a delete."""
+        if version is None:
+            self._clock += 1
+            version = self._clock
+        clock = ticks_clock(1_700_000_000 + version, version)
+        assert clock is not None
+        content = None if document is None else {"id": fact, **document}
+        return self._reader.change(fact, (fact,), clock, content, mark=f"etag-{version}")
+
+
+class World:
+    """A worker on a Table service, and a reader of what it writes."""
+
+    def __init__(self, tables: Tables, text: str = TOWNS, source: str = "people") -> None:
+        self.tables = tables
+        self.definitions = definitions_of(text)
+        self.plan: SourcePlan = plan_of(self.definitions, source)
+        self.writer = Writer(self.definitions, source)
+        self.queue = KeptMessages()
+        self.blobs = KeptBlobs()
+        self.accounts = Accounts({DEFAULT_ACCOUNT: tables})
+        self.now_seconds = 1_800_000_000.0
+        self.restart()
+
+    def restart(self, run_all: RunAll | None = None) -> None:
+        """A new worker process: nothing is cached."""
+        run_buckets = run_all or Staggered()
+        run_all = run_all or Bounded()
+        letters = DeadLetters(self.tables, self.blobs, lambda: self.now_seconds)
+        cache = LedgerCache()
+        self.applier = Applier(
+            self.accounts, letters, self.queue, cache, run_all, run_buckets, lambda: self.now_seconds
+        )
+        self.sweeper = Sweeper(self.accounts, run_all)
+        self.expirer = Expirer(self.accounts, run_all, lambda: self.now_seconds)
+
+    async def create_tables(self) -> None:
+        """The tables that a start-up would create."""
+        for table in (CATALOG_TABLE, LEDGER_TABLE, DEAD_LETTER_TABLE, *(one.table for one in self.plan.generations)):
+            await self.tables.create_table(table)
+
+    async def apply(self, *changes: Change) -> None:
+        """Apply one batch."""
+        self.outcome = await self.applier.apply(self.plan, changes)
+
+    async def sweep(self) -> None:
+        """Deliver every sweep message that waits."""
+        messages, self.queue.messages = self.queue.messages, []
+        for message in messages:
+            await sweep_message(message, self.sweeper, self.expirer)
+
+    async def rows(self, index: str, *partitions: str) -> list[dict[str, Any]]:
+        """The rows of an index's table in these (encoded) partitions, as stored."""
+        table = next(one.table for one in self.plan.generations if one.index.name == index)
+        found: list[dict[str, Any]] = []
+        for partition in partitions:
+            continuation = None
+            while True:
+                page = await self.tables.query(table, RowRange(partition), continuation=continuation)
+                found += [row.entity for row in page.rows]
+                continuation = page.continuation
+                if continuation is None:
+                    break
+        return found
+
+    async def ledger_rows(self) -> list[dict[str, Any]]:
+        """All ledger rows, as stored."""
+        found: list[dict[str, Any]] = []
+        for bucket in range(self.plan.buckets):
+            partition = ledger_partition(self.plan.source, bucket, self.plan.buckets)
+            page = await self.tables.query(LEDGER_TABLE, RowRange(partition))
+            found += [row.entity for row in page.rows]
+        return found
+
+
+def visible(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What a reader shows: the newest row of each pair, no tombstones."""
+    seen: set[tuple[str, str]] = set()
+    shown = []
+    for row in rows:
+        pair, _ = pair_and_version(row["RowKey"])
+        if (row[PARTITION_KEY], pair) not in seen:
+            seen.add((row[PARTITION_KEY], pair))
+            if not is_tombstone(row):
+                shown.append(row)
+    return shown
