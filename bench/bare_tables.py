@@ -29,22 +29,13 @@ class BareTables:
     http: ClientSession
 
     async def query(self, table: str, rows: RowRange, limit: int) -> bytes:
-        """One page of a range."""
-        return await self.send("GET", query_path(table, rows, limit, (), None), _READ)
-
-    async def get(self, path: str) -> bytes:
-        """One entity."""
-        return await self.send("GET", path, _READ)
-
-    async def send(self, method: str, path: str, headers: dict[str, str], body: bytes | None = None) -> bytes:
-        """Any request; a refusal raises."""
+        """One page of a range; a refusal raises."""
+        path = query_path(table, rows, limit, (), None)
         signer = KeySigner(self.account.name, str(self.account.key), time.time)
         signed = await signer.headers(f"/{self.account.name}{path.partition('?')[0]}")
-        async with self.http.request(
-            method,
+        async with self.http.get(
             URL(self.account.endpoint + path, encoded=True),
-            data=body,
-            headers={"x-ms-version": API_VERSION, **headers, **signed},
+            headers={"x-ms-version": API_VERSION, **_READ, **signed},
         ) as response:
             response.raise_for_status()
             return await response.read()

@@ -58,16 +58,6 @@ class Case:
     run: Run
     prepare: Callable[[], Awaitable[None] | None] | None = None
 
-    @classmethod
-    def repeating(cls, name: str, call: Callable[[], object], operations: int) -> Case:
-        """A case that makes one short call over and over."""
-
-        def run() -> None:
-            for _ in range(operations):
-                call()
-
-        return cls(name, operations, run)
-
     async def sample(self, clocks: Clocks) -> Sample:
         """Run once, between two readings of the clocks."""
         await self._prepare()

@@ -24,32 +24,17 @@ wall, cpu = time.perf_counter(), time.process_time()
 {program}
 wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
 import json
-from bench.children import peak_bytes
-print(json.dumps([wall, cpu, peak_bytes()]))
+print(json.dumps([wall, cpu]))
 """
 
 
-def peak_bytes() -> int:
-    """The most memory that this process has had.
-
-    Linux's `getrusage` starts with what the parent had when it forked, which is not ours; /proc says it right.
-    """
-    status = Path("/proc/self/status")
-    if status.exists():
-        return 1024 * int(status.read_text(encoding="utf-8").partition("VmHWM:")[2].split()[0])
-    import resource
-
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-
-
 class Child:
-    """The last run of a program: its sample per operation, and its peak of memory."""
+    """A program that is run in a process of its own, and what it costs per operation."""
 
     def __init__(self, program: str, operations: int = 1, settings: Mapping[str, str] | None = None) -> None:
         self._source = _TIMED.format(program=program)
         self._operations = operations
         self._settings = settings or {}
-        self.peak_bytes = 0
 
     async def run(self) -> Sample:
         """Run it to its end, with its own readings."""
@@ -65,5 +50,5 @@ class Child:
         output, complaint = await process.communicate()
         if process.returncode:
             raise BenchError(f"A measured program failed; its last words: {complaint.decode()[-500:]}")
-        wall, cpu, self.peak_bytes = json.loads(output.splitlines()[-1])
+        wall, cpu = json.loads(output.splitlines()[-1])
         return Sample(wall / self._operations, cpu / self._operations, {})

@@ -118,11 +118,11 @@ async def test_what_is_only_counted_runs_once() -> None:
 
 
 async def test_a_plain_function_is_a_case_too(hand: HandClocks) -> None:
-    """`repeating` makes its call once per operation, in the warm-up as well."""
+    """It runs once per round and once in the warm-up; without an answer it has no counts."""
     calls: list[int] = []
-    case = Case.repeating("a", lambda: calls.append(1), 5)
+    case = Case("a", 5, lambda: calls.append(1))
     measured = await Meter(2, clocks=hand.clocks).compare("m", unit="thing", subject=case)
-    assert len(calls) == 15
+    assert len(calls) == 3
     assert measured.subject.counts == {}
 
 

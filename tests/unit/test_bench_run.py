@@ -182,7 +182,7 @@ def test_the_module_is_a_program() -> None:
     listed = subprocess.run(
         [sys.executable, "-m", "bench", "list"], cwd=ROOT, capture_output=True, text=True, check=True
     )
-    assert "json: What reading and writing a 1 KB JSON document costs" in listed.stdout
+    assert "apply: What applying a change costs on Azurite" in listed.stdout
 
 
 def test_an_unknown_workload_is_wrong_usage(package: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
