@@ -7,15 +7,13 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bench.comparison import DEFAULT_FLOOR
+from bench.measure.comparison import DEFAULT_FLOOR
+from bench.measure.result import BASELINE, LATEST
 from shared.pipeline.concurrency import CALLS_AT_ONCE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-RESULTS = Path(__file__).parent / "results"
-LATEST = RESULTS / "latest.json"
-BASELINE = RESULTS / "baseline.json"
 DEFAULT_ROUNDS = 5
 
 

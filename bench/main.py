@@ -11,13 +11,15 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import bench.workloads
-from bench import result, session, summary, table
-from bench.arguments import BASELINE, LATEST, parse
-from bench.case import SYSTEM_CLOCKS, Clocks
-from bench.comparison import compare
+from bench.arguments import parse
 from bench.errors import BenchUsageError
-from bench.meter import Meter
-from bench.workload import Workload, check_names, discover
+from bench.measure import result, session
+from bench.measure.case import SYSTEM_CLOCKS, Clocks
+from bench.measure.comparison import compare
+from bench.measure.meter import Meter
+from bench.measure.result import BASELINE, LATEST
+from bench.measure.workload import Workload, check_names, discover
+from bench.report import summary, table
 from shared.errors import IndexTablesError
 
 if TYPE_CHECKING:
@@ -102,15 +104,15 @@ def _baseline(workloads: Mapping[str, Workload]) -> int:
 
 
 def _report() -> int:
-    from bench import report  # the simulator and the charts, which a run does not need
+    from bench.report import pages  # the simulator and the charts, which a run does not need
 
-    for path in report.write(result.read(BASELINE)):
+    for path in pages.write(result.read(BASELINE)):
         print(path)
     return FINE
 
 
 def _scale(options: Namespace) -> int:
-    from bench.scale import command
+    from bench.model import scale_command
 
-    print(command.run(options))
+    print(scale_command.run(options))
     return FINE

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from bench.facts import (
+from bench.cases.facts import (
     MOVIES_YAML,
     SHARDED_YAML,
     crowded,
@@ -14,8 +14,7 @@ from bench.facts import (
     movies,
     steadily_changed,
 )
-from bench.measurement import Bar
-from bench.rivals import (
+from bench.cases.rivals import (
     OBVIOUS,
     RAW,
     Scenario,
@@ -25,11 +24,12 @@ from bench.rivals import (
     storage_serving,
     sweep_case,
 )
+from bench.measure.measurement import Bar
 
 if TYPE_CHECKING:
-    from bench.measurement import Measurement
-    from bench.meter import Meter
-    from bench.rivals import Storage
+    from bench.cases.rivals import Storage
+    from bench.measure.measurement import Measurement
+    from bench.measure.meter import Meter
 
 NAME = "apply"
 BULK_FACTS = 2_000

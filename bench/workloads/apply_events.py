@@ -10,20 +10,20 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from bench.case import Case
-from bench.facts import CUSTOMERS_YAML, customer
-from bench.measurement import Bar
-from bench.pipeline import BATCH
-from bench.rivals import storage_serving
+from bench.cases.facts import CUSTOMERS_YAML, customer
+from bench.cases.pipeline import BATCH
+from bench.cases.rivals import storage_serving
+from bench.measure.case import Case
+from bench.measure.measurement import Bar
 from shared.entries.changes.change import own_properties
 from shared.pipeline.apply.intake import ReceivedEvent
 
 if TYPE_CHECKING:
-    from bench.facts import Fact
-    from bench.measurement import Measurement
-    from bench.meter import Meter
-    from bench.pipeline import Pipeline
-    from bench.rivals import Storage
+    from bench.cases.facts import Fact
+    from bench.cases.pipeline import Pipeline
+    from bench.cases.rivals import Storage
+    from bench.measure.measurement import Measurement
+    from bench.measure.meter import Meter
 
 NAME = "apply-events"
 FACTS = 2_000

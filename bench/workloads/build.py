@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bench.building import Building
-from bench.case import Case
-from bench.facts import customers
-from bench.measurement import Bar
-from bench.recording import Recorder
-from bench.rivals import RAW, storage_serving
+from bench.cases.building import Building
+from bench.cases.facts import customers
+from bench.cases.recording import Recorder
+from bench.cases.rivals import RAW, storage_serving
+from bench.measure.case import Case
+from bench.measure.measurement import Bar
 from shared.tables.memory.memory_tables import MemoryTables
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bench.facts import Fact
-    from bench.measurement import Measurement
-    from bench.meter import Meter
-    from bench.recording import Transactions
-    from bench.rivals import Storage
+    from bench.cases.facts import Fact
+    from bench.cases.recording import Transactions
+    from bench.cases.rivals import Storage
+    from bench.measure.measurement import Measurement
+    from bench.measure.meter import Meter
 
 NAME = "build"
 FACTS = 4_000

@@ -6,12 +6,12 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bench.case import Case
-from bench.children import Child
-from bench.facts import ONE_INDEX_YAML, customers
-from bench.measurement import Bar
-from bench.pipeline import Pipeline
-from bench.processes import azurite_serving
+from bench.cases.facts import ONE_INDEX_YAML, customers
+from bench.cases.pipeline import Pipeline
+from bench.measure.case import Case
+from bench.measure.measurement import Bar
+from bench.processes.children import Child
+from bench.processes.servers import azurite_serving
 from shared.app.connections import TIMING
 from shared.definitions.files import write_compiled
 from shared.entries.projection.generations import plan_of
@@ -19,8 +19,8 @@ from shared.tables.client import TableClient
 from shared.tables.wire.account import Account
 
 if TYPE_CHECKING:
-    from bench.measurement import Measurement
-    from bench.meter import Meter
+    from bench.measure.measurement import Measurement
+    from bench.measure.meter import Meter
 
 NAME = "cold-start"
 FACTS = 80

@@ -13,18 +13,18 @@ from typing import TYPE_CHECKING
 from aiohttp import ClientSession
 from yarl import URL
 
-from bench.case import Case, Sample
-from bench.measurement import Gauge
-from bench.processes import frozen, host_serving
-from bench.stack import POLL_MS, fact_of, seconds_until, stack_serving
+from bench.cases.stack import POLL_MS, fact_of, seconds_until, stack_serving
+from bench.measure.case import Case, Sample
+from bench.measure.measurement import Gauge
+from bench.processes.servers import frozen, host_serving
 
 if TYPE_CHECKING:
     from asyncio.subprocess import Process
     from collections.abc import Iterator
 
-    from bench.measurement import Measurement
-    from bench.meter import Meter
-    from bench.stack import Feed, Stack
+    from bench.cases.stack import Feed, Stack
+    from bench.measure.measurement import Measurement
+    from bench.measure.meter import Meter
 
 NAME = "live"
 WRITES = 120

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Final
 from aiohttp import ClientSession
 from yarl import URL
 
-from bench.bare_tables import BareTables
-from bench.case import Case
-from bench.facts import customer
-from bench.lookup_cases import Reading, Services, bare_case, lookup_case
-from bench.measurement import Bar
-from bench.pipeline import Pipeline
-from bench.processes import azurite_serving, cosmos_serving, module_serving
+from bench.cases.bare_tables import BareTables
+from bench.cases.facts import customer
+from bench.cases.lookup_cases import Reading, Services, bare_case, lookup_case
+from bench.cases.pipeline import Pipeline
+from bench.measure.case import Case
+from bench.measure.measurement import Bar
+from bench.processes.servers import azurite_serving, cosmos_serving, module_serving
 from local.process import ports
 from shared.app.connections import TIMING
 from shared.definitions.loading.load import load
@@ -35,9 +35,9 @@ if TYPE_CHECKING:
 
     from azure.cosmos.aio import ContainerProxy, CosmosClient
 
-    from bench.facts import Fact
-    from bench.measurement import Measurement
-    from bench.meter import Meter
+    from bench.cases.facts import Fact
+    from bench.measure.measurement import Measurement
+    from bench.measure.meter import Meter
     from shared.tables.port import Entity
 
 NAME: Final = "lookup"

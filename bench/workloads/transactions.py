@@ -6,19 +6,19 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from bench.case import Case
-from bench.facts import CUSTOMERS_YAML, customers, scattered
-from bench.measurement import Gauge
-from bench.pipeline import Pipeline
-from bench.tally import Tally
+from bench.cases.facts import CUSTOMERS_YAML, customers, scattered
+from bench.cases.pipeline import Pipeline
+from bench.cases.tally import Tally
+from bench.measure.case import Case
+from bench.measure.measurement import Gauge
 from shared.tables.memory.memory_tables import MemoryTables
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from bench.facts import Fact
-    from bench.measurement import Counts, Measurement
-    from bench.meter import Meter
+    from bench.cases.facts import Fact
+    from bench.measure.measurement import Counts, Measurement
+    from bench.measure.meter import Meter
 
     Facts = Callable[[int], Sequence[Fact]]
 

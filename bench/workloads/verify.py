@@ -6,21 +6,21 @@ import tracemalloc
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from bench.case import Case
-from bench.facts import ONE_INDEX_YAML, customers
-from bench.measurement import Gauge
-from bench.rivals import storage_serving
-from bench.verifying import Verifying
+from bench.cases.facts import ONE_INDEX_YAML, customers
+from bench.cases.rivals import storage_serving
+from bench.cases.verifying import Verifying
+from bench.measure.case import Case
+from bench.measure.measurement import Gauge
 from shared.pipeline.ledger.rows import LEDGER_TABLE
 from shared.tables.memory.memory_tables import MemoryTables
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bench.facts import Fact
-    from bench.measurement import Measurement
-    from bench.meter import Meter
-    from bench.rivals import Storage
+    from bench.cases.facts import Fact
+    from bench.cases.rivals import Storage
+    from bench.measure.measurement import Measurement
+    from bench.measure.meter import Meter
 
 NAME = "verify"
 FACTS = 4_000

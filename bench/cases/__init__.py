@@ -1,0 +1,1 @@
+"""What workloads time, and the facts they time it with: the product, and its yardsticks."""

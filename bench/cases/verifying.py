@@ -1,0 +1,98 @@
+"""A verification as the workload runs it: facts that a worker applied, and a container's feed that costs nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from bench.cases.pipeline import BATCH, NOW_SECONDS, NoBlobs, Pipeline
+from shared.entries.keys.placement import DEFAULT_ACCOUNT
+from shared.entries.projection.generations import plan_of
+from shared.pipeline.concurrency import Bounded, Staggered
+from shared.pipeline.dead_letters.store import DeadLetters
+from shared.sources.current_facts import FactPage
+from shared.tables.accounts import Accounts
+from shared.verification.assembly import Asked, Means, Subject, verification_of
+from shared.verification.judge import Patience
+from shared.verification.verify import State
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bench.cases.facts import Fact
+    from shared.definitions.model import Source
+    from shared.entries.keys.fact_key import FactKeyValue
+    from shared.tables.port import Tables
+    from shared.verification.report import Report
+
+
+class Container:
+    """The port `CurrentFacts` over a list of facts."""
+
+    def __init__(self, facts: Sequence[Fact]) -> None:
+        self._facts = facts
+        self._by_id = {fact["id"]: fact for fact in facts}
+
+    async def read(
+        self, source: Source, fact_id: str, partition_key: tuple[FactKeyValue, ...]
+    ) -> dict[str, Any] | None:
+        """One fact."""
+        return self._by_id.get(fact_id)
+
+    async def from_feed(
+        self, source: Source, fact_id: str, partition_key: tuple[FactKeyValue, ...], since_seconds: int
+    ) -> dict[str, Any] | None:
+        """One fact."""
+        return self._by_id.get(fact_id)
+
+    async def page(self, source: Source, cursor: str | None, until_seconds: float) -> FactPage:
+        """A thousand facts."""
+        start = int(cursor or 0)
+        after = start + BATCH
+        return FactPage(self._facts[start:after], str(after) if after < len(self._facts) else None)
+
+
+class Verifying:
+    """One index on any Table service, and its verification."""
+
+    def __init__(self, tables: Tables, yaml: str, facts: Sequence[Fact]) -> None:
+        self._tables = tables
+        self._yaml = yaml
+        self._facts = facts
+
+    async def prepare(self) -> None:
+        """Apply the facts."""
+        self._pipeline = Pipeline(self._yaml, self._tables)
+        await self._pipeline.prepare()
+        await self._pipeline.apply(self._facts)
+
+    @property
+    def subject(self) -> Subject:
+        """The one index."""
+        definitions, source = self._pipeline.definitions, self._pipeline.source
+        plan = plan_of(definitions, source)
+        return Subject(plan, definitions.sources[source], plan.generations[0])
+
+    async def run(self) -> Report:
+        """From the beginning to the end."""
+        state = State()
+        verification = verification_of(self.subject, self._means(), Asked(), state)
+        while not verification.is_done:
+            await verification.step()
+        return state.report
+
+    def _means(self) -> Means:
+        return Means(
+            Accounts({DEFAULT_ACCOUNT: self._tables}),
+            Container(self._facts),
+            DeadLetters(self._tables, NoBlobs(), lambda: NOW_SECONDS),
+            self._pipeline.queue,
+            3600,
+            Patience(0, 0, lambda: NOW_SECONDS, _no_pause),
+            Bounded(),
+            Staggered(),
+            lambda: 0.0,
+        )
+
+
+async def _no_pause(seconds: float) -> None:
+    """Nothing is written meanwhile."""

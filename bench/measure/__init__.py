@@ -1,0 +1,1 @@
+"""How a workload is measured, kept and compared with the baseline."""

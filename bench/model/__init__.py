@@ -1,0 +1,1 @@
+"""What the measured counts mean on Azure: how far it scales, and what it costs."""

@@ -1,0 +1,1 @@
+"""What runs in a process of its own: servers, and programs that time themselves."""

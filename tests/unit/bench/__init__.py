@@ -1,0 +1,1 @@
+"""The benchmarks: how they measure, compare and report."""
