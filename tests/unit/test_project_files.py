@@ -8,16 +8,17 @@ import re
 import shutil
 import subprocess
 import tomllib
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from local.setup import DEPLOYED_PYTHON, OLDEST_PYTHON, dotted
+from local import services
+from local.setup import DEPLOYED_PYTHON, OLDEST_NODE, OLDEST_PYTHON, dotted
 from tests.support import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.y*ml"))
 # An action at a commit, with its version for people.
@@ -157,3 +158,36 @@ def test_ci_runs_the_tests_of_the_local_checks() -> None:
     (on_the_oldest,) = re.findall(r'PYTEST="(.+)"', (ROOT / ".ci/run").read_text())
     runs = ci()["jobs"]["test"]["strategy"]["matrix"]["include"]
     assert [run["tests"] for run in runs] == [on_the_oldest, ""]
+
+
+def test_the_hooks_before_a_commit_are_the_commands_of_lint() -> None:
+    """From the same environment, and nothing from elsewhere."""
+    (recipe,) = re.findall(r"^lint: setup\n((?:\t.+\n)+)", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    commands = [line.strip().replace("$(BIN)", ".venv/bin") for line in recipe.splitlines()]
+    (repository,) = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"]
+    assert repository["repo"] == "local"
+    assert [hook["entry"] for hook in repository["hooks"]] == commands
+    assert [hook["id"] for hook in repository["hooks"] if hook["pass_filenames"]] == []
+
+
+def test_the_development_container_forwards_the_ports_of_the_local_run() -> None:
+    """Each with a name."""
+    folder = Path("any")
+    programs = [
+        services.function_host(folder, {}, None),
+        services.cosmos(folder),
+        services.event_hubs(folder, []),
+        services.storage(None),
+    ]
+    container = json.loads((ROOT / ".devcontainer/devcontainer.json").read_text())
+    assert container["forwardPorts"] == [port for program in programs for port in program.usual_ports]
+    assert list(container["portsAttributes"]) == [str(port) for port in container["forwardPorts"]]
+
+
+def test_the_development_container_has_the_deployed_python_and_a_node_that_is_new_enough() -> None:
+    """And sets up what the tests need."""
+    container = json.loads((ROOT / ".devcontainer/devcontainer.json").read_text())
+    (node,) = [options for name, options in container["features"].items() if "/node:" in name]
+    assert f"/python:{dotted(DEPLOYED_PYTHON)}-" in container["image"]
+    assert int(node["version"]) >= OLDEST_NODE
+    assert container["postCreateCommand"] == "make setup-tests"
