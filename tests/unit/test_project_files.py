@@ -191,3 +191,20 @@ def test_the_development_container_has_the_deployed_python_and_a_node_that_is_ne
     assert f"/python:{dotted(DEPLOYED_PYTHON)}-" in container["image"]
     assert int(node["version"]) >= OLDEST_NODE
     assert container["postCreateCommand"] == "make setup-tests"
+
+
+def test_the_folders_of_tests_that_contributors_read_of_exist() -> None:
+    """CONTRIBUTING.md describes each kind of test."""
+    named = re.findall(r"^\| `(tests/\w+)` \|", (ROOT / "CONTRIBUTING.md").read_text(), re.MULTILINE)
+    assert named
+    assert [folder for folder in named if not (ROOT / folder).is_dir()] == []
+
+
+def test_every_form_for_issues_asks_for_something() -> None:
+    """GitHub ignores a form without these keys."""
+    forms = [file for file in (ROOT / ".github/ISSUE_TEMPLATE").glob("*.yml") if file.name != "config.yml"]
+    assert {file.stem for file in forms} == {"bug_report", "feature_request"}
+    for file in forms:
+        form = yaml.safe_load(file.read_text())
+        assert form.keys() >= {"name", "description", "body"}
+        assert any(part["type"] != "markdown" for part in form["body"])
