@@ -170,6 +170,17 @@ def test_the_hooks_before_a_commit_are_the_commands_of_lint() -> None:
     assert [hook["id"] for hook in repository["hooks"] if hook["pass_filenames"]] == []
 
 
+def test_the_version_is_that_of_the_newest_section_of_the_changelog() -> None:
+    """Sections are dated, the newest first, below what is not released."""
+    headings = re.findall(r"^## (.+)$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert headings[0] == "[Unreleased]"
+    releases = [re.fullmatch(r"\[(\d+\.\d+\.\d+)\] - (\d{4}-\d\d-\d\d)", heading) for heading in headings[1:]]
+    found = [(release[2], tuple(map(int, release[1].split(".")))) for release in releases if release]
+    assert len(found) == len(releases)
+    assert found == sorted(found, reverse=True)
+    assert dotted(found[0][1]) == project()["version"]
+
+
 def test_the_development_container_forwards_the_ports_of_the_local_run() -> None:
     """Each with a name."""
     folder = Path("any")
