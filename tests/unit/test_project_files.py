@@ -7,13 +7,22 @@ import json
 import re
 import shutil
 import subprocess
-from typing import TYPE_CHECKING
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+import yaml
+
+from local import services
+from local.setup import DEPLOYED_PYTHON, OLDEST_NODE, OLDEST_PYTHON, dotted
 from tests.support import ROOT
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Iterator
 
+WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.y*ml"))
+# An action at a commit, with its version for people.
+PINNED_ACTION = re.compile(r"[\w.-]+/[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+")
 # What Azure runs: the app, what it imports and what it reads.
 DEPLOYED = {"function_app.py", "functions", "shared", "host.json", "requirements.txt", "indexes.yaml"}
 
@@ -89,3 +98,124 @@ def test_the_readme_names_every_command_of_the_makefile() -> None:
     targets = set(re.findall(r"^\.PHONY: (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)[0].split())
     readme = (ROOT / "README.md").read_text()
     assert [target for target in sorted(targets - {"setup", "setup-tests"}) if f"make {target}" not in readme] == []
+
+
+def project() -> dict[str, Any]:
+    """What pyproject.toml says of the project."""
+    table: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    return table
+
+
+def workflow(file: Path) -> dict[str, Any]:
+    """A workflow, as GitHub reads it."""
+    parsed: dict[str, Any] = yaml.safe_load(file.read_text())
+    return parsed
+
+
+def ci() -> dict[str, Any]:
+    """The workflow that checks changes."""
+    return workflow(ROOT / ".github/workflows/ci.yml")
+
+
+def used_actions(file: Path) -> Iterator[str]:
+    """Every action of a workflow, in the order of the file."""
+    for job in workflow(file)["jobs"].values():
+        yield from (part["uses"] for part in (job, *job.get("steps", ())) if "uses" in part)
+
+
+def test_every_action_is_pinned_by_its_commit() -> None:
+    """A tag can be moved to other code; a commit cannot."""
+    written = [line for file in WORKFLOWS for line in re.findall(r"uses: *(.+)", file.read_text())]
+    assert [line.partition(" ")[0] for line in written] == [name for file in WORKFLOWS for name in used_actions(file)]
+    assert written
+    assert [line for line in written if not PINNED_ACTION.fullmatch(line)] == []
+
+
+def test_an_action_has_one_version_in_all_workflows() -> None:
+    """So that an update misses none of them."""
+    pins = {name for file in WORKFLOWS for name in used_actions(file)}
+    assert len(pins) == len({pin.partition("@")[0] for pin in pins})
+
+
+def test_ci_runs_with_the_least_rights_and_ends() -> None:
+    """It runs the code of people who may not write to the repository."""
+    assert ci()["permissions"] == {"contents": "read"}
+    assert "secrets." not in (ROOT / ".github/workflows/ci.yml").read_text()
+    assert [name for name, job in ci()["jobs"].items() if "timeout-minutes" not in job] == []
+
+
+def test_ci_tests_the_pythons_of_the_local_checks() -> None:
+    """The oldest that is supported, and the one that is deployed."""
+    script = (ROOT / ".ci/run").read_text()
+    tested = [run["python"] for run in ci()["jobs"]["test"]["strategy"]["matrix"]["include"]]
+    assert tested == [dotted(OLDEST_PYTHON), dotted(DEPLOYED_PYTHON)]
+    assert sorted(tested) == sorted(re.findall(r"\$\(find_python ([\d.]+)\)", script))
+    assert project()["requires-python"] == f">={tested[0]}"
+
+
+def test_ci_runs_the_tests_of_the_local_checks() -> None:
+    """Some of them on the oldest Python, all of them on the deployed one."""
+    (on_the_oldest,) = re.findall(r'PYTEST="(.+)"', (ROOT / ".ci/run").read_text())
+    runs = ci()["jobs"]["test"]["strategy"]["matrix"]["include"]
+    assert [run["tests"] for run in runs] == [on_the_oldest, ""]
+
+
+def test_the_hooks_before_a_commit_are_the_commands_of_lint() -> None:
+    """From the same environment, and nothing from elsewhere."""
+    (recipe,) = re.findall(r"^lint: setup\n((?:\t.+\n)+)", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    commands = [line.strip().replace("$(BIN)", ".venv/bin") for line in recipe.splitlines()]
+    (repository,) = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"]
+    assert repository["repo"] == "local"
+    assert [hook["entry"] for hook in repository["hooks"]] == commands
+    assert [hook["id"] for hook in repository["hooks"] if hook["pass_filenames"]] == []
+
+
+def test_the_version_is_that_of_the_newest_section_of_the_changelog() -> None:
+    """Sections are dated, the newest first, below what is not released."""
+    headings = re.findall(r"^## (.+)$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert headings[0] == "[Unreleased]"
+    releases = [re.fullmatch(r"\[(\d+\.\d+\.\d+)\] - (\d{4}-\d\d-\d\d)", heading) for heading in headings[1:]]
+    found = [(release[2], tuple(map(int, release[1].split(".")))) for release in releases if release]
+    assert len(found) == len(releases)
+    assert found == sorted(found, reverse=True)
+    assert dotted(found[0][1]) == project()["version"]
+
+
+def test_the_development_container_forwards_the_ports_of_the_local_run() -> None:
+    """Each with a name."""
+    folder = Path("any")
+    programs = [
+        services.function_host(folder, {}, None),
+        services.cosmos(folder),
+        services.event_hubs(folder, []),
+        services.storage(None),
+    ]
+    container = json.loads((ROOT / ".devcontainer/devcontainer.json").read_text())
+    assert container["forwardPorts"] == [port for program in programs for port in program.usual_ports]
+    assert list(container["portsAttributes"]) == [str(port) for port in container["forwardPorts"]]
+
+
+def test_the_development_container_has_the_deployed_python_and_a_node_that_is_new_enough() -> None:
+    """And sets up what the tests need."""
+    container = json.loads((ROOT / ".devcontainer/devcontainer.json").read_text())
+    (node,) = [options for name, options in container["features"].items() if "/node:" in name]
+    assert f"/python:{dotted(DEPLOYED_PYTHON)}-" in container["image"]
+    assert int(node["version"]) >= OLDEST_NODE
+    assert container["postCreateCommand"] == "make setup-tests"
+
+
+def test_the_folders_of_tests_that_contributors_read_of_exist() -> None:
+    """CONTRIBUTING.md describes each kind of test."""
+    named = re.findall(r"^\| `(tests/\w+)` \|", (ROOT / "CONTRIBUTING.md").read_text(), re.MULTILINE)
+    assert named
+    assert [folder for folder in named if not (ROOT / folder).is_dir()] == []
+
+
+def test_every_form_for_issues_asks_for_something() -> None:
+    """GitHub ignores a form without these keys."""
+    forms = [file for file in (ROOT / ".github/ISSUE_TEMPLATE").glob("*.yml") if file.name != "config.yml"]
+    assert {file.stem for file in forms} == {"bug_report", "feature_request"}
+    for file in forms:
+        form = yaml.safe_load(file.read_text())
+        assert form.keys() >= {"name", "description", "body"}
+        assert any(part["type"] != "markdown" for part in form["body"])
