@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from local import services
-from local.setup import DEPLOYED_PYTHON, OLDEST_NODE, OLDEST_PYTHON, dotted
+from local.run import services
+from local.run.setup import DEPLOYED_PYTHON, OLDEST_NODE, OLDEST_PYTHON, dotted
 from tests.support import ROOT
 
 if TYPE_CHECKING:
