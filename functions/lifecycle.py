@@ -13,7 +13,7 @@ from shared.app import runtime
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from shared.web.answers import Answer
+    from shared.web.answers import HttpAnswer
     from shared.web.api.lifecycle import LifecycleApi
 
 lifecycle = func.Blueprint()  # type: ignore[no-untyped-call]  # the SDK leaves it unannotated
@@ -49,8 +49,8 @@ async def roll_back_index(req: func.HttpRequest) -> func.HttpResponse:
     return await _respond(lambda api: api.rollback(req.route_params["name"], req.get_body(), req.url))
 
 
-async def _respond(call: Callable[[LifecycleApi], Awaitable[Answer]]) -> func.HttpResponse:
-    async def work() -> Answer:
+async def _respond(call: Callable[[LifecycleApi], Awaitable[HttpAnswer]]) -> func.HttpResponse:
+    async def work() -> HttpAnswer:
         from shared.web.api.lifecycle import LifecycleApi  # no start needs it
 
         return await call(LifecycleApi(generations.lifecycle(await runtime.worker_for_callers())))

@@ -27,7 +27,7 @@ def _add_tool(blueprint: func.Blueprint, index: Index, source: Source) -> None:
     from shared.web.api import assistant_tools as tools  # what an app without tools does not need at its start
 
     async def look_up(context: str) -> str:
-        return await tools.call(runtime.lookups, index.name, context)
+        return await tools.answer_tool_call(runtime.lookups, index.name, context)
 
     named = blueprint.function_name(_function_name(index.name))
     trigger = blueprint.mcp_tool_trigger(

@@ -13,7 +13,7 @@ from shared.web.pages import docs_page
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from shared.web.answers import Answer
+    from shared.web.answers import HttpAnswer
     from shared.web.api.lookups import LookupApi
 
 lookups = func.Blueprint()  # type: ignore[no-untyped-call]  # the SDK leaves it unannotated
@@ -56,10 +56,10 @@ async def get_docs(req: func.HttpRequest) -> func.HttpResponse:
     return await respond(docs_page())
 
 
-async def _respond(call: Callable[[LookupApi], Awaitable[Answer]]) -> func.HttpResponse:
+async def _respond(call: Callable[[LookupApi], Awaitable[HttpAnswer]]) -> func.HttpResponse:
     """The answer of a call on the API, which cannot even be made while the definitions have faults."""
 
-    async def work() -> Answer:
+    async def work() -> HttpAnswer:
         return await call(runtime.lookup_api())
 
     return await respond(work())

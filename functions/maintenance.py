@@ -18,7 +18,7 @@ async def sweep(message: func.QueueMessage) -> None:
 @maintenance.timer_trigger(arg_name="timer", schedule="0 23 * * * *")
 async def retain(timer: func.TimerRequest) -> None:
     """Forget facts that were deleted long ago, a part of them every hour."""
-    await (await runtime.worker()).retain()
+    await (await runtime.worker()).forget_deleted_facts()
 
 
 @maintenance.timer_trigger(arg_name="timer", schedule="0 41 3 * * *")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from shared.monitoring.status import StatusReader
-    from shared.web.answers import Answer
+    from shared.web.answers import HttpAnswer
     from shared.web.api.dead_letters import DeadLetterApi
 
 operations = func.Blueprint()  # type: ignore[no-untyped-call]  # the SDK leaves it unannotated
@@ -58,16 +58,16 @@ async def get_status_page(req: func.HttpRequest) -> func.HttpResponse:
 async def get_advice(req: func.HttpRequest) -> func.HttpResponse:
     """Every index in numbers, and what the Index Table pattern warns of."""
 
-    async def work() -> Answer:
+    async def work() -> HttpAnswer:
         return await advice_api.advice(observing.advisor(runtime.definitions().require()), req.url)
 
     return await respond(work())
 
 
-async def _respond(call: Callable[[StatusReader], Awaitable[Answer]]) -> func.HttpResponse:
+async def _respond(call: Callable[[StatusReader], Awaitable[HttpAnswer]]) -> func.HttpResponse:
     """The answer of a call on the status, which cannot even be made while the definitions have faults."""
 
-    async def work() -> Answer:
+    async def work() -> HttpAnswer:
         return await call(observing.status(runtime.definitions().require()))
 
     return await respond(work())
@@ -103,8 +103,8 @@ async def purge_dead_letters_now(req: func.HttpRequest) -> func.HttpResponse:
     return await _about_letters(lambda api: api.purge(req.url, req.get_body()))
 
 
-async def _about_letters(call: Callable[[DeadLetterApi], Awaitable[Answer]]) -> func.HttpResponse:
-    async def work() -> Answer:
+async def _about_letters(call: Callable[[DeadLetterApi], Awaitable[HttpAnswer]]) -> func.HttpResponse:
+    async def work() -> HttpAnswer:
         return await call(await runtime.dead_letter_api())
 
     return await respond(work())

@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING
 
 import azure.functions as func
 
-from shared.web.answers import answer_of
+from shared.web.answers import answer_or_problem
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
 
-    from shared.web.answers import Answer
+    from shared.web.answers import HttpAnswer
 
 
-async def respond(work: Awaitable[Answer]) -> func.HttpResponse:
+async def respond(work: Awaitable[HttpAnswer]) -> func.HttpResponse:
     """The answer that some work gives; an error becomes a problem."""
-    answer = await answer_of(work)
+    answer = await answer_or_problem(work)
     return func.HttpResponse(
         answer.body,
         status_code=answer.status,

@@ -12,7 +12,7 @@ from shared.app import runtime, verifying
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from shared.web.answers import Answer
+    from shared.web.answers import HttpAnswer
     from shared.web.api.verifications import VerificationApi
 
 verifications = func.Blueprint()  # type: ignore[no-untyped-call]  # the SDK leaves it unannotated
@@ -36,8 +36,8 @@ async def get_verification(req: func.HttpRequest) -> func.HttpResponse:
     return await _respond(lambda api: api.one(req.route_params["name"], req.route_params["id"], req.url))
 
 
-async def _respond(call: Callable[[VerificationApi], Awaitable[Answer]]) -> func.HttpResponse:
-    async def work() -> Answer:
+async def _respond(call: Callable[[VerificationApi], Awaitable[HttpAnswer]]) -> func.HttpResponse:
+    async def work() -> HttpAnswer:
         from shared.web.api.verifications import VerificationApi  # no start needs it
 
         return await call(VerificationApi(verifying.desk(await runtime.worker_for_callers())))

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from bench.cases.pipeline import BATCH, Pipeline
 from shared.app.connections import TIMING
 from shared.catalog.catalog import Catalog
-from shared.lifecycle.build import Builds, Sources
-from shared.lifecycle.generations import Clocks, Lifecycle
+from shared.lifecycle.build import Builds, BuildSources
+from shared.lifecycle.generations import GenerationLifecycle, LifecycleTimes
 from shared.sources.cosmos_feed import FeedPage
 from shared.tasks.rows import TaskRows
-from shared.tasks.runner import Runner, failed, idle
+from shared.tasks.runner import TaskRunner, idle, task_failed_error
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
@@ -82,10 +82,10 @@ class Building:
         new = Pipeline(NEW_YAML, self._tables, build_delay_seconds=0)
         await new.prepare()
         catalog = Catalog(self._tables)
-        sources = Sources(Documents(self._facts), Nowhere(), Nowhere())
+        sources = BuildSources(Documents(self._facts), Nowhere(), Nowhere())
         builds = Builds(catalog, new.worker.services, sources, TIMING.steady_seconds, TIMING.sleep)
-        self._runner = Runner(TaskRows(self._tables), None, {"build": builds}, time.time)
-        lifecycle = Lifecycle(new.definitions, catalog, self._runner, Clocks(time.time, 0, 0, 0))
+        self._runner = TaskRunner(TaskRows(self._tables), None, {"build": builds}, time.time)
+        lifecycle = GenerationLifecycle(new.definitions, catalog, self._runner, LifecycleTimes(time.time, 0, 0, 0))
         self._task = (await lifecycle.build("by-town")).task.id
 
     async def run(self) -> Progress:
@@ -96,6 +96,6 @@ class Building:
             if progress.task.state == "done":
                 return progress
             if progress.task.state == "failed":
-                raise failed(progress.task)
+                raise task_failed_error(progress.task)
             # As the app does, which has a message for each.
             await asyncio.gather(*[self._runner.work(self._task, name) for name in idle(progress, time.time())])

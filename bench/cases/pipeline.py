@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shared.app.gc_tuning import collect_rarely
+from shared.app.gc_tuning import tune_garbage_collection
 from shared.definitions.loading.load import load
 from shared.entries.keys.placement import DEFAULT_ACCOUNT
 from shared.pipeline.apply.worker import Services, Worker
@@ -58,7 +58,7 @@ class Pipeline:
         self.definitions = load(yaml, "bench").require()
         (self.source,) = self.definitions.sources
         self.queue = Queue()
-        collect_rarely()  # as the app does
+        tune_garbage_collection()  # as the app does
         accounts = Accounts({DEFAULT_ACCOUNT: tables})
         services = Services(
             accounts,

@@ -171,7 +171,7 @@ def _rows(pipeline: Pipeline, changes: Sequence[Fact]) -> list[tuple[str, dict[s
     plan = plan_of(pipeline.definitions, pipeline.source)
     reader = CosmosReader(pipeline.definitions.sources[pipeline.source])
     return [
-        (generation.table, live_row(entry.partition_key, entry.pair, "", entry.columns))
+        (generation.table, live_row(entry.partition_key, entry.entry_key, "", entry.columns))
         for change in map(reader.latest, changes)
         for generation in plan.generations
         for entry in generation.projector.project(change)

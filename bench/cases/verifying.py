@@ -8,12 +8,12 @@ from bench.cases.pipeline import BATCH, NOW_SECONDS, NoBlobs, Pipeline
 from shared.entries.keys.placement import DEFAULT_ACCOUNT
 from shared.entries.projection.generations import plan_of
 from shared.pipeline.concurrency import Bounded, Staggered
-from shared.pipeline.dead_letters.store import DeadLetters
+from shared.pipeline.dead_letters.store import DeadLetterStore
 from shared.sources.current_facts import FactPage
 from shared.tables.accounts import Accounts
-from shared.verification.assembly import Asked, Means, Subject, verification_of
-from shared.verification.judge import Patience
-from shared.verification.verify import State
+from shared.verification.assembly import RepairOptions, Subject, VerificationDependencies, verification_of
+from shared.verification.judge import GracePeriod
+from shared.verification.verify import ScanState
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from shared.definitions.model import Source
     from shared.entries.keys.fact_key import FactKeyValue
     from shared.tables.port import Tables
-    from shared.verification.report import Report
+    from shared.verification.report import DifferenceReport
 
 
 class Container:
@@ -72,22 +72,22 @@ class Verifying:
         plan = plan_of(definitions, source)
         return Subject(plan, definitions.sources[source], plan.generations[0])
 
-    async def run(self) -> Report:
+    async def run(self) -> DifferenceReport:
         """From the beginning to the end."""
-        state = State()
-        verification = verification_of(self.subject, self._means(), Asked(), state)
+        state = ScanState()
+        verification = verification_of(self.subject, self._means(), RepairOptions(), state)
         while not verification.is_done:
             await verification.step()
         return state.report
 
-    def _means(self) -> Means:
-        return Means(
+    def _means(self) -> VerificationDependencies:
+        return VerificationDependencies(
             Accounts({DEFAULT_ACCOUNT: self._tables}),
             Container(self._facts),
-            DeadLetters(self._tables, NoBlobs(), lambda: NOW_SECONDS),
+            DeadLetterStore(self._tables, NoBlobs(), lambda: NOW_SECONDS),
             self._pipeline.queue,
             3600,
-            Patience(0, 0, lambda: NOW_SECONDS, _no_pause),
+            GracePeriod(0, 0, lambda: NOW_SECONDS, _no_pause),
             Bounded(),
             Staggered(),
             lambda: 0.0,

@@ -21,7 +21,7 @@ from bench.processes.servers import azurite_serving, cosmos_serving, module_serv
 from local.process import ports
 from shared.app.connections import TIMING
 from shared.definitions.loading.load import load
-from shared.inputs.page_tokens import Tokens
+from shared.inputs.page_tokens import PageTokens
 from shared.lookup.generations import DefinedGenerations
 from shared.lookup.lookups import Lookups
 from shared.lookup.replicas import Replicas
@@ -140,7 +140,7 @@ async def _serving() -> AsyncIterator[tuple[Services, str]]:
                 found = Lookups(
                     DefinedGenerations(load(YAML).require()),
                     Replicas(client),
-                    Tokens(b"key"),
+                    PageTokens(b"key"),
                     facts=CosmosFacts(lambda: cosmos),
                 )
                 yield Services(client, found, BareTables(account, http), container), base

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from cli.arguments import Commands
-    from shared.definitions.compare import Step
+    from shared.definitions.compare import MigrationStep
 
 _COLUMNS: Final = ("name", "effect", "because", "generation", "table")
 _COST_COLUMNS: Final = ("transactions", "dollars")
@@ -77,7 +77,7 @@ def run(args: argparse.Namespace) -> int:
     return 1 if any(step.effect == "not allowed" for step in steps) else 0
 
 
-def _cost(step: Step, facts: int) -> dict[str, str]:
+def _cost(step: MigrationStep, facts: int) -> dict[str, str]:
     """What a build costs, one entry per fact: from keys that share partitions to keys that share none."""
     if step.effect not in ("new index", "new generation"):
         return {}
@@ -90,7 +90,7 @@ def _cost(step: Step, facts: int) -> dict[str, str]:
     }
 
 
-def _summary(steps: Sequence[Step]) -> str:
+def _summary(steps: Sequence[MigrationStep]) -> str:
     refused = [step for step in steps if step.effect == "not allowed"]
     if refused:
         names = ", ".join(f"{step.name} ({', '.join(step.because)})" for step in refused)

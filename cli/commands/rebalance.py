@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from cli.arguments import Commands
     from cli.service.service import Service
-    from shared.definitions.compare import Step
+    from shared.definitions.compare import MigrationStep
     from shared.definitions.model import Definitions
 
 _SHARDS: Final = range(1, 257)
@@ -143,7 +143,7 @@ def _checked(before: Definitions, text: str, index: str, file: str) -> Definitio
     return after
 
 
-def _move(args: argparse.Namespace, step: Step) -> int:
+def _move(args: argparse.Namespace, step: MigrationStep) -> int:
     """Wait until the app knows the generation; then build, verify and switch."""
     service = service_of(args, "admin")
     print(f"{args.index}: waiting for the app to have the file: deploy it, or restart a local run", file=sys.stderr)

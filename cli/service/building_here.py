@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from shared.definitions.model import Definitions, Index
-    from shared.lifecycle.generations import Lifecycle
+    from shared.lifecycle.generations import GenerationLifecycle
 
 # The app does not know this kind: it leaves the task alone.
 FROM_HERE: Final = "build-here"
@@ -56,7 +56,7 @@ def _settings(args: argparse.Namespace) -> dict[str, str]:
 
 async def _build(args: argparse.Namespace) -> dict[str, Any]:
     from shared.app import lifecycle
-    from shared.web.api.lifecycle import described
+    from shared.web.api.lifecycle import index_state_json
 
     definitions = read(args.definitions).require()
     if args.events_file is not None:
@@ -65,7 +65,7 @@ async def _build(args: argparse.Namespace) -> dict[str, Any]:
     async with lifecycle.here(definitions, FROM_HERE, replay, _SLICE_SECONDS) as operations:
         progress = await operations.build(args.index, args.budget, FROM_HERE)
         await _drive(operations, args.index, progress.task.id)
-        return described(await operations.state(args.index))
+        return index_state_json(await operations.state(args.index))
 
 
 def _check_source(index: Index | None, definitions: Definitions, file: Path) -> None:
@@ -75,10 +75,10 @@ def _check_source(index: Index | None, definitions: Definitions, file: Path) -> 
         raise UsageError(f"the facts of {index.name} are read from their container: leave out --from")
 
 
-async def _drive(operations: Lifecycle, index: str, task: str) -> None:
+async def _drive(operations: GenerationLifecycle, index: str, task: str) -> None:
     """Work on every slice that nobody else works on, until the task has ended."""
     from shared.errors import TaskFailedError
-    from shared.tasks.runner import failed, idle
+    from shared.tasks.runner import idle, task_failed_error
     from shared.web.api.lifecycle import build
 
     shown = BuildProgress(index) if sys.stderr.isatty() else None
@@ -90,7 +90,7 @@ async def _drive(operations: Lifecycle, index: str, task: str) -> None:
         if progress.task.id != task:
             raise TaskFailedError(f"Another build of {index} has taken the place of this one: see `build --status`.")
         if progress.task.state == "failed":
-            raise failed(progress.task)
+            raise task_failed_error(progress.task)
         if progress.task.state == "done":
             return
         names = idle(progress, time.time()) if time.time() >= progress.task.not_before else []

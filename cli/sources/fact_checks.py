@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from shared.entries.changes.cosmos_changes import CosmosReader
 from shared.entries.projection.generations import plan_of
 from shared.entries.projection.project_all import project_all
-from shared.entries.projection.projector import HOW_TO_MEND
+from shared.entries.projection.projector import HOW_TO_FIX
 from shared.entries.rows.json_text import NotJsonError, dumps
 from shared.errors import UnreadableChangeError
 from shared.sources.sending import FactEvents
@@ -121,4 +121,4 @@ def _projection_fault(change: Change, plan: SourcePlan) -> str | None:
     """Why the first index that cannot hold a fact cannot."""
     failures = [one.failure for one in project_all(change, plan) if one.failure is not None]
     # Nothing is written yet, so there is no dead letter to speak of.
-    return failures[0].reason.removesuffix(f" {HOW_TO_MEND}") if failures else None
+    return failures[0].reason.removesuffix(f" {HOW_TO_FIX}") if failures else None

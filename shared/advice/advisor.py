@@ -8,10 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from shared.advice.rules import Advice, Subject, Usage, advise
+from shared.advice.rules import Advice, AdvisedIndex, Usage, advise
 from shared.advice.statistics import Statistics
-from shared.catalog.catalog import Snapshot
 from shared.catalog.plans import source_plan
+from shared.catalog.rows import CatalogSnapshot
 from shared.definitions.loading.advice import advise as advise_on_definitions
 from shared.definitions.loading.findings import Findings
 from shared.errors import TableMissingError
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
     from shared.advice.sampling import Sampler
-    from shared.catalog.catalog import Catalog, Listed
+    from shared.catalog.catalog import Catalog
+    from shared.catalog.rows import CatalogGeneration
     from shared.definitions.model import Definitions, Index
     from shared.entries.projection.generations import SourcePlan
     from shared.monitoring.counters import Totals
@@ -31,7 +32,7 @@ KEPT_SECONDS: Final = 60.0
 
 
 @dataclass(frozen=True, slots=True)
-class Sources:
+class AdvisorDependencies:
     """What advice is made from."""
 
     catalog: Catalog
@@ -44,7 +45,7 @@ class Sources:
 class Advisor:
     """Advises on the indexes of an app."""
 
-    def __init__(self, definitions: Definitions, sources: Sources) -> None:
+    def __init__(self, definitions: Definitions, sources: AdvisorDependencies) -> None:
         self._definitions = definitions
         self._sources = sources
         self._kept: tuple[float, dict[str, Any]] | None = None
@@ -70,20 +71,20 @@ class Advisor:
                 shown.append(_shown(subject, serving, [*static.get(index.name, ()), *advise(subject)]))
         return {"indexes": sorted(shown, key=lambda one: str(one["name"]))}
 
-    async def _snapshot(self) -> Snapshot:
+    async def _snapshot(self) -> CatalogSnapshot:
         try:
             return await self._sources.catalog.read()
         except TableMissingError:
-            return Snapshot()  # no worker has started yet
+            return CatalogSnapshot()  # no worker has started yet
 
     def _subject(
         self,
         index: Index,
-        serving: Listed | None,
+        serving: CatalogGeneration | None,
         sampled: Mapping[str, Statistics],
         totals: Totals,
         now_seconds: float,
-    ) -> Subject:
+    ) -> AdvisedIndex:
         counts = totals.of("index", index.name)
         since = totals.since_seconds
         usage = Usage(
@@ -99,7 +100,7 @@ class Advisor:
         prices = self._sources.prices
         # What serves may have another layout than the definitions, as long as its successor is not built.
         described = index if serving is None else serving.definition
-        return Subject(described, statistics, usage, prices["tableTransactions"], prices["tableStorage"])
+        return AdvisedIndex(described, statistics, usage, prices["tableTransactions"], prices["tableStorage"])
 
 
 def _only(plan: SourcePlan, wanted: AbstractSet[str]) -> SourcePlan:
@@ -119,7 +120,7 @@ def _static_advice(definitions: Definitions) -> dict[str, list[Advice]]:
     return found
 
 
-def _shown(subject: Subject, serving: Listed | None, found: Iterable[Advice]) -> dict[str, Any]:
+def _shown(subject: AdvisedIndex, serving: CatalogGeneration | None, found: Iterable[Advice]) -> dict[str, Any]:
     statistics, usage = subject.statistics, subject.usage
     return {
         "name": subject.index.name,

@@ -63,7 +63,7 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class AdvisedIndex:
     """An index with all that is known of it."""
 
     index: Index
@@ -92,7 +92,7 @@ class Advice:
     change: Mapping[str, Any] = field(default_factory=dict)
 
 
-def advise(subject: Subject) -> list[Advice]:
+def advise(subject: AdvisedIndex) -> list[Advice]:
     """Everything that the numbers say, the weightiest first."""
     if not subject.statistics.entries and not subject.usage.changes:
         what = f"{subject.name} has no entries yet"
@@ -103,7 +103,7 @@ def advise(subject: Subject) -> list[Advice]:
     return [one for one in found if not (one.code == "few-values" and "hot-partition" in codes)]
 
 
-def _hot_partition(subject: Subject) -> Advice | None:
+def _hot_partition(subject: AdvisedIndex) -> Advice | None:
     statistics = subject.statistics
     if statistics.entries < ENTRIES_MIN or not statistics.top:
         return None
@@ -125,7 +125,7 @@ def _hot_partition(subject: Subject) -> Advice | None:
     return Advice("hot-partition", what, f"Spread it: `hot: {{{shown}: {shards}}}`. {mend}", dollars, change)
 
 
-def _few_values(subject: Subject) -> Advice | None:
+def _few_values(subject: AdvisedIndex) -> Advice | None:
     statistics = subject.statistics
     if statistics.entries < ENTRIES_MIN or statistics.partitions_estimated >= _FEW_PARTITIONS:
         return None
@@ -147,7 +147,7 @@ def _enough_shards(share: float) -> int:
     return int(min(_SHARDS_MAX, max(2, 2 ** math.ceil(math.log2(share / _SHARD_SHARE)))))
 
 
-def _lookups_cost(subject: Subject, more_transactions: float) -> float | None:
+def _lookups_cost(subject: AdvisedIndex, more_transactions: float) -> float | None:
     """What it costs a month that each lookup takes so many transactions more."""
     usage = subject.usage
     if not usage.seconds or not usage.lookups:
@@ -155,7 +155,7 @@ def _lookups_cost(subject: Subject, more_transactions: float) -> float | None:
     return subject.transaction.of(usage.per_month(usage.lookups) * more_transactions)
 
 
-def _unused(subject: Subject) -> Advice | None:
+def _unused(subject: AdvisedIndex) -> Advice | None:
     usage = subject.usage
     if usage.lookups or not usage.changes or usage.seconds < _DAY_SECONDS:
         return None
@@ -163,7 +163,7 @@ def _unused(subject: Subject) -> Advice | None:
     return Advice("unused", what, "Drop it: take it out of the definitions.", _saved_by_dropping(subject))
 
 
-def _volatile(subject: Subject) -> Advice | None:
+def _volatile(subject: AdvisedIndex) -> Advice | None:
     usage = subject.usage
     # A fresh index is filled first and looked up afterwards.
     if not usage.lookups or usage.seconds < _DAY_SECONDS or usage.changes < ENTRIES_MIN:
@@ -181,7 +181,7 @@ def _volatile(subject: Subject) -> Advice | None:
     return Advice("volatile", what, mend, _saved_by_dropping(subject))
 
 
-def _saved_by_dropping(subject: Subject) -> float | None:
+def _saved_by_dropping(subject: AdvisedIndex) -> float | None:
     usage, statistics = subject.usage, subject.statistics
     if usage.change_transactions is None or not usage.seconds:
         return None
@@ -190,7 +190,7 @@ def _saved_by_dropping(subject: Subject) -> float | None:
     return -(spent + subject.storage.of(stored))
 
 
-def _monotonic(subject: Subject) -> Advice | None:
+def _monotonic(subject: AdvisedIndex) -> Advice | None:
     statistics = subject.statistics
     if statistics.entries < ENTRIES_MIN or statistics.partitions < _GROWING_PARTITIONS:
         return None
@@ -203,7 +203,7 @@ def _monotonic(subject: Subject) -> Advice | None:
     return Advice("monotonic", what, "Put another part first, and what grows into `sort`.")
 
 
-def _oversized(subject: Subject) -> Advice | None:
+def _oversized(subject: AdvisedIndex) -> Advice | None:
     size, entries = subject.statistics.entry_bytes, subject.statistics.entries_estimated
     if size is None or size < _LARGE_BYTES or subject.index.project == "keys":
         return None
@@ -213,7 +213,7 @@ def _oversized(subject: Subject) -> Advice | None:
     return Advice("oversized", what, mend, saved)
 
 
-def _far_periods(subject: Subject) -> Advice | None:
+def _far_periods(subject: AdvisedIndex) -> Advice | None:
     expire, tables = subject.index.expire, subject.statistics.tables
     if expire is None or expire.tables is None:
         return None
@@ -242,7 +242,7 @@ def _as_key(value: object) -> str:
     return str(value)
 
 
-_RULES: Final[tuple[Callable[[Subject], Advice | None], ...]] = (
+_RULES: Final[tuple[Callable[[AdvisedIndex], Advice | None], ...]] = (
     _hot_partition,
     _few_values,
     _unused,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
-from shared.advice.statistics import TOP, Statistics, Tally, TopPartition
+from shared.advice.statistics import TOP, EntryStatistics, Statistics, TopPartition
 from shared.catalog.period_tables import tables_of
 from shared.entries.keys.index_keys import IndexKeys
 from shared.entries.keys.limits import KEY_UNITS, units
@@ -19,7 +19,7 @@ from shared.entries.rows.entry_row import is_tombstone
 from shared.entries.rows.json_text import loads
 from shared.errors import TableMissingError
 from shared.pipeline.ledger.rows import LEDGER_TABLE, bucket_partition, decode
-from shared.pipeline.ledger.without_expired_periods import present
+from shared.pipeline.ledger.without_expired_periods import without_expired_periods
 from shared.tables.accounts import place_of
 from shared.tables.port import PARTITION_KEY, ROW_KEY, Page, RowRange
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from shared.tables.port import Row
 
     # With a PartitionKey of an entry of each partition.
-    Tallies: TypeAlias = Mapping[str, tuple[Generation, IndexKeys, Tally, dict[str, str]]]
+    Tallies: TypeAlias = Mapping[str, tuple[Generation, IndexKeys, EntryStatistics, dict[str, str]]]
 
 PAGES_MAX: Final = 50
 _ROWS: Final = 100
@@ -52,7 +52,7 @@ class Sampler:
 
     async def statistics(self, plan: SourcePlan) -> dict[str, Statistics]:
         """The statistics of every generation of a source, by id."""
-        tallies: Tallies = {one.id: (one, IndexKeys(one.index), Tally(), {}) for one in plan.generations}
+        tallies: Tallies = {one.id: (one, IndexKeys(one.index), EntryStatistics(), {}) for one in plan.generations}
         share = await self._read_ledger(plan, tallies)
         return {identity: await self._statistics(*tallied, share) for identity, tallied in tallies.items()}
 
@@ -81,7 +81,12 @@ class Sampler:
         return 1.0
 
     async def _statistics(
-        self, generation: Generation, keys: IndexKeys, tally: Tally, examples: dict[str, str], share: float | None
+        self,
+        generation: Generation,
+        keys: IndexKeys,
+        tally: EntryStatistics,
+        examples: dict[str, str],
+        share: float | None,
     ) -> Statistics:
         top = []
         for partition, count in tally.partitions.most_common(TOP):
@@ -137,14 +142,14 @@ def _share(whole: list[int], more: int, buckets: int) -> float | None:
 
 
 def _tally(row: LedgerRow, tallies: Tallies, now_seconds: float) -> None:
-    for identity, part in row.parts.items():
+    for identity, part in row.states.items():
         if identity in tallies:
             generation, keys, tally, examples = tallies[identity]
             split = keys.shards.split
-            live = present(part, generation, now_seconds).live
+            live = without_expired_periods(part, generation, now_seconds).current
             partitions = [split(entry.partition)[1] for entry in live]
             examples.update(zip(partitions, [entry.partition for entry in live], strict=True))
-            tally.add(zip(partitions, [entry.at for entry in live], strict=True))
+            tally.add(zip(partitions, [entry.version for entry in live], strict=True))
 
 
 def _row_bytes(entity: Columns) -> int:

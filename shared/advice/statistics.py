@@ -60,7 +60,7 @@ class Statistics:
 
 
 @dataclass(slots=True)
-class Tally:
+class EntryStatistics:
     """Counts the entries of one generation as its ledger rows are read."""
 
     facts: int = 0

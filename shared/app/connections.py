@@ -157,7 +157,7 @@ def _new_identity(client_id: str | None) -> Any:
     return DefaultAzureCredential(managed_identity_client_id=client_id)
 
 
-class Opened(dict[str, T]):
+class OpenedByName(dict[str, T]):
     """Clients of storage accounts by the name of their connection, each made when it is first asked for.
 
     Which there are is not known before: the catalog may have a generation in an account that no definition names

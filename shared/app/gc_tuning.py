@@ -13,6 +13,6 @@ from typing import Final
 _NEW_OBJECTS: Final = 100_000
 
 
-def collect_rarely() -> None:
+def tune_garbage_collection() -> None:
     """From now on, look for cycles about once per batch."""
     gc.set_threshold(_NEW_OBJECTS)

@@ -17,24 +17,24 @@ if TYPE_CHECKING:
 
     from shared.definitions.model import Definitions
     from shared.lifecycle.build import Builds
-    from shared.lifecycle.generations import Clocks, Lifecycle
+    from shared.lifecycle.generations import GenerationLifecycle, LifecycleTimes
     from shared.pipeline.apply.worker import Services, Worker
     from shared.sources.hub_events import EventReplay
-    from shared.tasks.runner import Kind, Runner, TaskQueue
+    from shared.tasks.runner import TaskKind, TaskQueue, TaskRunner
     from shared.verification.task import Verifications
 
 # What a worker has claimed it writes within moments.
 _PAUSE_SECONDS: Final = 3.0
 
 
-def tasks(worker: Worker) -> Runner:
+def tasks(worker: Worker) -> TaskRunner:
     """Long work, in slices that messages of the task queue ask for."""
     from shared.app.connections import TIMING
     from shared.tasks.rows import TaskRows
-    from shared.tasks.runner import Runner, kept
+    from shared.tasks.runner import TaskRunner, renewing_claims
 
-    kinds: dict[str, Kind] = {"build": builds(worker), "verification": verifications(worker)}
-    return Runner(TaskRows(worker.accounts.main), task_queue(), kinds, TIMING.wall_seconds, keeping=kept)
+    kinds: dict[str, TaskKind] = {"build": builds(worker), "verification": verifications(worker)}
+    return TaskRunner(TaskRows(worker.accounts.main), task_queue(), kinds, TIMING.wall_seconds, renewal=renewing_claims)
 
 
 @lru_cache(maxsize=1)
@@ -51,12 +51,12 @@ def builds(worker: Worker) -> Builds:
     """Builds by a worker of this process: that of triggers, which works on them, and that of callers, who ask."""
     from shared.app.connections import TIMING
     from shared.catalog.catalog import Catalog
-    from shared.lifecycle.build import Builds, Sources
+    from shared.lifecycle.build import Builds, BuildSources
     from shared.sources.cosmos_facts import CosmosFacts
     from shared.sources.cosmos_feed import CosmosFeed
     from shared.sources.hub_events import HubReplay
 
-    sources = Sources(CosmosFeed(_cosmos), CosmosFacts(_cosmos), HubReplay(_hub_client))
+    sources = BuildSources(CosmosFeed(_cosmos), CosmosFacts(_cosmos), HubReplay(_hub_client))
     catalog = Catalog(worker.accounts.main)
     return Builds(catalog, beside(worker.services), sources, TIMING.steady_seconds, TIMING.sleep)
 
@@ -67,13 +67,13 @@ def verifications(worker: Worker) -> Verifications:
     from shared.app.connections import TIMING
     from shared.catalog.catalog import Catalog
     from shared.sources.current_facts import CosmosCurrentFacts
-    from shared.verification.judge import Patience
-    from shared.verification.task import Hands, Verifications
+    from shared.verification.judge import GracePeriod
+    from shared.verification.task import Verifications, VerificationTools
 
     grace_seconds = settings.number(settings.VERIFY_GRACE_SECONDS)
-    hands = Hands(
+    hands = VerificationTools(
         CosmosCurrentFacts(_cosmos),
-        Patience(grace_seconds, _PAUSE_SECONDS, TIMING.wall_seconds, TIMING.sleep),
+        GracePeriod(grace_seconds, _PAUSE_SECONDS, TIMING.wall_seconds, TIMING.sleep),
         settings.number(settings.SWEEP_DELAY_SECONDS),
         TIMING.chance,
         TIMING.steady_seconds,
@@ -96,26 +96,26 @@ def _cosmos() -> CosmosClient:
 
 def _hub_client(hub: str) -> EventHubConsumerClient:
     from shared.app.connections import event_hub_client
-    from shared.sources.hub_events import CONSUMER_GROUP
+    from shared.sources.hub_events import REPLAY_CONSUMER_GROUP
 
     connection = settings.event_hubs_connection(settings.EVENTHUB.name)
-    return event_hub_client(connection, hub, CONSUMER_GROUP, retry_total=1)
+    return event_hub_client(connection, hub, REPLAY_CONSUMER_GROUP, retry_total=1)
 
 
-def lifecycle(worker: Worker) -> Lifecycle:
+def lifecycle(worker: Worker) -> GenerationLifecycle:
     """Builds, switches and rollbacks of the indexes that this app serves; raises `DefinitionsError`."""
     from shared.catalog.catalog import Catalog
-    from shared.lifecycle.generations import Lifecycle
+    from shared.lifecycle.generations import GenerationLifecycle
 
     served = runtime.definitions().require()
-    return Lifecycle(served, Catalog(worker.accounts.main), tasks(worker), _clocks())
+    return GenerationLifecycle(served, Catalog(worker.accounts.main), tasks(worker), _clocks())
 
 
-def _clocks() -> Clocks:
+def _clocks() -> LifecycleTimes:
     from shared.app.connections import TIMING
-    from shared.lifecycle.generations import Clocks
+    from shared.lifecycle.generations import LifecycleTimes
 
-    return Clocks(
+    return LifecycleTimes(
         TIMING.wall_seconds,
         settings.seconds(settings.CATALOG_REFRESH_SECONDS),
         settings.number(settings.BUILD_DELAY_SECONDS),
@@ -126,26 +126,26 @@ def _clocks() -> Clocks:
 @asynccontextmanager
 async def here(
     definitions: Definitions, kind: str, replay: EventReplay | None, slice_seconds: float
-) -> AsyncIterator[Lifecycle]:
+) -> AsyncIterator[GenerationLifecycle]:
     """The same for a command that builds in its own process, under a kind of its own, and enters no definition."""
     from shared.app.connections import TIMING
     from shared.catalog.catalog import Catalog
-    from shared.lifecycle.build import Builds, Sources
-    from shared.lifecycle.generations import Lifecycle
+    from shared.lifecycle.build import Builds, BuildSources
+    from shared.lifecycle.generations import GenerationLifecycle
     from shared.sources.cosmos_facts import CosmosFacts
     from shared.sources.cosmos_feed import CosmosFeed
     from shared.sources.hub_events import HubReplay
     from shared.tasks.rows import TaskRows
-    from shared.tasks.runner import Runner, kept
+    from shared.tasks.runner import TaskRunner, renewing_claims
 
     services = runtime.new_worker(definitions).services
     catalog, rows = Catalog(services.accounts.main), TaskRows(services.accounts.main)
     feed, facts = CosmosFeed(_cosmos), CosmosFacts(_cosmos)
-    sources = Sources(feed, facts, replay or HubReplay(_hub_client))
+    sources = BuildSources(feed, facts, replay or HubReplay(_hub_client))
     builds = Builds(catalog, services, sources, TIMING.steady_seconds, TIMING.sleep)
-    runner = Runner(rows, None, {kind: builds}, TIMING.wall_seconds, slice_seconds, keeping=kept)
+    runner = TaskRunner(rows, None, {kind: builds}, TIMING.wall_seconds, slice_seconds, renewal=renewing_claims)
     try:
-        yield Lifecycle(definitions, catalog, runner, _clocks())
+        yield GenerationLifecycle(definitions, catalog, runner, _clocks())
     finally:
         opened = [feed, facts, *services.accounts.by_name.values(), services.blobs, services.sweep_queue]
         for one in opened:
@@ -156,4 +156,4 @@ async def here(
 async def tidy() -> None:
     """Retire generations whose grace is over; called by a timer."""
     worker = await runtime.worker()
-    await lifecycle(worker).tidy(worker.accounts)
+    await lifecycle(worker).retire_unwanted(worker.accounts)

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
     from shared.advice.advisor import Advisor
     from shared.definitions.model import Definitions, Source
-    from shared.monitoring.counter_flush import KeptCounters
+    from shared.monitoring.counter_flush import FlushedCounters
     from shared.monitoring.counters import Purpose
     from shared.monitoring.lag import Feed
     from shared.monitoring.status import StatusReader
-    from shared.pipeline.outcome import Outcome
+    from shared.pipeline.outcome import BatchOutcome
     from shared.tables.client import TableClient
     from shared.tables.counts import Counts
 
@@ -31,14 +31,14 @@ _log = logging.getLogger(__name__)
 
 
 @lru_cache(maxsize=1)
-def counters() -> KeptCounters:
+def counters() -> FlushedCounters:
     """The counters of this instance."""
     from shared.app.connections import TIMING, new_id
-    from shared.monitoring.counter_flush import KeptCounters
+    from shared.monitoring.counter_flush import FlushedCounters
     from shared.monitoring.counter_rows import InstanceRow
 
     tables = _tables()
-    kept = KeptCounters(InstanceRow(tables, new_id(), TIMING.wall_seconds), TIMING)
+    kept = FlushedCounters(InstanceRow(tables, new_id(), TIMING.wall_seconds), TIMING)
     kept.counters.watch("operations", tables.counts)
     return kept
 
@@ -52,7 +52,7 @@ def new_counts(purpose: Purpose, account: str) -> Counts:
     return counts
 
 
-def batch_applied(source: str, outcome: Outcome) -> None:
+def batch_applied(source: str, outcome: BatchOutcome) -> None:
     """Tell and count a batch."""
     from shared.monitoring import telemetry
 
@@ -94,13 +94,13 @@ def _new_status(served: Definitions) -> StatusReader:
     from shared.monitoring.lag import LagMeter
     from shared.monitoring.lag_history import LagHistory
     from shared.monitoring.prices import prices_date, read_prices
-    from shared.monitoring.status import Means, StatusReader
-    from shared.monitoring.status_report import Report
+    from shared.monitoring.status import StatusDependencies, StatusReader
+    from shared.monitoring.status_report import StatusReport
     from shared.tasks.rows import TaskRows
 
     tables = _tables()
     return StatusReader(
-        Means(
+        StatusDependencies(
             definitions=served,
             tables=tables,
             catalog=Catalog(tables),
@@ -108,7 +108,7 @@ def _new_status(served: Definitions) -> StatusReader:
             counters=counters(),
             lag=LagMeter({name: _feeds(source) for name, source in served.sources.items()}, TIMING),
             history=LagHistory(tables),
-            report=Report(served, read_prices()["tableTransactions"], prices_date()),
+            report=StatusReport(served, read_prices()["tableTransactions"], prices_date()),
             now_seconds=TIMING.wall_seconds,
             breaker=lambda: tables.breaker.snapshot(TIMING.steady_seconds()),
         )
@@ -127,9 +127,9 @@ def advisor(served: Definitions) -> Advisor:
 
 
 def _new_advisor(served: Definitions) -> Advisor:
-    from shared.advice.advisor import Advisor, Sources
+    from shared.advice.advisor import Advisor, AdvisorDependencies
     from shared.advice.sampling import Sampler
-    from shared.app.connections import FOR_CALLERS, TIMING, Opened, table_client
+    from shared.app.connections import FOR_CALLERS, TIMING, OpenedByName, table_client
     from shared.catalog.catalog import Catalog
     from shared.monitoring.prices import read_prices
     from shared.tables.accounts import Accounts
@@ -137,8 +137,8 @@ def _new_advisor(served: Definitions) -> Advisor:
     def opened(name: str) -> TableClient:
         return table_client(settings.storage_connection(name), new_counts("operations", name), FOR_CALLERS)
 
-    accounts = Accounts(Opened(opened))
-    sources = Sources(
+    accounts = Accounts(OpenedByName(opened))
+    sources = AdvisorDependencies(
         catalog=Catalog(accounts.main),
         sampler=Sampler(accounts, TIMING.wall_seconds),
         totals=status(served).totals,
@@ -165,14 +165,14 @@ async def has_moved_on(source: Source) -> bool:
 
 def _feeds(source: Source) -> list[Feed]:
     """Where the changes of a source come from. A connection that is not set makes its lag unknown, nothing else."""
-    from shared.monitoring.cosmos_lag import CosmosFeed
-    from shared.monitoring.event_lag import HubFeed
+    from shared.monitoring.cosmos_lag import CosmosLag
+    from shared.monitoring.event_lag import EventHubLag
 
     feeds: list[Feed] = []
     if source.cosmos is not None:
-        feeds.append(CosmosFeed(source, settings.index_account, _cosmos()))
+        feeds.append(CosmosLag(source, settings.index_account, _cosmos()))
     if source.event_hub is not None:
-        feeds.append(HubFeed(source.name, source.event_hub, _hub_namespace, _hub, _checkpoints))
+        feeds.append(EventHubLag(source.name, source.event_hub, _hub_namespace, _hub, _checkpoints))
     return feeds
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from shared.app import observing, settings
-from shared.app.gc_tuning import collect_rarely
+from shared.app.gc_tuning import tune_garbage_collection
 from shared.definitions.files import read_for_start
 from shared.entries.keys.placement import AccountMap
 from shared.errors import IndexTablesError, SettingError, StorageUnreachableError
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
     from shared.definitions.loading.load import Loaded
     from shared.definitions.model import Definitions
-    from shared.lookup.generations import Generation as LookupGeneration
     from shared.lookup.generations import Generations
+    from shared.lookup.generations import ReadableGeneration as LookupGeneration
     from shared.lookup.lookups import Lookups
-    from shared.lookup.read_your_writes import Sighting
+    from shared.lookup.read_your_writes import SeenVersion
     from shared.pipeline.apply.worker import Services, Worker
     from shared.tables.breaker import Breaker
     from shared.tables.client import TableClient
@@ -52,7 +52,7 @@ def check_clocks() -> None:
     """Raise `SettingError` when this app may not write: its functions may outlive the sweep."""
     from shared.app import timing_checks
 
-    timing_checks.check(_ROOT)
+    timing_checks.check_timing(_ROOT)
 
 
 def check_settings() -> None:
@@ -155,20 +155,20 @@ def _readers(name: str) -> list[TableClient]:
 @lru_cache(maxsize=1)
 def lookups() -> Lookups:
     """Lookups in the index storage; raises `DefinitionsError` or `SettingError`."""
-    from shared.app.connections import CLOCK, TIMING, Opened, cosmos_client
-    from shared.inputs.page_tokens import Tokens
+    from shared.app.connections import CLOCK, TIMING, OpenedByName, cosmos_client
+    from shared.inputs.page_tokens import PageTokens
     from shared.lookup.lookups import Lookups
-    from shared.lookup.read_your_writes import OwnWrites
+    from shared.lookup.read_your_writes import WriteWaiter
     from shared.lookup.replicas import Replicas
     from shared.sources.cosmos_facts import CosmosFacts
 
     return Lookups(
         generations(),
         Replicas(*_readers(settings.INDEX_STORAGE.name)),
-        Tokens(_page_token_key()),
-        placed=Opened(lambda name: Replicas(*_readers(name))),
+        PageTokens(_page_token_key()),
+        placed=OpenedByName(lambda name: Replicas(*_readers(name))),
         facts=CosmosFacts(lambda: cosmos_client(settings.cosmos_connection(settings.COSMOS.name))),
-        own_writes=OwnWrites(_Ledger(), settings.seconds(settings.SEES_SECONDS), TIMING.steady_seconds, TIMING.sleep),
+        own_writes=WriteWaiter(_Ledger(), settings.seconds(settings.SEES_SECONDS), TIMING.steady_seconds, TIMING.sleep),
         now_seconds=CLOCK.now_seconds,
         answered=observing.lookup_answered,
     )
@@ -177,7 +177,7 @@ def lookups() -> Lookups:
 class _Ledger:
     """The pipeline's ledger, as lookups ask it."""
 
-    async def has_applied(self, sighting: Sighting, generation: LookupGeneration) -> bool:
+    async def has_applied(self, sighting: SeenVersion, generation: LookupGeneration) -> bool:
         """Whether this generation's part has that change or a newer one, and its rows are written."""
         return await (await worker_for_callers()).has_applied(generation.source.name, generation.id, sighting)
 
@@ -192,11 +192,11 @@ def lookup_api() -> LookupApi:
 
 async def dead_letter_api() -> DeadLetterApi:
     """The HTTP API of dead letters; raises as `worker_for_callers` does."""
-    from shared.inputs.page_tokens import Tokens
+    from shared.inputs.page_tokens import PageTokens
     from shared.web.api.dead_letters import DeadLetterApi
 
     desk = (await worker_for_callers()).dead_letters
-    return DeadLetterApi(desk, Tokens(_page_token_key()))
+    return DeadLetterApi(desk, PageTokens(_page_token_key()))
 
 
 def _page_token_key() -> bytes:
@@ -272,12 +272,12 @@ def new_worker(served: Definitions, policy: RetryPolicy | None = None) -> Worker
     from shared.pipeline.apply.worker import Worker
 
     check_clocks()
-    collect_rarely()
+    tune_garbage_collection()
     return Worker(served, _services(policy))
 
 
 def _services(policy: RetryPolicy | None) -> Services:
-    from shared.app.connections import CLOCK, Opened, container_client, new_id, queue_client, table_client
+    from shared.app.connections import CLOCK, OpenedByName, container_client, new_id, queue_client, table_client
     from shared.app.queues_and_blobs import BlobContainer, DelayedQueue
     from shared.pipeline.apply.worker import Services
     from shared.pipeline.concurrency import Bounded, Staggered
@@ -292,7 +292,7 @@ def _services(policy: RetryPolicy | None) -> Services:
     index_storage = settings.storage_connection(settings.INDEX_STORAGE.name)
     sweep_queue = queue_client(settings.storage_connection(settings.HOST_STORAGE), settings.SWEEP_QUEUE)
     return Services(
-        accounts=Accounts(Opened(opened)),
+        accounts=Accounts(OpenedByName(opened)),
         blobs=BlobContainer(container_client(index_storage, settings.DEAD_LETTER_CONTAINER), new_id),
         sweep_queue=DelayedQueue(sweep_queue, settings.number(settings.SWEEP_DELAY_SECONDS)),
         run_all=Bounded(),

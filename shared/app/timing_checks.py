@@ -26,7 +26,7 @@ QUEUE_DELAY_SECONDS_MAX: Final = 7 * 86_400
 _TIME_SPAN: Final = re.compile(r"(?:(\d+)\.)?(\d{1,2}):(\d{1,2}):(\d{1,2}(?:\.\d+)?)")
 
 
-def check(app_folder: Path, environment: Mapping[str, str] = settings.ENVIRONMENT) -> None:
+def check_timing(app_folder: Path, environment: Mapping[str, str] = settings.ENVIRONMENT) -> None:
     """Raise `SettingError` when functions may run without end, or when a sweep or a build may come too early."""
     timeout_seconds = _function_timeout_seconds(app_folder, environment)
     latest_seconds = timeout_seconds + LEASE_EXPIRY_SECONDS + RetryPolicy().budget_seconds

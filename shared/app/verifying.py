@@ -8,18 +8,18 @@ from shared.app import lifecycle, runtime, settings
 
 if TYPE_CHECKING:
     from shared.pipeline.apply.worker import Worker
-    from shared.verification.service import VerificationDesk
+    from shared.verification.service import VerificationService
 
 
-def desk(worker: Worker) -> VerificationDesk:
+def desk(worker: Worker) -> VerificationService:
     """Where verifications are asked for; raises `DefinitionsError`."""
     from shared.app.connections import TIMING
     from shared.catalog.catalog import Catalog
     from shared.verification.rows import VerificationRows
-    from shared.verification.service import VerificationDesk
+    from shared.verification.service import VerificationService
 
     tables = worker.accounts.main
-    return VerificationDesk(
+    return VerificationService(
         runtime.definitions().require(),
         Catalog(tables),
         lifecycle.tasks(worker),
@@ -30,9 +30,9 @@ def desk(worker: Worker) -> VerificationDesk:
 
 async def do_routine() -> None:
     """Start the verifications that are due; called by a timer."""
-    from shared.verification.service import Routine
+    from shared.verification.service import VerificationSchedule
 
-    routine = Routine(
+    routine = VerificationSchedule(
         settings.number(settings.VERIFY_SAMPLE),
         settings.number(settings.VERIFY_FULL_DAYS),
         settings.number(settings.VERIFY_BUDGET),

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Final
 from shared.catalog.rows import (
     CATALOG_TABLE,
     PARTITION,
-    Listed,
-    Served,
-    Snapshot,
-    Verification,
+    CatalogGeneration,
+    CatalogSnapshot,
+    ServingRow,
+    VerifiedMark,
     read_snapshot,
     write_generation,
-    write_served,
+    write_serving,
 )
 from shared.errors import OperationFailedError, StorageUnavailableError
 from shared.tables.port import RowRange
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from shared.tables.port import Insert, Replace, Row, Tables
-
-__all__ = ["CATALOG_TABLE", "Catalog", "Listed", "Served", "Snapshot", "Verification"]
 
 _ATTEMPTS: Final = 10
 
@@ -43,7 +41,7 @@ class Catalog:
         """Make the table, if it is not there."""
         await self._tables.create_table(CATALOG_TABLE)
 
-    async def read(self) -> Snapshot:
+    async def read(self) -> CatalogSnapshot:
         """All of it, as a rule in one query."""
         rows: list[Row] = []
         continuation = None
@@ -54,7 +52,7 @@ class Catalog:
             if continuation is None:
                 return read_snapshot(rows)
 
-    async def write(self, *rows: Listed | Served | Insert) -> bool:
+    async def write(self, *rows: CatalogGeneration | ServingRow | Insert) -> bool:
         """Write these rows together if each is as it was read, or new; False if one is not."""
         try:
             await self._tables.transact(CATALOG_TABLE, [_operation(row) for row in rows])
@@ -62,7 +60,9 @@ class Catalog:
             return False
         return True
 
-    async def change(self, generation: str, change: Callable[[Listed], Listed | None]) -> Listed | None:
+    async def change(
+        self, generation: str, change: Callable[[CatalogGeneration], CatalogGeneration | None]
+    ) -> CatalogGeneration | None:
         """Change a generation's row, deciding again when somebody else was faster; None when nothing is to change."""
         for _ in range(_ATTEMPTS):
             before = (await self.read()).generation(generation)
@@ -75,11 +75,11 @@ class Catalog:
 
     async def note_verified(self, generation: str, differences: int, at_seconds: float) -> None:
         """Remember that a generation was verified as a whole, and how many differences there were."""
-        verified = Verification(int(at_seconds), differences)
+        verified = VerifiedMark(int(at_seconds), differences)
         await self.change(generation, lambda one: replace(one, verified=verified))
 
 
-def _operation(row: Listed | Served | Insert) -> Insert | Replace:
-    if isinstance(row, Listed):
+def _operation(row: CatalogGeneration | ServingRow | Insert) -> Insert | Replace:
+    if isinstance(row, CatalogGeneration):
         return write_generation(row)
-    return write_served(row) if isinstance(row, Served) else row
+    return write_serving(row) if isinstance(row, ServingRow) else row

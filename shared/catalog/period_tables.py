@@ -51,7 +51,7 @@ async def _periods_in(accounts: Accounts, account: str, generation: Generation) 
     return [PeriodTable(account, table_of(generation.table, start), start) for start in starts]
 
 
-async def make_near(accounts: Accounts, generation: Generation, wanted: AbstractSet[tuple[str, str]]) -> bool:
+async def create_near_tables(accounts: Accounts, generation: Generation, wanted: AbstractSet[tuple[str, str]]) -> bool:
     """Make the tables of near periods, by account and name, before the first entry misses them; whether they are there.
 
     Whoever writes makes what is missing, so that storage which does not answer now is no reason to stop: there may be
@@ -67,7 +67,7 @@ async def make_near(accounts: Accounts, generation: Generation, wanted: Abstract
     return True
 
 
-async def drop_over(accounts: Accounts, plans: Iterable[SourcePlan], now_seconds: float) -> int:
+async def drop_expired_tables(accounts: Accounts, plans: Iterable[SourcePlan], now_seconds: float) -> int:
     """Drop the tables of periods that are over, at most so many; how many went.
 
     An account that does not answer keeps no other from being seen to; its error is raised in the end.

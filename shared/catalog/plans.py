@@ -8,16 +8,16 @@ from shared.entries.projection.generations import Generation, SourcePlan, has_ls
 from shared.entries.projection.projector import Projector
 
 if TYPE_CHECKING:
-    from shared.catalog.rows import Listed, Snapshot
+    from shared.catalog.rows import CatalogGeneration, CatalogSnapshot
     from shared.definitions.model import Definitions, Source
 
 
-def plans_of(snapshot: Snapshot, definitions: Definitions) -> dict[str, SourcePlan]:
+def source_plans(snapshot: CatalogSnapshot, definitions: Definitions) -> dict[str, SourcePlan]:
     """The plan of every source of the definitions."""
     return {name: source_plan(snapshot, source) for name, source in definitions.sources.items()}
 
 
-def source_plan(snapshot: Snapshot, source: Source) -> SourcePlan:
+def source_plan(snapshot: CatalogSnapshot, source: Source) -> SourcePlan:
     """Every generation of the source that is not retired, by the definition that it was made from.
 
     Also those that the worker's own file does not have: they may be another deployment's, or wait for their end. One
@@ -26,7 +26,7 @@ def source_plan(snapshot: Snapshot, source: Source) -> SourcePlan:
     own = [one for one in snapshot.generations if one.source == source.name]
     return SourcePlan(
         source.name,
-        tuple(generation_of(one) for one in own if one.is_kept),
+        tuple(generation_of(one) for one in own if one.is_updated),
         frozenset(one.id for one in own if not one.is_written),
         snapshot.buckets_of(source.name),
         serving=frozenset(one.id for one in own if one.state == "serving"),
@@ -35,7 +35,7 @@ def source_plan(snapshot: Snapshot, source: Source) -> SourcePlan:
     )
 
 
-def generation_of(listed: Listed) -> Generation:
+def generation_of(listed: CatalogGeneration) -> Generation:
     """A generation of the catalog as the pipeline writes to it."""
     projector = Projector(listed.definition, listed.source_definition)
     return Generation(listed.id, listed.definition, listed.table, projector)

@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from shared.catalog.rows import Listed, Served, write_source
+from shared.catalog.rows import CatalogGeneration, ServingRow, write_source
 from shared.definitions.compare import changed_identity, identity
 from shared.definitions.identity import generation_id
 from shared.definitions.loading.findings import did_you_mean
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
     from shared.catalog.catalog import Catalog
-    from shared.catalog.rows import Snapshot
+    from shared.catalog.rows import CatalogSnapshot
     from shared.definitions.model import Definitions, Index, Source
     from shared.pipeline.concurrency import RunAll
     from shared.tables.port import Insert, Tables
@@ -34,12 +34,12 @@ if TYPE_CHECKING:
 _ATTEMPTS: Final = 10
 
 
-async def never(_source: Source) -> bool:
+async def feed_starts_at_beginning(_source: Source) -> bool:
     """A feed that starts at its beginning, into storage that was there before it."""
     return False
 
 
-class Entrance:
+class DefinitionRegistrar:
     """Enters definitions. A worker goes through it when it starts."""
 
     def __init__(
@@ -48,7 +48,7 @@ class Entrance:
         ledger: Tables,
         run_all: RunAll,
         build_delay_seconds: int,
-        has_moved_on: HasMovedOn = never,
+        has_moved_on: HasMovedOn = feed_starts_at_beginning,
     ) -> None:
         self._catalog = catalog
         self._ledger = ledger
@@ -56,7 +56,7 @@ class Entrance:
         self._build_delay_seconds = build_delay_seconds
         self._has_moved_on = has_moved_on
 
-    async def enter(self, definitions: Definitions, now_seconds: float) -> Snapshot:
+    async def register(self, definitions: Definitions, now_seconds: float) -> CatalogSnapshot:
         """Enter what is new; the catalog after it. Workers that start at the same time agree on what is first.
 
         Raises `DefinitionsError` before anything is written when a source is not what it was.
@@ -69,21 +69,21 @@ class Entrance:
             new = _missing(snapshot, definitions)
             if not new_sources and not new:
                 return snapshot
-            await self._enter(snapshot, definitions, new, int(now_seconds))
+            await self._register(snapshot, definitions, new, int(now_seconds))
             for name in sorted(new_sources):
                 await self._catalog.write(write_source(name, BUCKETS))  # unless an index of its own brought it
         raise StorageUnavailableError("The catalog changes all the time: try again later.", outcome_unknown=False)
 
-    async def _enter(self, snapshot: Snapshot, definitions: Definitions, new: list[Index], now: int) -> None:
+    async def _register(self, snapshot: CatalogSnapshot, definitions: Definitions, new: list[Index], now: int) -> None:
         untouched = await self._untouched(snapshot, {one.source: definitions.sources[one.source] for one in new})
         entered, lost = set(snapshot.buckets), set[str]()
         for index in new:
             if index.source in lost:
                 continue  # another was first with this source: the next round sees how
             listed = self._listed(snapshot, index, definitions.sources[index.source], now)
-            rows: list[Listed | Served | Insert] = [listed]
+            rows: list[CatalogGeneration | ServingRow | Insert] = [listed]
             if index.source in untouched and not _is_served(snapshot, index.name):
-                served = snapshot.served.get(index.name, Served(index.name, ""))
+                served = snapshot.served.get(index.name, ServingRow(index.name, ""))
                 rows = [replace(listed, state="standby"), replace(served, serving=listed.id)]
                 if index.source not in entered:
                     rows.append(write_source(index.source, BUCKETS))
@@ -93,24 +93,24 @@ class Entrance:
             elif index.source not in entered:
                 lost.add(index.source)
 
-    async def _untouched(self, snapshot: Snapshot, sources: Mapping[str, Source]) -> set[str]:
+    async def _untouched(self, snapshot: CatalogSnapshot, sources: Mapping[str, Source]) -> set[str]:
         """The sources none of whose changes has been applied or passed over yet.
 
         One that is in the catalog has workers, and while it has no index they write its changes nowhere. So it must
         have a whole generation: that would have left ledger rows. The feed of one that is not may have moved on all the
         same, when the tables are not those that it was applied to, or when it starts with the present.
         """
-        whole = {one.source for one in snapshot.generations if one.is_kept and one.state != "building"}
+        whole = {one.source for one in snapshot.generations if one.is_updated and one.state != "building"}
         candidates = {name for name in sources if name not in snapshot.buckets or name in whole}
         empty = {name for name in candidates if not await self._has_facts(name, snapshot.buckets_of(name))}
         return {name for name in empty if name in snapshot.buckets or not await self._has_moved_on(sources[name])}
 
-    def _listed(self, snapshot: Snapshot, index: Index, source: Source, now: int) -> Listed:
+    def _listed(self, snapshot: CatalogSnapshot, index: Index, source: Source, now: int) -> CatalogGeneration:
         """A generation that is new, or that comes back after it was retired: then its table has another name."""
         attempt = 1 + len(_attempts(snapshot, index, source))
         generation = Generation.of(index, source, attempt)
         starts_at = now + self._build_delay_seconds
-        return Listed(generation.id, index.name, generation.table, "building", index, source, now, starts_at)
+        return CatalogGeneration(generation.id, index.name, generation.table, "building", index, source, now, starts_at)
 
     async def _has_facts(self, source: str, buckets: int) -> bool:
         partitions = [bucket_partition(source, bucket) for bucket in range(buckets)]
@@ -125,7 +125,7 @@ class Entrance:
         return bool(page.rows) or page.continuation is not None
 
 
-def check_sources(snapshot: Snapshot, definitions: Definitions) -> None:
+def check_sources(snapshot: CatalogSnapshot, definitions: Definitions) -> None:
     """Raise `DefinitionsError` when a source tells its facts, or orders their versions, otherwise than before.
 
     The ledger would take known facts for new ones, or newer versions for old ones, and entries would stay for ever.
@@ -140,7 +140,7 @@ def check_sources(snapshot: Snapshot, definitions: Definitions) -> None:
         raise DefinitionsError(tuple(faults.values()))
 
 
-def _changed_source(kept: Listed, changed: tuple[str, ...]) -> str:
+def _changed_source(kept: CatalogGeneration, changed: tuple[str, ...]) -> str:
     before = identity(kept.source_definition)
     was = ", ".join(f"{key} was {before[key]!r}" for key in changed)
     return (
@@ -160,27 +160,29 @@ def index_of(definitions: Definitions, name: str) -> Index:
         ) from None
 
 
-def defined(snapshot: Snapshot, index: Index, source: Source) -> Listed | None:
+def generation_of_definition(snapshot: CatalogSnapshot, index: Index, source: Source) -> CatalogGeneration | None:
     """The generation of a definition, as it is kept; None when it is not in the catalog.
 
     One that was made read-only lacks changes since then: a definition that is put back is built again.
     """
-    return next((one for one in _attempts(snapshot, index, source) if one.is_kept), None)
+    return next((one for one in _attempts(snapshot, index, source) if one.is_updated), None)
 
 
-def _attempts(snapshot: Snapshot, index: Index, source: Source) -> list[Listed]:
+def _attempts(snapshot: CatalogSnapshot, index: Index, source: Source) -> list[CatalogGeneration]:
     identity = generation_id(index, source)
     return [one for one in snapshot.of_index(index.name) if one.id.startswith(identity)]
 
 
-def _is_served(snapshot: Snapshot, index: str) -> bool:
+def _is_served(snapshot: CatalogSnapshot, index: str) -> bool:
     served = snapshot.served.get(index)
     serving = None if served is None else snapshot.generation(served.serving)
     return serving is not None and serving.is_written
 
 
-def _missing(snapshot: Snapshot, definitions: Definitions) -> list[Index]:
+def _missing(snapshot: CatalogSnapshot, definitions: Definitions) -> list[Index]:
     """The definitions whose generation is not there."""
     return [
-        one for one in definitions.indexes.values() if defined(snapshot, one, definitions.sources[one.source]) is None
+        one
+        for one in definitions.indexes.values()
+        if generation_of_definition(snapshot, one, definitions.sources[one.source]) is None
     ]

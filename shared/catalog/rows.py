@@ -28,11 +28,11 @@ PARTITION: Final = "catalog"
 _GENERATION, _INDEX, _SOURCE = "generation:", "index:", "source:"
 _DEFINITION, _SOURCE_DEFINITION = "definition", "sourceDefinition"
 
-State = Literal["building", "standby", "serving", "retired"]
+GenerationPhase = Literal["building", "standby", "serving", "retired"]
 
 
 @dataclass(frozen=True, slots=True)
-class Verification:
+class VerifiedMark:
     """When a generation was last verified as a whole, and how many differences there were."""
 
     at_seconds: int
@@ -40,7 +40,7 @@ class Verification:
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class CatalogGeneration:
     """A generation as the catalog knows it. `id` is what ledger parts are called by.
 
     Times are in seconds since 1970. From `starts_at` on every worker is known to write to it: a build starts then.
@@ -51,7 +51,7 @@ class Listed:
     id: str
     index: str
     table: str
-    state: State
+    state: GenerationPhase
     definition: Index
     source_definition: Source
     entered_at: int
@@ -60,7 +60,7 @@ class Listed:
     build: str | None = None
     built_at: int | None = None
     unbuilt: int = 0
-    verified: Verification | None = None
+    verified: VerifiedMark | None = None
     unwanted_at: int | None = None
     retired_at: int | None = None
     dropped_at: int | None = None
@@ -78,13 +78,13 @@ class Listed:
         return self.state != "retired"
 
     @property
-    def is_kept(self) -> bool:
+    def is_updated(self) -> bool:
         """Whether workers keep it up to date."""
         return self.is_written and self.read_only_at is None
 
 
 @dataclass(frozen=True, slots=True)
-class Served:
+class ServingRow:
     """What serves an index: `serving` from the moment `since` on, `before` until then (empty: nothing).
 
     The moment lies ahead by more than a reader may be behind with the catalog, so that all of them switch at once.
@@ -96,31 +96,31 @@ class Served:
     since: float = 0
     etag: str | None = field(default=None, compare=False)
 
-    def at(self, now_seconds: float) -> str:
+    def generation_at(self, now_seconds: float) -> str:
         """The id of the generation that serves at this moment; empty for none."""
         return self.serving if now_seconds >= self.since else self.before or self.serving
 
 
 @dataclass(frozen=True, slots=True)
-class Snapshot:
+class CatalogSnapshot:
     """The whole catalog as one read saw it."""
 
-    generations: tuple[Listed, ...] = ()
-    served: Mapping[str, Served] = field(default_factory=dict)
+    generations: tuple[CatalogGeneration, ...] = ()
+    served: Mapping[str, ServingRow] = field(default_factory=dict)
     buckets: Mapping[str, int] = field(default_factory=dict)
 
-    def of_index(self, index: str) -> list[Listed]:
+    def of_index(self, index: str) -> list[CatalogGeneration]:
         """The generations of an index, oldest first."""
         return sorted((one for one in self.generations if one.index == index), key=lambda one: one.entered_at)
 
-    def generation(self, identity: str) -> Listed | None:
+    def generation(self, identity: str) -> CatalogGeneration | None:
         """The generation with this id."""
         return next((one for one in self.generations if one.id == identity), None)
 
-    def serving(self, index: str, now_seconds: float) -> Listed | None:
+    def serving(self, index: str, now_seconds: float) -> CatalogGeneration | None:
         """The generation that serves an index at this moment."""
         served = self.served.get(index)
-        return None if served is None else self.generation(served.at(now_seconds))
+        return None if served is None else self.generation(served.generation_at(now_seconds))
 
     def knows(self, source: str) -> bool:
         """Whether workers have had this source before, so that it may have facts."""
@@ -131,23 +131,23 @@ class Snapshot:
         return self.buckets.get(source, BUCKETS)
 
 
-def read_snapshot(rows: Iterable[Row]) -> Snapshot:
+def read_snapshot(rows: Iterable[Row]) -> CatalogSnapshot:
     """The catalog that these rows are."""
-    listed: list[Listed] = []
-    served: dict[str, Served] = {}
+    listed: list[CatalogGeneration] = []
+    served: dict[str, ServingRow] = {}
     buckets: dict[str, int] = {}
     for row in rows:
         key = cast(str, row.entity[ROW_KEY])
         if key.startswith(_GENERATION):
-            listed.append(_listed(row))
+            listed.append(_catalog_generation(row))
         elif key.startswith(_INDEX):
-            one = _served(row)
+            one = _serving_row(row)
             served[one.index] = one
         else:
             buckets[key.removeprefix(_SOURCE)] = cast(int, row.entity["buckets"])
     serving = {one.serving for one in served.values()}
     shown = [replace(one, state="serving") if one.id in serving and one.is_written else one for one in listed]
-    return Snapshot(tuple(shown), served, buckets)
+    return CatalogSnapshot(tuple(shown), served, buckets)
 
 
 def write_source(source: str, buckets: int) -> Insert:
@@ -155,7 +155,7 @@ def write_source(source: str, buckets: int) -> Insert:
     return Insert({PARTITION_KEY: PARTITION, ROW_KEY: _SOURCE + source, "buckets": buckets})
 
 
-def write_generation(one: Listed) -> Insert | Replace:
+def write_generation(one: CatalogGeneration) -> Insert | Replace:
     """A generation, new or as it was read."""
     entity: Entity = {
         PARTITION_KEY: PARTITION,
@@ -188,7 +188,7 @@ def write_generation(one: Listed) -> Insert | Replace:
     return Insert(entity) if one.etag is None else Replace(entity, one.etag)
 
 
-def write_served(one: Served) -> Insert | Replace:
+def write_serving(one: ServingRow) -> Insert | Replace:
     """What serves an index, new or as it was read."""
     entity: Entity = {
         PARTITION_KEY: PARTITION,
@@ -200,10 +200,10 @@ def write_served(one: Served) -> Insert | Replace:
     return Insert(entity) if one.etag is None else Replace(entity, one.etag)
 
 
-def _listed(row: Row) -> Listed:
+def _catalog_generation(row: Row) -> CatalogGeneration:
     fields: dict[str, Any] = dict(row.entity)
     verified_at = fields.get("verifiedAt")
-    return Listed(
+    return CatalogGeneration(
         id=fields[ROW_KEY].removeprefix(_GENERATION),
         index=fields["index"],
         table=fields["table"],
@@ -215,7 +215,7 @@ def _listed(row: Row) -> Listed:
         build=fields.get("build"),
         built_at=fields.get("builtAt"),
         unbuilt=fields["unbuilt"],
-        verified=None if verified_at is None else Verification(verified_at, fields["differences"]),
+        verified=None if verified_at is None else VerifiedMark(verified_at, fields["differences"]),
         unwanted_at=fields.get("unwantedAt"),
         retired_at=fields.get("retiredAt"),
         dropped_at=fields.get("droppedAt"),
@@ -224,7 +224,7 @@ def _listed(row: Row) -> Listed:
     )
 
 
-def _served(row: Row) -> Served:
+def _serving_row(row: Row) -> ServingRow:
     fields: dict[str, Any] = dict(row.entity)
     name = fields[ROW_KEY].removeprefix(_INDEX)
-    return Served(name, fields["serving"], fields["before"], fields["since"], row.etag)
+    return ServingRow(name, fields["serving"], fields["before"], fields["since"], row.etag)

@@ -21,7 +21,7 @@ _HUB_CLOCK: Final = "of Event Hubs"
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class MigrationStep:
     """What happens to one index, or why a source cannot change as asked."""
 
     name: str
@@ -31,7 +31,7 @@ class Step:
     table: str = ""
 
 
-def compare(before: Definitions, after: Definitions) -> tuple[Step, ...]:
+def compare(before: Definitions, after: Definitions) -> tuple[MigrationStep, ...]:
     """The steps from one set of definitions to another, forbidden ones first, then by index name."""
     names = sorted(before.indexes.keys() | after.indexes.keys())
     sources = sorted(before.sources.keys() & after.sources.keys())
@@ -41,7 +41,7 @@ def compare(before: Definitions, after: Definitions) -> tuple[Step, ...]:
 
 def compare_served(
     serving: Mapping[str, str | None], identities: Mapping[str, Identity], after: Definitions
-) -> tuple[Step, ...]:
+) -> tuple[MigrationStep, ...]:
     """The steps from what an app serves to definitions: forbidden ones first, then by index name.
 
     The app tells its generations by index, None while one is built, and its sources' identities by name.
@@ -66,35 +66,35 @@ def changed_identity(before: Identity, after: Source) -> tuple[str, ...]:
     return tuple(key for key, value in identity(after).items() if before.get(key, value) != value)
 
 
-def _served_step(name: str, serving: Mapping[str, str | None], after: Definitions) -> Step:
+def _served_step(name: str, serving: Mapping[str, str | None], after: Definitions) -> MigrationStep:
     if name not in after.indexes:
-        return Step(name, "removed")
+        return MigrationStep(name, "removed")
     index = after.indexes[name]
     generation = generation_id(index, after.sources[index.source])
     table = table_name(index, generation)
     if name not in serving:
-        return Step(name, "new index", (), generation, table)
+        return MigrationStep(name, "new index", (), generation, table)
     # One that came back after it was retired has a number behind its id.
     is_same = (serving[name] or "").startswith(generation)
-    return Step(name, "no change" if is_same else "new generation", (), generation, table)
+    return MigrationStep(name, "no change" if is_same else "new generation", (), generation, table)
 
 
-def _identity_step(name: str, before: Identity, after: Source) -> Step | None:
+def _identity_step(name: str, before: Identity, after: Source) -> MigrationStep | None:
     changed = changed_identity(before, after)
-    return Step(name, "not allowed", changed) if changed else None
+    return MigrationStep(name, "not allowed", changed) if changed else None
 
 
-def _index_step(name: str, before: Definitions, after: Definitions) -> Step:
+def _index_step(name: str, before: Definitions, after: Definitions) -> MigrationStep:
     old, new = _physical(name, before), _physical(name, after)
     if new is None:
-        return Step(name, "removed")
+        return MigrationStep(name, "removed")
     index = after.indexes[name]
     generation = generation_id(index, after.sources[index.source])
     table = table_name(index, generation)
     if old is None:
-        return Step(name, "new index", (), generation, table)
+        return MigrationStep(name, "new index", (), generation, table)
     because = tuple(key for key in new if old.get(key) != new[key])
-    return Step(name, "new generation" if because else "no change", because, generation, table)
+    return MigrationStep(name, "new generation" if because else "no change", because, generation, table)
 
 
 def _physical(name: str, definitions: Definitions) -> dict[str, object] | None:

@@ -137,7 +137,7 @@ def _nfc(text: str) -> str:
     return text if is_normalized("NFC", text) else normalize("NFC", text)
 
 
-def rank(part_type: PartType, value: PartValue) -> Any:
+def sort_rank(part_type: PartType, value: PartValue) -> Any:
     """Something that Python orders as values of this type stand: strings in UTF-16 code unit order."""
     if not isinstance(value, str):
         return value

@@ -26,7 +26,7 @@ SWITCH: Final = Form((bool,), "true or false")
 TEXT: Final = Form((str,), "text")
 
 
-def members(body: bytes, known: Mapping[str, Form]) -> dict[str, Any]:
+def read_members(body: bytes, known: Mapping[str, Form]) -> dict[str, Any]:
     """The members of a body, each known and of its form; an empty body has none."""
     try:
         found = orjson.loads(body) if body else {}

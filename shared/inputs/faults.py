@@ -47,7 +47,7 @@ def fault(code: str, parameter: str, detail: str) -> Fault:
     return Fault(code, parameter[:_PARAMETER_SHOWN], detail)
 
 
-def near(name: str, known: Iterable[str]) -> str:
+def did_you_mean(name: str, known: Iterable[str]) -> str:
     """A sentence that names the three nearest of the known names, or all of them."""
     # Only faults need it.
     from difflib import get_close_matches

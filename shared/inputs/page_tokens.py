@@ -28,25 +28,25 @@ _UNBOUND: Final = frozenset({"token", "sees"})
 
 
 @dataclass(frozen=True, slots=True)
-class Position:
+class PagePosition:
     """After which pair of which generation a page begins."""
 
     generation: str
-    pair: str
+    entry_key: str
 
 
-class Tokens:
+class PageTokens:
     """Seals and opens page tokens with one key, which all instances of the app share."""
 
     def __init__(self, key: bytes) -> None:
         self._key = key
 
-    def seal(self, index: str, parameters: Mapping[str, str], position: Position) -> str:
+    def seal(self, index: str, parameters: Mapping[str, str], position: PagePosition) -> str:
         """The token for a position in a lookup."""
-        content = f"{position.generation}{_BETWEEN}{position.pair}".encode()
+        content = f"{position.generation}{_BETWEEN}{position.entry_key}".encode()
         return _written(self._tag(index, parameters, content) + content)
 
-    def open(self, index: str, parameters: Mapping[str, str], token: str) -> Position:
+    def open(self, index: str, parameters: Mapping[str, str], token: str) -> PagePosition:
         """The position in a token; raises `BadLookupError` when it was not made for this lookup."""
         try:
             raw = urlsafe_b64decode(token.encode("ascii") + b"=" * (-len(token) % 4))
@@ -57,7 +57,7 @@ class Tokens:
         if _written(raw) != token or not hmac.compare_digest(tag, self._tag(index, parameters, content)):
             raise _foreign()
         generation, _, pair = content.decode().partition(_BETWEEN)
-        return Position(generation, pair)
+        return PagePosition(generation, pair)
 
     def _tag(self, index: str, parameters: Mapping[str, str], content: bytes) -> bytes:
         bound = sorted((name, value) for name, value in parameters.items() if name not in _UNBOUND)
@@ -65,7 +65,7 @@ class Tokens:
         return hmac.digest(self._key, len(query).to_bytes(4, "big") + query + content, "sha256")[:_TAG_BYTES]
 
 
-def continued(parameters: Mapping[str, str], token: str) -> dict[str, str]:
+def next_page_parameters(parameters: Mapping[str, str], token: str) -> dict[str, str]:
     """The parameters of the next page."""
     return {**{name: value for name, value in parameters.items() if name not in _UNBOUND}, "token": token}
 

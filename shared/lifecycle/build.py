@@ -7,8 +7,8 @@
               at the ledger's version. Workers that did not know the generation yet may have left some.
     end       the generation stands by.
 
-Nothing starts before every worker writes to the generation (`Listed.starts_at`). Both phases may be repeated in whole
-or in part: the ledger decides.
+Nothing starts before every worker writes to the generation (`CatalogGeneration.starts_at`). Both phases may be repeated
+in whole or in part: the ledger decides.
 """
 
 from __future__ import annotations
@@ -22,27 +22,28 @@ from shared.catalog.plans import generation_of, source_plan
 from shared.entries.changes.cosmos_changes import CosmosReader
 from shared.entries.changes.event_changes import EventReader
 from shared.errors import TaskFailedError
-from shared.lifecycle.catch_up import RestReader, is_behind
+from shared.lifecycle.catch_up import CatchUpReader, lacks_newest_version
 from shared.pipeline.apply.batch import Applier
 from shared.pipeline.apply.intake import Intake, ReceivedEvent, read_all
-from shared.pipeline.dead_letters.store import DeadLetters
+from shared.pipeline.dead_letters.store import DeadLetterStore
 from shared.pipeline.ledger.cache import LedgerCache
 from shared.pipeline.ledger.prefetch import prefetch
 from shared.pipeline.ledger.rows import bucket_partition
-from shared.pipeline.ledger.scan import ledger_pages, read_kept
+from shared.pipeline.ledger.scan import ledger_pages, read_ledger_fact
 from shared.sources.cosmos_feed import PAGE_ITEMS
 from shared.tasks.budget import Budget, metered
-from shared.tasks.runner import Phase, Step
+from shared.tasks.runner import Phase, SliceStep
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 
-    from shared.catalog.catalog import Catalog, Listed, Snapshot
+    from shared.catalog.catalog import Catalog
+    from shared.catalog.rows import CatalogGeneration, CatalogSnapshot
     from shared.definitions.model import Source
     from shared.entries.changes.change import Change
     from shared.entries.projection.generations import SourcePlan
     from shared.pipeline.apply.worker import Services
-    from shared.pipeline.ledger.scan import Kept
+    from shared.pipeline.ledger.scan import LedgerFact
     from shared.sources.cosmos_feed import FactFeed
     from shared.sources.hub_events import EventReplay, HubEvent
     from shared.sources.ports import Facts
@@ -63,7 +64,7 @@ _STEP_SECONDS: Final = 20.0
 
 
 @dataclass(frozen=True, slots=True)
-class Sources:
+class BuildSources:
     """Where facts are read from."""
 
     feed: FactFeed
@@ -78,7 +79,7 @@ class Builds:
         self,
         catalog: Catalog,
         services: Services,
-        sources: Sources,
+        sources: BuildSources,
         steady_seconds: Callable[[], float],
         sleep: Callable[[float], Awaitable[None]],
         window: int = WINDOW,
@@ -90,7 +91,7 @@ class Builds:
         self._sleep = sleep
         self._window = window
 
-    async def begin(self, task: Task) -> Phase:
+    async def first_phase(self, task: Task) -> Phase:
         """One slice per feed range, or per partition of the hub."""
         source = (await self._target(task)).source_definition
         if source.cosmos is not None:
@@ -99,7 +100,7 @@ class Builds:
             parts = await self._sources.replay.partitions(source)
         return Phase(FACTS, {f"{number:03d}": json.dumps([part, None]) for number, part in enumerate(parts)})
 
-    async def follow(self, progress: Progress, phase: str) -> Phase | None:
+    async def next_phase(self, progress: Progress, phase: str) -> Phase | None:
         """After the facts the rest, some ledger buckets in each slice; after the rest the generation stands by."""
         target = await self._target(progress.task)
         if phase == FACTS:
@@ -110,7 +111,7 @@ class Builds:
         await self._catalog.change(target.id, partial(_stand_by, unbuilt=unbuilt, now_seconds=now_seconds))
         return None
 
-    async def steps(self, progress: Progress, one: Slice) -> AsyncIterator[Step]:
+    async def work_on_slice(self, progress: Progress, one: Slice) -> AsyncIterator[SliceStep]:
         """Work on one slice."""
         snapshot = await self._catalog.read()
         target = self._target_in(snapshot, progress.task)
@@ -118,16 +119,16 @@ class Builds:
         running = [each for each in progress.slices if not each.is_done]
         share = _share(progress.task, len(running))
         budget = Budget(share, self._steady_seconds, self._sleep)
-        hand = Hand(plan, self._services, budget, window_of(share, self._window))
+        hand = BuildApplier(plan, self._services, budget, changes_per_apply(share, self._window))
         steps = self._facts(target, one, hand) if one.phase == FACTS else self._rest(target, one, hand)
         async for step in steps:
             self._check_age(progress.task)
             yield step
 
-    async def _target(self, task: Task) -> Listed:
+    async def _target(self, task: Task) -> CatalogGeneration:
         return self._target_in(await self._catalog.read(), task)
 
-    def _target_in(self, snapshot: Snapshot, task: Task) -> Listed:
+    def _target_in(self, snapshot: CatalogSnapshot, task: Task) -> CatalogGeneration:
         self._check_age(task)
         target = snapshot.generation(str(task.about["generation"]))
         if target is None or not target.is_written:
@@ -139,14 +140,14 @@ class Builds:
         if self._services.now_seconds() - task.started_at >= self._services.retention_seconds:
             raise TaskFailedError("The build has taken longer than the ledger's retention: start it again.")
 
-    async def _facts(self, target: Listed, one: Slice, hand: Hand) -> AsyncIterator[Step]:
+    async def _facts(self, target: CatalogGeneration, one: Slice, hand: BuildApplier) -> AsyncIterator[SliceStep]:
         part, continuation = json.loads(str(one.position))
         async for intake, size, after in self._pages(target.source_definition, part, continuation, hand.window):
-            hand.gather(intake, size)
+            hand.keep_for_next_apply(intake, size)
             continuation = after
             if hand.is_full:
-                yield Step(json.dumps([part, continuation]), await hand.apply())
-        yield Step(json.dumps([part, continuation]), await hand.apply(), is_done=True)
+                yield SliceStep(json.dumps([part, continuation]), await hand.apply())
+        yield SliceStep(json.dumps([part, continuation]), await hand.apply(), is_done=True)
 
     async def _pages(
         self, source: Source, part: str, continuation: str | None, items: int
@@ -173,39 +174,39 @@ class Builds:
 
         return read_all(source.name, fresh, read, ReceivedEvent.plain, "event")
 
-    async def _rest(self, target: Listed, one: Slice, hand: Hand) -> AsyncIterator[Step]:
+    async def _rest(self, target: CatalogGeneration, one: Slice, hand: BuildApplier) -> AsyncIterator[SliceStep]:
         """Every so many buckets, beginning with the slice's number.
 
         Which facts are about to be applied is written down first. A claim alone would make them look up to date to
         whoever goes on after a crash, with their entries never written.
         """
-        reader = RestReader(target.source_definition, self._sources.facts, self._services.run_all)
+        reader = CatchUpReader(target.source_definition, self._sources.facts, self._services.run_all)
         bucket, after, begun = json.loads(one.position or "null") or (int(one.name.rpartition(":")[2]), None, [])
         checked = 0
         if begun:
-            again = await read_kept(hand.accounts.main, bucket_partition(target.source, bucket), begun)
-            yield Step(_position(bucket, begun[-1]), await self._catch_up(again, reader, hand))
+            again = await read_ledger_fact(hand.accounts.main, bucket_partition(target.source, bucket), begun)
+            yield SliceStep(_position(bucket, begun[-1]), await self._catch_up(again, reader, hand))
             after = begun[-1]
         for number in range(bucket, hand.plan.buckets, min(REST_SLICES, hand.plan.buckets)):
             async for page in ledger_pages(hand.accounts.main, bucket_partition(target.source, number), after):
-                behind = [kept for kept in page if is_behind(kept, target.id)]
+                behind = [kept for kept in page if lacks_newest_version(kept, target.id)]
                 for start in range(0, len(behind), _BEGUN_MAX):
                     some = behind[start : start + _BEGUN_MAX]
-                    yield Step(_position(number, after, [kept.fact_key for kept in some]), {"behind": len(some)})
+                    yield SliceStep(_position(number, after, [kept.fact_key for kept in some]), {"behind": len(some)})
                     after = some[-1].fact_key
-                    yield Step(_position(number, after), await self._catch_up(some, reader, hand))
+                    yield SliceStep(_position(number, after), await self._catch_up(some, reader, hand))
                 after = page[-1].fact_key
                 checked += len(page)
                 # Looking again is cheap: not every page is worth a write.
                 if checked >= _CHECKED_MAX:
-                    yield Step(_position(number, after), {"checked": checked})
+                    yield SliceStep(_position(number, after), {"checked": checked})
                     checked = 0
             after = None
-        yield Step(one.position, {"checked": checked}, is_done=True)
+        yield SliceStep(one.position, {"checked": checked}, is_done=True)
 
-    async def _catch_up(self, behind: list[Kept], reader: RestReader, hand: Hand) -> dict[str, int]:
+    async def _catch_up(self, behind: list[LedgerFact], reader: CatchUpReader, hand: BuildApplier) -> dict[str, int]:
         found = await reader.read(behind)
-        hand.gather(Intake(found.changes), 0)
+        hand.keep_for_next_apply(Intake(found.changes), 0)
         return {**await hand.apply(), "unbuilt": found.unbuilt}
 
 
@@ -215,7 +216,7 @@ def _share(task: Task, running: int) -> float | None:
     return None if limit is None else limit / max(1, running)
 
 
-def window_of(share: float | None, largest: int) -> int:
+def changes_per_apply(share: float | None, largest: int) -> int:
     """How many changes are applied together by so many transactions per second."""
     return largest if share is None else max(1, min(largest, int(share * _STEP_SECONDS)))
 
@@ -225,13 +226,13 @@ def _position(bucket: int, after: str | None, begun: Sequence[str] = ()) -> str:
     return json.dumps([bucket, after, list(begun)], ensure_ascii=False)
 
 
-def _stand_by(one: Listed, *, unbuilt: int, now_seconds: int) -> Listed | None:
+def _stand_by(one: CatalogGeneration, *, unbuilt: int, now_seconds: int) -> CatalogGeneration | None:
     if one.state != "building":
         return None
     return replace(one, state="standby", built_at=now_seconds, unbuilt=unbuilt)
 
 
-class Hand:
+class BuildApplier:
     """Applies what was gathered, by a budget, with a process' worth of cache."""
 
     def __init__(self, plan: SourcePlan, services: Services, budget: Budget, window: int) -> None:
@@ -241,7 +242,7 @@ class Hand:
         self._budget = budget
         self.accounts = metered(services.accounts, budget)
         self._cache = LedgerCache()
-        self._letters = DeadLetters(self.accounts.main, services.blobs, services.now_seconds)
+        self._letters = DeadLetterStore(self.accounts.main, services.blobs, services.now_seconds)
         self._applier = Applier(
             self.accounts,
             self._letters,
@@ -260,7 +261,7 @@ class Hand:
         """Whether it is time to apply what was gathered."""
         return self.gathered >= self.window
 
-    def gather(self, intake: Intake, size: int) -> None:
+    def keep_for_next_apply(self, intake: Intake, size: int) -> None:
         """Keep the changes of a page for later."""
         self._intakes.append(intake)
         self._changes += intake.changes
@@ -271,7 +272,7 @@ class Hand:
         changes, intakes, gathered = self._changes, self._intakes, self.gathered
         self._changes, self._intakes, self.gathered = [], [], 0
         before = self._budget.spent
-        letters = [letter for intake in intakes for letter in intake.letters]
+        letters = [letter for intake in intakes for letter in intake.unreadable]
         for letter in letters:
             await self._letters.put(letter)
         counts = {"facts": gathered, "letters": len(letters)}

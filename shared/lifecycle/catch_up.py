@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from shared.definitions.model import Source
     from shared.pipeline.concurrency import RunAll
-    from shared.pipeline.ledger.scan import Kept
+    from shared.pipeline.ledger.scan import LedgerFact
     from shared.sources.ports import Facts
 
 # The clock, and whether it is a delete. The digest behind it depends on which copy of the document was read.
@@ -28,25 +28,25 @@ _CLOCK: Final = slice(0, 36)
 _CLOCK_ALONE: Final = slice(0, 35)
 
 
-def is_behind(kept: Kept, generation: str) -> bool:
+def lacks_newest_version(kept: LedgerFact, generation: str) -> bool:
     """Whether a fact's part in a generation is missing, or older than another one."""
     version = kept.versions.get(generation)
     return bool(kept.versions) and (version is None or version[_CLOCK] < _newest(kept)[_CLOCK])
 
 
-def _newest(kept: Kept) -> str:
+def _newest(kept: LedgerFact) -> str:
     """The version that the ledger holds."""
     return max(kept.versions.values())
 
 
-class Rest(NamedTuple):
+class MissingFacts(NamedTuple):
     """Changes to apply, and how many facts nobody can find again."""
 
     changes: list[Change]
     unbuilt: int
 
 
-class RestReader:
+class CatchUpReader:
     """Finds the changes that facts are behind with."""
 
     def __init__(self, source: Source, facts: Facts, run_all: RunAll) -> None:
@@ -55,13 +55,13 @@ class RestReader:
         self._reader = FactReader(source)
         self._run_all = run_all
 
-    async def read(self, behind: Sequence[Kept]) -> Rest:
+    async def read(self, behind: Sequence[LedgerFact]) -> MissingFacts:
         """The changes of these facts, as far as their documents can be found."""
         deleted = [one for one in behind if one.is_deleted]
         changes = [self._delete(one) for one in deleted]
         others = [one for one in behind if not one.is_deleted]
         if self._source.cosmos is None:
-            return Rest(changes, len(others))
+            return MissingFacts(changes, len(others))
         unbuilt = 0
         for result in await self._run_all([partial(self._find, one) for one in others]):
             if isinstance(result, UnreadableChangeError):
@@ -70,20 +70,20 @@ class RestReader:
                 raise result
             elif result is not None:
                 changes.append(result)
-        return Rest(changes, unbuilt)
+        return MissingFacts(changes, unbuilt)
 
-    def _delete(self, one: Kept) -> Change:
+    def _delete(self, one: LedgerFact) -> Change:
         key = one.fact_key
-        return Change(self._source.name, "", (), key, fact_hash(key), _newest(one), None, {}, one.mark)
+        return Change(self._source.name, "", (), key, fact_hash(key), _newest(one), None, {}, one.source_etag)
 
-    async def _find(self, one: Kept) -> Change | None:
+    async def _find(self, one: LedgerFact) -> Change | None:
         """The change that the ledger has; None when it is gone, or when the feed is about to bring a newer one."""
         decoded = decode_fact_key(one.fact_key)
         if decoded is None:
             raise self._reader.unreadable("its key was cut, so that nobody can tell its id")
         partition_key, fact_id = decoded
         document = await self._facts.read(self._source, fact_id, partition_key)
-        if document is None or document.get("_etag") != one.mark:
+        if document is None or document.get("_etag") != one.source_etag:
             return None
-        change = self._reader.change(fact_id, partition_key, _newest(one)[_CLOCK_ALONE], document, mark=one.mark)
+        change = self._reader.change(fact_id, partition_key, _newest(one)[_CLOCK_ALONE], document, mark=one.source_etag)
         return replace(change, version=_newest(one))

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Final
 
 from shared.catalog.period_tables import tables_of
 from shared.catalog.plans import generation_of
-from shared.catalog.register import check_sources, defined, index_of
-from shared.catalog.rows import Served
+from shared.catalog.register import check_sources, generation_of_definition, index_of
+from shared.catalog.rows import ServingRow
 from shared.entries.keys.periods import UNDATED
 from shared.errors import DefinitionsError, LifecycleRefusedError, SettingError, StorageUnavailableError
 from shared.tasks.rows import Task
@@ -24,11 +24,12 @@ from shared.tasks.runner import CLAIM_SECONDS
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from shared.catalog.catalog import Catalog, Listed, Snapshot
+    from shared.catalog.catalog import Catalog
+    from shared.catalog.rows import CatalogGeneration, CatalogSnapshot
     from shared.definitions.model import Definitions
     from shared.tables.accounts import Accounts
     from shared.tasks.rows import Progress
-    from shared.tasks.runner import Runner
+    from shared.tasks.runner import TaskRunner
 
 BUILD: Final = "build"
 _ATTEMPTS: Final = 10
@@ -39,7 +40,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Clocks:
+class LifecycleTimes:
     """How long things take."""
 
     now_seconds: Callable[[], float]
@@ -53,15 +54,15 @@ class IndexState:
     """An index: what its definition says it should be, what serves now, and how the build stands."""
 
     index: str
-    target: Listed | None
-    serving: Listed | None
+    target: CatalogGeneration | None
+    serving: CatalogGeneration | None
     build: Progress | None = None
 
 
-class Lifecycle:
+class GenerationLifecycle:
     """Builds, switches, rolls back and retires generations."""
 
-    def __init__(self, definitions: Definitions, catalog: Catalog, runner: Runner, clocks: Clocks) -> None:
+    def __init__(self, definitions: Definitions, catalog: Catalog, runner: TaskRunner, clocks: LifecycleTimes) -> None:
         self._definitions = definitions
         self._catalog = catalog
         self.runner = runner
@@ -76,16 +77,16 @@ class Lifecycle:
         snapshot = await self._catalog.read()
         return [await self._state(snapshot, index) for index in self._definitions.indexes]
 
-    async def _state(self, snapshot: Snapshot, index: str) -> IndexState:
+    async def _state(self, snapshot: CatalogSnapshot, index: str) -> IndexState:
         target = self._target(snapshot, index)
         serving = snapshot.serving(index, self._clocks.now_seconds())
         build = None if target is None or target.build is None else await self.runner.rows.read(target.build)
         return IndexState(index, target, serving if serving is not None and serving.is_written else None, build)
 
-    def _target(self, snapshot: Snapshot, index: str) -> Listed | None:
+    def _target(self, snapshot: CatalogSnapshot, index: str) -> CatalogGeneration | None:
         """The generation of the definition."""
         found = index_of(self._definitions, index)
-        return defined(snapshot, found, self._definitions.sources[found.source])
+        return generation_of_definition(snapshot, found, self._definitions.sources[found.source])
 
     # ------------------------------------------------------------------------------------------------ build
 
@@ -115,7 +116,7 @@ class Lifecycle:
         assert found is not None
         return found
 
-    def _buildable(self, snapshot: Snapshot, state: IndexState) -> Listed:
+    def _buildable(self, snapshot: CatalogSnapshot, state: IndexState) -> CatalogGeneration:
         index, target = state.index, state.target
         if target is None:
             raise LifecycleRefusedError(
@@ -141,7 +142,7 @@ class Lifecycle:
         is_held = any(not one.is_done and one.claimed_until > now_seconds for one in build.slices)
         return is_held or now_seconds < task.not_before + CLAIM_SECONDS
 
-    def _check_sources(self, snapshot: Snapshot) -> None:
+    def _check_sources(self, snapshot: CatalogSnapshot) -> None:
         """The ledger finds facts by what identified them before."""
         try:
             check_sources(snapshot, self._definitions)
@@ -150,7 +151,7 @@ class Lifecycle:
 
     # ------------------------------------------------------------------------------------------------ read-only
 
-    async def make_read_only(self, index: str) -> Listed:
+    async def make_read_only(self, index: str) -> CatalogGeneration:
         """Write no more to what serves an index, while its successor takes its place: from here on it is behind.
 
         Only when every worker writes to the successor, so that no change is written to neither.
@@ -164,7 +165,7 @@ class Lifecycle:
                 return frozen
         raise _contended(index)
 
-    def _movable(self, snapshot: Snapshot, index: str) -> Listed:
+    def _movable(self, snapshot: CatalogSnapshot, index: str) -> CatalogGeneration:
         target, now_seconds = self._target(snapshot, index), self._clocks.now_seconds()
         serving = snapshot.serving(index, now_seconds)
         if target is None or serving is None or not serving.is_written or serving.id == target.id:
@@ -181,7 +182,7 @@ class Lifecycle:
 
     # ------------------------------------------------------------------------------------------------ switch
 
-    async def switch(self, index: str, *, force: bool = False) -> Served:
+    async def switch(self, index: str, *, force: bool = False) -> ServingRow:
         """Let the generation of the definition serve; what serves now, and from which moment on."""
         for _ in range(_ATTEMPTS):
             snapshot = await self._catalog.read()
@@ -191,7 +192,7 @@ class Lifecycle:
                 return served
         raise _contended(index)
 
-    def _switchable(self, snapshot: Snapshot, index: str, *, force: bool) -> Listed:
+    def _switchable(self, snapshot: CatalogSnapshot, index: str, *, force: bool) -> CatalogGeneration:
         target = self._target(snapshot, index)
         if target is None or target.state == "building":
             raise LifecycleRefusedError(
@@ -206,7 +207,7 @@ class Lifecycle:
             _check_verified(target)
         return target
 
-    async def rollback(self, index: str) -> Served:
+    async def rollback(self, index: str) -> ServingRow:
         """Let the generation serve that served before."""
         for _ in range(_ATTEMPTS):
             snapshot = await self._catalog.read()
@@ -216,10 +217,10 @@ class Lifecycle:
                 return served
         raise _contended(index)
 
-    async def _serve(self, snapshot: Snapshot, target: Listed) -> Served | None:
+    async def _serve(self, snapshot: CatalogSnapshot, target: CatalogGeneration) -> ServingRow | None:
         """One transaction: the index's row, and both generations as they were read; None when one is not."""
         now_seconds = self._clocks.now_seconds()
-        served = snapshot.served.get(target.index, Served(target.index, ""))
+        served = snapshot.served.get(target.index, ServingRow(target.index, ""))
         # Where the clock is ahead, lookups have switched a little earlier.
         old = snapshot.serving(target.index, now_seconds + _CLOCKS_APART_SECONDS)
         since = now_seconds + self._clocks.refresh_seconds + _CLOCKS_APART_SECONDS
@@ -234,13 +235,13 @@ class Lifecycle:
 
     # ------------------------------------------------------------------------------------------------ retire
 
-    async def tidy(self, accounts: Accounts) -> None:
+    async def retire_unwanted(self, accounts: Accounts) -> None:
         """Retire what has been unwanted for as long as the grace; drop tables that nobody uses any more."""
         snapshot = await self._catalog.read()
         for one in snapshot.generations:
-            await self._tidy(snapshot, one, accounts)
+            await self._retire_unwanted(snapshot, one, accounts)
 
-    async def _tidy(self, snapshot: Snapshot, one: Listed, accounts: Accounts) -> None:
+    async def _retire_unwanted(self, snapshot: CatalogSnapshot, one: CatalogGeneration, accounts: Accounts) -> None:
         """Whoever else tidies, or is faster with another change: the next run looks again."""
         now = int(self._clocks.now_seconds())
         if not one.is_written:
@@ -255,13 +256,13 @@ class Lifecycle:
         elif now - one.unwanted_at > self._grace_seconds(one):
             await self._retire(snapshot, one, now)
 
-    def _grace_seconds(self, one: Listed) -> float:
+    def _grace_seconds(self, one: CatalogGeneration) -> float:
         """What is behind cannot be rolled back to: it goes as soon as every lookup has switched."""
-        if one.is_kept:
+        if one.is_updated:
             return self._clocks.grace_seconds
         return self._clocks.refresh_seconds + 2 * _CLOCKS_APART_SECONDS
 
-    def _is_wanted(self, snapshot: Snapshot, one: Listed) -> bool:
+    def _is_wanted(self, snapshot: CatalogSnapshot, one: CatalogGeneration) -> bool:
         """Whether a generation serves an index of the definitions, or is what its definition says."""
         if one.index not in self._definitions.indexes:
             return False
@@ -269,7 +270,7 @@ class Lifecycle:
         target = self._target(snapshot, one.index)
         return one.state == "serving" or one.id in {each.id for each in (serving, target) if each is not None}
 
-    async def _retire(self, snapshot: Snapshot, one: Listed, now: int) -> None:
+    async def _retire(self, snapshot: CatalogSnapshot, one: CatalogGeneration, now: int) -> None:
         """On the condition that the index's row is as it was read: nobody is switching to it meanwhile."""
         retired = replace(one, state="retired", retired_at=now)
         served = snapshot.served.get(one.index)
@@ -277,7 +278,7 @@ class Lifecycle:
         if await self._catalog.write(*rows):
             _log.info("A generation was retired", extra={"generation": one.id, "index": one.index})
 
-    async def _drop(self, one: Listed, accounts: Accounts) -> None:
+    async def _drop(self, one: CatalogGeneration, accounts: Accounts) -> None:
         try:
             accounts.require([one.definition])
         except SettingError as error:
@@ -294,24 +295,24 @@ class Lifecycle:
         await self._catalog.change(one.id, partial(_dropped, now=int(self._clocks.now_seconds())))
 
 
-def _dropped(one: Listed, *, now: int) -> Listed:
+def _dropped(one: CatalogGeneration, *, now: int) -> CatalogGeneration:
     return replace(one, dropped_at=now)
 
 
-def _next_id(target: Listed) -> str:
+def _next_id(target: CatalogGeneration) -> str:
     """Builds of one generation are counted."""
     number = 1 if target.build is None else int(target.build.rpartition("-")[2]) + 1
     return f"{BUILD}-{target.id}-{number}"
 
 
-def _before(snapshot: Snapshot, index: str) -> Listed:
+def _before(snapshot: CatalogSnapshot, index: str) -> CatalogGeneration:
     served = snapshot.served.get(index)
     before = snapshot.generation(served.before) if served is not None and served.before else None
     if before is None:
         raise LifecycleRefusedError(
             "NothingToRollBack", f'Nothing served index "{index}" before: there is nothing to roll back to.'
         )
-    if before.is_written and not before.is_kept:
+    if before.is_written and not before.is_updated:
         raise LifecycleRefusedError(
             "RollbackExpired",
             f'The generation that served index "{index}" before was read-only while it moved, so it lacks changes: '
@@ -325,7 +326,7 @@ def _before(snapshot: Snapshot, index: str) -> Listed:
     return before
 
 
-def _check_complete(target: Listed) -> None:
+def _check_complete(target: CatalogGeneration) -> None:
     if target.unbuilt:
         raise LifecycleRefusedError(
             "Incomplete",
@@ -334,7 +335,7 @@ def _check_complete(target: Listed) -> None:
         )
 
 
-def _check_verified(target: Listed) -> None:
+def _check_verified(target: CatalogGeneration) -> None:
     verified = target.verified
     if verified is None or verified.at_seconds < (target.built_at or 0):
         raise LifecycleRefusedError(

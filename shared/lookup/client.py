@@ -10,7 +10,7 @@ is named by its connection string or, where keys are off as in what the template
 
     account = Account.with_credential(table_endpoint, EntraCredential(DefaultAzureCredential()))
 
-`expand=fact` works when it is given facts; `sees` is for the HTTP API, for which `seen` makes the value.
+`expand=fact` works when it is given facts; `sees` is for the HTTP API, for which `sees_value` makes the value.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from shared.catalog.catalog import Catalog
 from shared.definitions.files import read_definitions
-from shared.inputs.page_tokens import Tokens
+from shared.inputs.page_tokens import PageTokens
 from shared.lookup.lookups import Lookups
-from shared.lookup.read_your_writes import seen
+from shared.lookup.read_your_writes import sees_value
 from shared.lookup.replicas import Replicas
 from shared.lookup.serving import CatalogGenerations
 from shared.tables.client import TableClient
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
 
     from shared.lookup.lookups import LookupPage
-    from shared.lookup.results import Entry
+    from shared.lookup.results import FoundEntry
     from shared.sources.ports import Facts
     from shared.tables.retry import Timing
     from shared.tables.wire.transport import Wire
@@ -46,7 +46,7 @@ Value: TypeAlias = "str | int | float | bool | datetime | None"
 # No longer than the app itself, so that both use a new generation from the same moment on.
 _REFRESH_SECONDS: Final = 30.0
 
-__all__ = ["LookupClient", "seen"]
+__all__ = ["LookupClient", "sees_value"]
 
 
 class LookupClient:
@@ -82,7 +82,7 @@ class LookupClient:
             lookups = Lookups(
                 CatalogGenerations(found, [Catalog(main)], timing, _REFRESH_SECONDS),
                 Replicas(main),
-                Tokens(_token_key(storage)),
+                PageTokens(_token_key(storage)),
                 placed=others,
                 facts=facts,
                 now_seconds=main.clock.now_seconds,
@@ -93,7 +93,7 @@ class LookupClient:
         """One page; look up its `next_parameters` for the page after it."""
         return await self._lookups.find(index, as_parameters(conditions))
 
-    async def entries(self, index: str, conditions: Mapping[str, Value]) -> AsyncIterator[Entry]:
+    async def entries(self, index: str, conditions: Mapping[str, Value]) -> AsyncIterator[FoundEntry]:
         """Every entry, page by page."""
         parameters: dict[str, str] | None = as_parameters(conditions)
         while parameters is not None:

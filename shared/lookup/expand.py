@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from shared.entries.changes.change import FactReader
 from shared.entries.changes.paths import EvaluationError
 from shared.entries.keys.fact_key import encode_fact_key, fact_hash
-from shared.entries.projection.key_values import FactKeys, RefusedValueError
+from shared.entries.projection.key_values import KeyValueReader, RefusedValueError
 from shared.errors import UnreadableChangeError
 from shared.tables.port import PARTITION_KEY
 
@@ -19,21 +19,21 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from shared.entries.rows.columns import StoredEntry
-    from shared.lookup.generations import Generation
-    from shared.lookup.read import Newest
+    from shared.lookup.generations import ReadableGeneration
+    from shared.lookup.read import NewestRow
     from shared.sources.ports import Facts
 
 
 class Expander:
     """Fetches and checks the facts of one generation's entries."""
 
-    def __init__(self, generation: Generation, facts: Facts) -> None:
+    def __init__(self, generation: ReadableGeneration, facts: Facts) -> None:
         self._source = generation.source
         self._facts = facts
-        self._keys = FactKeys(generation.index)
+        self._keys = KeyValueReader(generation.index)
         self._reader = FactReader(generation.source)
 
-    async def facts_of(self, entries: Sequence[tuple[Newest, StoredEntry]]) -> list[dict[str, Any] | None]:
+    async def facts_of(self, entries: Sequence[tuple[NewestRow, StoredEntry]]) -> list[dict[str, Any] | None]:
         """The fact of each entry, None where it is left out. A fact with several entries is read once."""
         fact_keys = [encode_fact_key(stored.partition_key, stored.id) for _, stored in entries]
         wanted = {fact_key: stored for fact_key, (_, stored) in zip(fact_keys, entries, strict=True)}
@@ -45,7 +45,7 @@ class Expander:
             self._checked(facts[fact_key], fact_key, row) for fact_key, (row, _) in zip(fact_keys, entries, strict=True)
         ]
 
-    def _checked(self, fact: dict[str, Any] | None, fact_key: str, row: Newest) -> dict[str, Any] | None:
+    def _checked(self, fact: dict[str, Any] | None, fact_key: str, row: NewestRow) -> dict[str, Any] | None:
         """The fact, if it still has the key that its entry stands under."""
         if fact is None:
             return None
@@ -61,4 +61,4 @@ class Expander:
         places = {
             (shards.without_period(shards.partition_key(key.partition, shard)), key.sort + fact_key) for key in keys
         }
-        return fact if (shards.without_period(str(row.entity[PARTITION_KEY])), row.pair) in places else None
+        return fact if (shards.without_period(str(row.entity[PARTITION_KEY])), row.entry_key) in places else None

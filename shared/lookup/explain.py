@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from shared.errors import Fault
-    from shared.lookup.generations import Generation
+    from shared.lookup.generations import ReadableGeneration
     from shared.lookup.options import Options
     from shared.lookup.plan import Plan
 
@@ -24,7 +24,7 @@ _WIDENED: Final = " Keys this long are cut, so more rows may be read and are com
 _EMPTY: Final = " The range is empty, so storage is not asked."
 
 
-def explain_plan(generation: Generation, plan: Plan, options: Options) -> dict[str, Any]:
+def explain_plan(generation: ReadableGeneration, plan: Plan, options: Options) -> dict[str, Any]:
     """The explanation of a lookup that has a plan."""
     sentence = _PERIODS if plan.tables > 1 else _SENTENCES[plan.access]
     if plan.bounds.is_empty:
@@ -44,7 +44,7 @@ def explain_plan(generation: Generation, plan: Plan, options: Options) -> dict[s
     }
 
 
-def explain_refusal(generation: Generation, faults: Sequence[Fault]) -> dict[str, Any]:
+def explain_refusal(generation: ReadableGeneration, faults: Sequence[Fault]) -> dict[str, Any]:
     """The explanation of a lookup that would need a scan."""
     return {
         **_head(generation, "refused", _SENTENCES["refused"]),
@@ -53,7 +53,7 @@ def explain_refusal(generation: Generation, faults: Sequence[Fault]) -> dict[str
     }
 
 
-def _head(generation: Generation, access: str, sentence: str) -> dict[str, Any]:
+def _head(generation: ReadableGeneration, access: str, sentence: str) -> dict[str, Any]:
     return {
         "index": generation.index.name,
         "access": access,

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Protocol
 from shared.definitions.identity import generation_id, table_name
 from shared.entries.keys.index_keys import IndexKeys
 from shared.errors import UnknownIndexError
-from shared.inputs.faults import near, shown
+from shared.inputs.faults import did_you_mean, shown
 
 if TYPE_CHECKING:
     from shared.definitions.model import Definitions, Index, Source
 
 
 @dataclass(frozen=True, slots=True)
-class Generation:
+class ReadableGeneration:
     """One physical build of an index, with the definition that it was built from."""
 
     id: str
@@ -32,10 +32,10 @@ class Generation:
 class Generations(Protocol):
     """Knows the generations that can be read."""
 
-    async def serving(self, index: str) -> Generation:
+    async def serving(self, index: str) -> ReadableGeneration:
         """The one that answers now; raises `UnknownIndexError`, or `IndexBuildingError` while there is none yet."""
 
-    async def still_there(self, index: str, generation: str) -> Generation | None:
+    async def still_there(self, index: str, generation: str) -> ReadableGeneration | None:
         """The generation with this id, or None once it is retired."""
 
 
@@ -48,25 +48,25 @@ class DefinedGenerations:
             for index in definitions.indexes.values()
         }
 
-    async def serving(self, index: str) -> Generation:
+    async def serving(self, index: str) -> ReadableGeneration:
         """The generation of the index's definition."""
         try:
             return self._generations[index]
         except KeyError:
             raise unknown_index(index, self._generations) from None
 
-    async def still_there(self, index: str, generation: str) -> Generation | None:
+    async def still_there(self, index: str, generation: str) -> ReadableGeneration | None:
         """The same, if it is the one that is meant."""
         found = self._generations.get(index)
         return found if found is not None and found.id == generation else None
 
 
-def generation_of(index: Index, source: Source) -> Generation:
+def generation_of(index: Index, source: Source) -> ReadableGeneration:
     """The generation that a definition is."""
     identity = generation_id(index, source)
-    return Generation(identity, table_name(index, identity), index, source, IndexKeys(index))
+    return ReadableGeneration(identity, table_name(index, identity), index, source, IndexKeys(index))
 
 
-def unknown_index(name: str, known: dict[str, Generation]) -> UnknownIndexError:
+def unknown_index(name: str, known: dict[str, ReadableGeneration]) -> UnknownIndexError:
     """The error for a name that no index has."""
-    return UnknownIndexError(f"There is no index {shown(name)}. {near(name, known)}")
+    return UnknownIndexError(f"There is no index {shown(name)}. {did_you_mean(name, known)}")

@@ -16,24 +16,24 @@ from shared.entries.projection.selection import compile_paths
 from shared.entries.rows.json_text import canonical_bytes
 from shared.errors import BadLookupError, ContinuationExpiredError, SettingError
 from shared.inputs.faults import REFUSALS, fault
-from shared.inputs.page_tokens import Position, continued
+from shared.inputs.page_tokens import PagePosition, next_page_parameters
 from shared.lookup.expand import Expander
 from shared.lookup.explain import explain_plan, explain_refusal
 from shared.lookup.options import Options, read_options
 from shared.lookup.periods import PeriodsToRead
 from shared.lookup.plan import Plan, in_periods, plan
 from shared.lookup.read import read_page
-from shared.lookup.results import Entry, is_asked_for, shown_entry, stored_entry
+from shared.lookup.results import FoundEntry, is_asked_for, shown_entry, stored_entry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from shared.entries.rows.columns import StoredEntry
     from shared.errors import Fault
-    from shared.inputs.page_tokens import Tokens
-    from shared.lookup.generations import Generation, Generations
-    from shared.lookup.read import Newest, RowPage
-    from shared.lookup.read_your_writes import OwnWrites
+    from shared.inputs.page_tokens import PageTokens
+    from shared.lookup.generations import Generations, ReadableGeneration
+    from shared.lookup.read import NewestRow, RowPage
+    from shared.lookup.read_your_writes import WriteWaiter
     from shared.lookup.replicas import Replicas
     from shared.sources.ports import Facts
 
@@ -42,20 +42,20 @@ if TYPE_CHECKING:
 class LookupPage:
     """One page of entries. `next_parameters` ask for the page after it; `etag` is None when facts were fetched."""
 
-    entries: list[Entry]
+    entries: list[FoundEntry]
     next_parameters: dict[str, str] | None
     etag: str | None
     is_secondary: bool
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _LookupRequest:
     """A lookup that has been understood."""
 
-    generation: Generation
+    generation: ReadableGeneration
     options: Options
     plan: Plan
-    after_pair: str | None
+    after_entry_key: str | None
 
 
 class Lookups:
@@ -68,11 +68,11 @@ class Lookups:
         self,
         generations: Generations,
         replicas: Replicas,
-        tokens: Tokens,
+        tokens: PageTokens,
         *,
         placed: Mapping[str, Replicas] | None = None,
         facts: Facts | None = None,
-        own_writes: OwnWrites | None = None,
+        own_writes: WriteWaiter | None = None,
         now_seconds: Callable[[], float] | None = None,
         answered: Callable[[str, int, int], None] | None = None,
     ) -> None:
@@ -107,7 +107,7 @@ class Lookups:
         token = self._token(asked, parameters, page)
         return LookupPage(
             entries,
-            None if token is None else continued(parameters, token),
+            None if token is None else next_page_parameters(parameters, token),
             None if options.expands_fact else _etag(generation, parameters, page),
             page.is_secondary,
         )
@@ -123,7 +123,7 @@ class Lookups:
             return explain_refusal(generation, error.faults)
         return explain_plan(asked.generation, (await self._in_periods(asked, afresh=False)).plan, asked.options)
 
-    async def _understand(self, index: str, parameters: Mapping[str, str]) -> _Asked:
+    async def _understand(self, index: str, parameters: Mapping[str, str]) -> _LookupRequest:
         generation = await self._generations.serving(index)
         position = None
         if "token" in parameters:
@@ -142,20 +142,20 @@ class Lookups:
         faults.extend(self._impossible(options))
         if faults or planned is None:
             raise BadLookupError(*faults)
-        return _Asked(generation, options, planned, None if position is None else position.pair)
+        return _LookupRequest(generation, options, planned, None if position is None else position.entry_key)
 
-    async def _read(self, asked: _Asked) -> RowPage:
+    async def _read(self, asked: _LookupRequest) -> RowPage:
         now_seconds, table = self._time_of(asked.generation), asked.generation.table
         return await read_page(
-            self._replicas_of, table, asked.plan, asked.after_pair, asked.options.page_size, now_seconds
+            self._replicas_of, table, asked.plan, asked.after_entry_key, asked.options.page_size, now_seconds
         )
 
-    async def _read_again(self, asked: _Asked, page: RowPage) -> RowPage:
+    async def _read_again(self, asked: _LookupRequest, page: RowPage) -> RowPage:
         """What is hidden may have moved into a period whose table is younger than the list of them."""
         listed = await self._in_periods(asked, afresh=True)
         return page if listed.plan.starts == asked.plan.starts else await self._read(listed)
 
-    async def _in_periods(self, asked: _Asked, *, afresh: bool) -> _Asked:
+    async def _in_periods(self, asked: _LookupRequest, *, afresh: bool) -> _LookupRequest:
         """With every period to read, after the change that must be seen is there: it may have made a table."""
         keys = asked.generation.keys
         periods = keys.shards.periods
@@ -176,7 +176,7 @@ class Lookups:
             faults.append(fault("ExpandNotPossible", "expand", "This app reads no facts; leave expand out."))
         return faults
 
-    async def _generation_of(self, index: str, position: Position) -> Generation:
+    async def _generation_of(self, index: str, position: PagePosition) -> ReadableGeneration:
         generation = await self._generations.still_there(index, position.generation)
         if generation is None:
             raise ContinuationExpiredError(
@@ -185,7 +185,7 @@ class Lookups:
             )
         return generation
 
-    def _time_of(self, generation: Generation) -> float | None:
+    def _time_of(self, generation: ReadableGeneration) -> float | None:
         """What expiry is measured by; None for an index without it."""
         if generation.index.expire is None:
             return None
@@ -203,24 +203,26 @@ class Lookups:
                 f"There is no storage connection {account}, which the index is placed in: give its connection."
             ) from None
 
-    async def _wait(self, asked: _Asked) -> None:
+    async def _wait(self, asked: _LookupRequest) -> None:
         sighting = asked.options.sighting
         # A page that goes on need not wait: the first one did.
-        if sighting is not None and self._own_writes is not None and asked.after_pair is None:
+        if sighting is not None and self._own_writes is not None and asked.after_entry_key is None:
             await self._own_writes.wait(sighting, asked.generation)
 
-    async def _expanded(self, asked: _Asked, found: list[tuple[Newest, StoredEntry]]) -> list[dict[str, Any] | None]:
+    async def _expanded(
+        self, asked: _LookupRequest, found: list[tuple[NewestRow, StoredEntry]]
+    ) -> list[dict[str, Any] | None]:
         assert self._facts is not None
         return await Expander(asked.generation, self._facts).facts_of(found)
 
-    def _token(self, asked: _Asked, parameters: Mapping[str, str], page: RowPage) -> str | None:
-        if page.last_pair is None:
+    def _token(self, asked: _LookupRequest, parameters: Mapping[str, str], page: RowPage) -> str | None:
+        if page.last_entry_key is None:
             return None
-        position = Position(asked.generation.id, page.last_pair)
+        position = PagePosition(asked.generation.id, page.last_entry_key)
         return self._tokens.seal(asked.generation.index.name, parameters, position)
 
 
-def _entries_asked_for(page: RowPage, asked: _Asked) -> list[tuple[Newest, StoredEntry]]:
+def _entries_asked_for(page: RowPage, asked: _LookupRequest) -> list[tuple[NewestRow, StoredEntry]]:
     """The page's rows with what they store; rows whose cut keys only look right are left out."""
     table, keys = asked.generation.table, asked.generation.keys
     found = [(row, stored) for row in page.live if (stored := stored_entry(row, table)) is not None]
@@ -229,9 +231,9 @@ def _entries_asked_for(page: RowPage, asked: _Asked) -> list[tuple[Newest, Store
     return [(row, stored) for row, stored in found if is_asked_for(stored, asked.plan, keys)]
 
 
-def _etag(generation: Generation, parameters: Mapping[str, str], page: RowPage) -> str:
+def _etag(generation: ReadableGeneration, parameters: Mapping[str, str], page: RowPage) -> str:
     """A digest of the page. Of whole rows, though their keys hold the versions: a repair writes what is right where
     something wrong stood."""
-    digest = sha256(repr((generation.id, sorted(parameters.items()), page.last_pair)).encode())
+    digest = sha256(repr((generation.id, sorted(parameters.items()), page.last_entry_key)).encode())
     digest.update(canonical_bytes([row.entity for row in page.live]))
     return f'"{digest.hexdigest()[:32]}"'

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Final
 
 from shared.definitions.field_paths import segments
 from shared.errors import BadLookupError
-from shared.inputs.faults import fault, near, shown
+from shared.inputs.faults import did_you_mean, fault, shown
 from shared.lookup.conditions import COMPARISONS, NULL, parameter_names
-from shared.lookup.read_your_writes import read_sighting
+from shared.lookup.read_your_writes import read_sees_value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from shared.definitions.model import Index, Source
     from shared.errors import Fault
-    from shared.lookup.read_your_writes import Sighting
+    from shared.lookup.read_your_writes import SeenVersion
 
 PAGE_SIZE_DEFAULT: Final = 100
 PAGE_SIZE_MAX: Final = 1000
@@ -33,7 +33,7 @@ class Options:
     page_size: int = PAGE_SIZE_DEFAULT
     select: tuple[str, ...] | None = None
     expands_fact: bool = False
-    sighting: Sighting | None = None
+    sighting: SeenVersion | None = None
     token: str | None = None
 
 
@@ -57,7 +57,7 @@ def _unknown_parameters(index: Index, parameters: Mapping[str, str]) -> list[Fau
         fault(
             "UnknownParameter",
             name,
-            f'Index "{index.name}" has no parameter {shown(name)}. {near(name, [*offered, *NAMES])}',
+            f'Index "{index.name}" has no parameter {shown(name)}. {did_you_mean(name, [*offered, *NAMES])}',
         )
         for name in parameters
         if name not in readable and name not in NAMES
@@ -89,7 +89,9 @@ def _select(index: Index, text: str | None, faults: list[Fault]) -> tuple[str, .
             detail = f"select: {shown(path)} is no field; write names with dots between, such as address.city."
             faults.append(fault("InvalidParameterValue", "select", detail))
         elif not _carries(index, names):
-            detail = f'select: index "{index.name}" does not carry {shown(path)}. {near(path, _projected(index))}'
+            detail = (
+                f'select: index "{index.name}" does not carry {shown(path)}. {did_you_mean(path, _projected(index))}'
+            )
             faults.append(fault("UnknownField", "select", detail))
     return paths
 
@@ -122,10 +124,10 @@ def _expand(source: Source, text: str | None, faults: list[Fault]) -> bool:
     return True
 
 
-def _sees(source: Source, text: str | None, faults: list[Fault]) -> Sighting | None:
+def _sees(source: Source, text: str | None, faults: list[Fault]) -> SeenVersion | None:
     if text is None:
         return None
-    found = read_sighting(source, text)
+    found = read_sees_value(source, text)
     if isinstance(found, str):
         faults.append(fault("InvalidSees", "sees", f"sees {found}."))
         return None

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
     from shared.entries.keys.periods import Periods
-    from shared.lookup.generations import Generation
+    from shared.lookup.generations import ReadableGeneration
     from shared.lookup.replicas import Replicas
 
 LISTED_SECONDS: Final = 30.0
@@ -36,7 +36,7 @@ class PeriodsToRead:
 
     async def of(
         self,
-        generation: Generation,
+        generation: ReadableGeneration,
         accounts: AbstractSet[str],
         periods: Periods,
         now_seconds: float,
@@ -52,7 +52,7 @@ class PeriodsToRead:
         return [UNDATED, *sorted(starts)]
 
     async def _list(
-        self, generation: Generation, account: str, periods: Periods, now_seconds: float, *, afresh: bool
+        self, generation: ReadableGeneration, account: str, periods: Periods, now_seconds: float, *, afresh: bool
     ) -> frozenset[str]:
         known = self._listed.get((generation.id, account))
         # A clock that went back says nothing about how old the list is.

@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 _REQUESTS_MAX: Final = 30
 
 
-class Newest(NamedTuple):
+class NewestRow(NamedTuple):
     """The newest row of a pair: an entry, or the tombstone of one."""
 
-    pair: str
+    entry_key: str
     entity: Entity
 
 
@@ -41,7 +41,7 @@ class Newest(NamedTuple):
 class Stretch:
     """What one shard gave: the newest row of each pair in key order, and whether there is more behind them."""
 
-    newest: Sequence[Newest]
+    newest: Sequence[NewestRow]
     has_more: bool
     is_secondary: bool = False
     rows_read: int = 0
@@ -51,8 +51,8 @@ class Stretch:
 class RowPage:
     """The live rows of a page in key order; `last_pair` is where the next page begins, None on the last one."""
 
-    live: list[Newest]
-    last_pair: str | None
+    live: list[NewestRow]
+    last_entry_key: str | None
     is_secondary: bool
     rows_read: int = 0
     # Of an index with tables per period: whether something was hidden, which may be in another period now.
@@ -117,7 +117,7 @@ class StretchReader:
         if page.rows or page.continuation is None:
             return _stretch(page, is_secondary=is_secondary)
         later = await self._follow(rows, page.continuation)
-        passed_over = await self.read(replace(rows, upper=later.newest[0].pair) if later.newest else rows)
+        passed_over = await self.read(replace(rows, upper=later.newest[0].entry_key) if later.newest else rows)
         if not passed_over.newest:
             return later
         has_more = passed_over.has_more or bool(later.newest)
@@ -144,10 +144,10 @@ class StretchReader:
 
 
 def _stretch(page: Page, *, is_secondary: bool) -> Stretch:
-    return Stretch(newest_of_each_pair(page.rows), page.continuation is not None, is_secondary, len(page.rows))
+    return Stretch(newest_of_each_entry(page.rows), page.continuation is not None, is_secondary, len(page.rows))
 
 
-def newest_of_each_pair(rows: Sequence[Row]) -> list[Newest]:
+def newest_of_each_entry(rows: Sequence[Row]) -> list[NewestRow]:
     """The first row of each run of rows that share a pair."""
     newest = []
     last = None
@@ -155,14 +155,14 @@ def newest_of_each_pair(rows: Sequence[Row]) -> list[Newest]:
         entity = row.entity
         pair = cast(str, entity[ROW_KEY])[:-VERSION_UNITS]
         if pair != last:
-            newest.append(Newest(pair, entity))
+            newest.append(NewestRow(pair, entity))
             last = pair
     return newest
 
 
 def merged(
     stretches: Sequence[Stretch], limit: int, now_seconds: float | None = None
-) -> tuple[list[Newest], str | None]:
+) -> tuple[list[NewestRow], str | None]:
     """At most `limit` live rows of all shards in order, and the last pair passed, None when nothing is left.
 
     A row whose time is over hides its pair as a tombstone does.
@@ -170,25 +170,25 @@ def merged(
     Behind the last row of a shard that has more, only that shard's next request knows what comes: the page ends there.
     """
     if len(stretches) == 1:
-        rows: Sequence[Newest] = stretches[0].newest
+        rows: Sequence[NewestRow] = stretches[0].newest
         horizon = None
     else:
         rows = sorted((row for stretch in stretches for row in stretch.newest), key=_pair_order)
         ends = [stretch.newest[-1] for stretch in stretches if stretch.has_more]
         horizon = min(map(_pair_order, ends)) if ends else None
-    live: list[Newest] = []
+    live: list[NewestRow] = []
     last_pair = None
     for row in rows:
         if len(live) == limit or (horizon is not None and _pair_order(row) > horizon):
             return live, last_pair
-        last_pair = row.pair
+        last_pair = row.entry_key
         if not is_tombstone(row.entity) and (now_seconds is None or not is_expired(row.entity, now_seconds)):
             live.append(row)
     return live, last_pair if any(stretch.has_more for stretch in stretches) else None
 
 
-def _pair_order(row: Newest) -> bytes:
-    return _unit_order(row.pair)
+def _pair_order(row: NewestRow) -> bytes:
+    return _unit_order(row.entry_key)
 
 
 def _unit_order(text: str) -> bytes:

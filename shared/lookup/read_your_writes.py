@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     from shared.definitions.model import Source
-    from shared.lookup.generations import Generation
+    from shared.lookup.generations import ReadableGeneration
 
 _FIRST_WAIT_SECONDS: Final = 0.02
 _LONGEST_WAIT_SECONDS: Final = 0.5
@@ -24,7 +24,7 @@ _ONE_VALUE: Final = "one value, no list: text, a number, true, false, null, or {
 
 
 @dataclass(frozen=True, slots=True)
-class Sighting:
+class SeenVersion:
     """A version of a fact that a caller knows of: by Cosmos DB's `_etag` and `_ts`, or by its declared clock."""
 
     fact_key: str
@@ -36,12 +36,12 @@ class Sighting:
 class LedgerView(Protocol):
     """What lookups ask of the ledger."""
 
-    async def has_applied(self, sighting: Sighting, generation: Generation) -> bool:
+    async def has_applied(self, sighting: SeenVersion, generation: ReadableGeneration) -> bool:
         """Whether this generation's part has that change or a newer one, and its rows are written."""
 
 
 @dataclass(frozen=True, slots=True)
-class OwnWrites:
+class WriteWaiter:
     """Waits for changes that callers have seen: on which ledger, how long, and on which clock."""
 
     ledger: LedgerView
@@ -49,7 +49,7 @@ class OwnWrites:
     steady_seconds: Callable[[], float]
     sleep: Callable[[float], Awaitable[None]]
 
-    async def wait(self, sighting: Sighting, generation: Generation) -> None:
+    async def wait(self, sighting: SeenVersion, generation: ReadableGeneration) -> None:
         """Return as soon as the index has the change; raises `NotSeenYetError` when that is not in time."""
         deadline = self.steady_seconds() + self.patience_seconds
         wait_seconds = _FIRST_WAIT_SECONDS
@@ -64,7 +64,7 @@ class OwnWrites:
             wait_seconds = min(2 * wait_seconds, _LONGEST_WAIT_SECONDS)
 
 
-def seen(item: Mapping[str, Any], partition_key: object = None, version: object = None) -> str:
+def sees_value(item: Mapping[str, Any], partition_key: object = None, version: object = None) -> str:
     """The value of `sees` for an item that a Cosmos DB write answered with, or for a declared version.
 
     `partition_key` is the item's own partition key value, or the list of them for a hierarchical one.
@@ -77,7 +77,7 @@ def seen(item: Mapping[str, Any], partition_key: object = None, version: object 
     return json.dumps(sighting, separators=(",", ":"))
 
 
-def read_sighting(source: Source, text: str) -> Sighting | str:
+def read_sees_value(source: Source, text: str) -> SeenVersion | str:
     """The sighting in the value of `sees`, or what is wrong with it."""
     try:
         fields = json.loads(text)
@@ -137,16 +137,16 @@ def _key(values: Sequence[Any]) -> list[FactKeyValue]:
     return [MISSING if value == {} else value for value in values]
 
 
-def _versioned(source: Source, fact_key: str, fields: Mapping[str, Any]) -> Sighting | str:
+def _versioned(source: Source, fact_key: str, fields: Mapping[str, Any]) -> SeenVersion | str:
     if source.version is not None:
         meaning = f"the fact's `{source.version}`, a number from 0 up or an ISO 8601 time"
         version = _member(fields, "version", lambda value: declared_clock(value) is not None, meaning)
-        return Sighting(fact_key, declared_clock=declared_clock(version))
+        return SeenVersion(fact_key, declared_clock=declared_clock(version))
     if source.cosmos is None:
         return f'is of no use: source "{source.name}" declares no version, so a caller cannot know one'
     etag = _member(fields, "_etag", _is_text, "text, the _etag of the write's answer")
     ts_seconds = _member(fields, "_ts", _is_time, "a whole number from 0 up, the _ts of the write's answer")
-    return Sighting(fact_key, etag=_quoted(etag), ts_seconds=ts_seconds)
+    return SeenVersion(fact_key, etag=_quoted(etag), ts_seconds=ts_seconds)
 
 
 def _is_time(value: Any) -> bool:

@@ -6,7 +6,7 @@ import logging
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from shared.entries.keys.fact_key import MISSING
-from shared.entries.keys.index_keys import pair_and_version
+from shared.entries.keys.index_keys import split_row_key
 from shared.entries.rows.columns import read_columns
 from shared.entries.rows.json_text import NotJsonError
 from shared.tables.port import ROW_KEY
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from shared.entries.projection.selection import Selection
     from shared.entries.rows.columns import Columns, StoredEntry
     from shared.lookup.plan import Plan
-    from shared.lookup.read import Newest
+    from shared.lookup.read import NewestRow
 
-Entry: TypeAlias = dict[str, Any]
+FoundEntry: TypeAlias = dict[str, Any]
 
 _log = logging.getLogger(__name__)
 
 
-def stored_entry(row: Newest, table: str) -> StoredEntry | None:
+def stored_entry(row: NewestRow, table: str) -> StoredEntry | None:
     """The entry that a live row stores; None, and a line in the log, for a row that is not ours."""
     try:
         return read_columns(cast("Columns", row.entity))
@@ -44,12 +44,12 @@ def is_asked_for(stored: StoredEntry, plan: Plan, keys: IndexKeys) -> bool:
     return plan.bounds.holds(keys.whole_sort([stored.key.get(codec.part.name) for codec in keys.sort_codecs]))
 
 
-def shown_entry(row: Newest, stored: StoredEntry, source: Source, select: Selection | None) -> Entry:
+def shown_entry(row: NewestRow, stored: StoredEntry, source: Source, select: Selection | None) -> FoundEntry:
     """The entry as the API shows it."""
-    entry: Entry = {"id": stored.id}
+    entry: FoundEntry = {"id": stored.id}
     if source.partition_key:
         entry["partitionKey"] = shown_partition_key(stored.partition_key)
-    entry["version"] = pair_and_version(str(row.entity[ROW_KEY]))[1]
+    entry["version"] = split_row_key(str(row.entity[ROW_KEY]))[1]
     entry["key"] = stored.key
     entry["data"] = stored.document if select is None else select(stored.document)
     if stored.is_reference:

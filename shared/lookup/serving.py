@@ -9,15 +9,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from shared.catalog.catalog import Snapshot
+from shared.catalog.rows import CatalogSnapshot
 from shared.entries.keys.index_keys import IndexKeys
 from shared.errors import IndexBuildingError, StorageUnavailableError, TableMissingError
-from shared.lookup.generations import DefinedGenerations, Generation
+from shared.lookup.generations import DefinedGenerations, ReadableGeneration
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
-    from shared.catalog.catalog import Catalog, Listed
+    from shared.catalog.catalog import Catalog
+    from shared.catalog.rows import CatalogGeneration
     from shared.definitions.model import Definitions
     from shared.tables.retry import Timing
     from shared.tasks.rows import TaskRows
@@ -29,7 +30,7 @@ _NOT_STARTED: Final = "its source has facts, and its build has not been started"
 _NOT_ENTERED: Final = "its source is not new, and no worker has started with it yet"
 
 
-async def _no_progress(generation: Listed) -> str:
+async def _no_progress(generation: CatalogGeneration) -> str:
     return _NOT_STARTED if generation.build is None else "its build has been started"
 
 
@@ -39,7 +40,7 @@ class BuildProgress:
     def __init__(self, rows: TaskRows) -> None:
         self._rows = rows
 
-    async def text(self, generation: Listed) -> str:
+    async def text(self, generation: CatalogGeneration) -> str:
         """The progress of a generation that does not serve yet."""
         if generation.state == "standby":
             return "it is built and waits to be switched to"
@@ -66,18 +67,18 @@ class CatalogGenerations:
         catalogs: Sequence[Catalog],
         timing: Timing,
         refresh_seconds: float,
-        progress: Callable[[Listed], Awaitable[str]] = _no_progress,
+        progress: Callable[[CatalogGeneration], Awaitable[str]] = _no_progress,
     ) -> None:
         self._defined = DefinedGenerations(definitions)
         self._catalogs = catalogs
         self._timing = timing
         self._refresh_seconds = refresh_seconds
         self._progress = progress
-        self._snapshot = Snapshot()
+        self._snapshot = CatalogSnapshot()
         self._read_at: float | None = None
         self._read_at_wall = 0.0
 
-    async def serving(self, index: str) -> Generation:
+    async def serving(self, index: str) -> ReadableGeneration:
         """The serving generation; raises `UnknownIndexError`, or `IndexBuildingError` while there is none."""
         defined = await self._defined.serving(index)
         snapshot = await self._read(index)
@@ -91,14 +92,14 @@ class CatalogGenerations:
             raise IndexBuildingError(index, _NOT_ENTERED)
         return defined  # no worker has started yet, so that its table is empty or not there
 
-    async def still_there(self, index: str, generation: str) -> Generation | None:
+    async def still_there(self, index: str, generation: str) -> ReadableGeneration | None:
         """The generation with this id, or None once it is retired."""
         for one in (await self._read(index)).of_index(index):
             if one.id == generation:
                 return _generation(one) if one.is_written else None
         return await self._defined.still_there(index, generation)
 
-    async def _read(self, index: str) -> Snapshot:
+    async def _read(self, index: str) -> CatalogSnapshot:
         """What is known of the catalog, read again when it is too old."""
         now = self._timing.steady_seconds()
         is_known = index in self._snapshot.served
@@ -114,17 +115,17 @@ class CatalogGenerations:
         served = self._snapshot.served.get(index)
         return served is not None and self._read_at_wall < served.since <= self._timing.wall_seconds()
 
-    async def _read_any(self) -> Snapshot:
+    async def _read_any(self) -> CatalogSnapshot:
         for number, catalog in enumerate(self._catalogs, 1):
             try:
                 return await catalog.read()
             except TableMissingError:
-                return Snapshot()
+                return CatalogSnapshot()
             except StorageUnavailableError:
                 if number == len(self._catalogs) and self._read_at is None:
                     raise
         return self._snapshot
 
 
-def _generation(one: Listed) -> Generation:
-    return Generation(one.id, one.table, one.definition, one.source_definition, IndexKeys(one.definition))
+def _generation(one: CatalogGeneration) -> ReadableGeneration:
+    return ReadableGeneration(one.id, one.table, one.definition, one.source_definition, IndexKeys(one.definition))

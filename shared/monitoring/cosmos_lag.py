@@ -11,7 +11,7 @@ from shared.app.settings import LEASE_CONTAINER
 from shared.errors import FactsRefusedError, FeedUnavailableError
 from shared.sources.feed_tokens import new_token
 from shared.sources.partition_key import check_partition_key
-from shared.sources.trigger_leases import ALL_VERSIONS, LATEST, Position, lease_prefix, positions, trigger_prefix
+from shared.sources.trigger_leases import ALL_VERSIONS, LATEST, LeasePosition, lease_prefix, positions, trigger_prefix
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -26,7 +26,7 @@ _ASKED_AT_ONCE: Final = 8
 _JUST_STARTED_SECONDS: Final = 120
 
 
-class CosmosFeed:
+class CosmosLag:
     """The change feed of a source, and the leases of the trigger that applies it."""
 
     def __init__(self, source: Source, index_account: Callable[[], str], connect: Callable[[], CosmosClient]) -> None:
@@ -62,7 +62,7 @@ class CosmosFeed:
         check_partition_key(properties, self._source)
         return container, str(properties["_rid"])
 
-    async def _positions(self, container: ContainerProxy, rid: str) -> list[Position]:
+    async def _positions(self, container: ContainerProxy, rid: str) -> list[LeasePosition]:
         """Where the leases of the trigger stand."""
         host = str(urlsplit(container.client_connection.url_connection).hostname)
         prefix = lease_prefix(trigger_prefix(self._source, self._index_account()), host)
@@ -83,13 +83,13 @@ class CosmosFeed:
                 "check that Cosmos DB answers and that the app may read facts and leases."
             ) from error
 
-    async def _beginnings(self, container: ContainerProxy) -> list[Position]:
+    async def _beginnings(self, container: ContainerProxy) -> list[LeasePosition]:
         """Where the trigger will start. A feed of all versions starts with its leases: before, nothing waits."""
         if self._mode == ALL_VERSIONS:
             return []
-        return [Position(one["Range"], None) async for one in cast(Any, container.read_feed_ranges())]
+        return [LeasePosition(one["Range"], None) async for one in cast(Any, container.read_feed_ranges())]
 
-    async def _first_after(self, container: ContainerProxy, rid: str, position: Position) -> float | None:
+    async def _first_after(self, container: ContainerProxy, rid: str, position: LeasePosition) -> float | None:
         """When the first change after a position was made. Nothing is waiting in a range that has no change there."""
         async with self._asking:
             pages = cast(Any, container.query_items_change_feed(**self._arguments(rid, position))).by_page()
@@ -98,7 +98,7 @@ class CosmosFeed:
                     return _made_at(document)
         return None
 
-    def _arguments(self, rid: str, position: Position) -> dict[str, Any]:
+    def _arguments(self, rid: str, position: LeasePosition) -> dict[str, Any]:
         arguments: dict[str, Any] = {"max_item_count": 1}
         if position.etag is not None:
             return arguments | {"continuation": new_token(rid, self._mode, position.feed_range, position.etag)}

@@ -27,7 +27,7 @@ SOON_SECONDS: Final = 1.0
 _log = logging.getLogger(__name__)
 
 
-class KeptCounters:
+class FlushedCounters:
     """Counters that write themselves."""
 
     def __init__(self, row: InstanceRow, timing: Timing) -> None:

@@ -16,10 +16,10 @@ from shared.entries.keys.placement import DEFAULT_ACCOUNT
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from shared.pipeline.outcome import Outcome
+    from shared.pipeline.outcome import BatchOutcome
     from shared.tables.counts import Counts
 
-Kind = Literal["source", "index", "table", "account"]
+CountedKind = Literal["source", "index", "table", "account"]
 # What a storage transaction on a table was for.
 Purpose = Literal["changes", "lookups", "operations"]
 
@@ -27,7 +27,7 @@ Purpose = Literal["changes", "lookups", "operations"]
 class Measure(NamedTuple):
     """One thing that is counted: `("source", "customers", "applied")`."""
 
-    kind: Kind
+    kind: CountedKind
     name: str
     what: str
 
@@ -40,11 +40,11 @@ class Totals:
     since_seconds: float | None = None
     instances: int = 0
 
-    def of(self, kind: Kind, name: str) -> SubjectCounts:
+    def of(self, kind: CountedKind, name: str) -> SubjectCounts:
         """The counts of one source, index or table."""
         return SubjectCounts({one.what: count for one, count in self.counts.items() if one[:2] == (kind, name)})
 
-    def names(self, kind: Kind) -> set[str]:
+    def names(self, kind: CountedKind) -> set[str]:
         """Everything of a kind that something was counted for."""
         return {one.name for one in self.counts if one.kind == kind}
 
@@ -56,7 +56,7 @@ class SubjectCounts(dict[str, int]):
         return 0
 
 
-# Of a batch, per source; the names are those of `Outcome`.
+# Of a batch, per source; the names are those of `BatchOutcome`.
 SOURCE_COUNTS: Final = ("received", "applied", "dropped", "redelivered", "dead_letters", "transactions")
 
 
@@ -72,7 +72,7 @@ class Counters:
         """Take over the storage transactions that clients with these counts send to an account from now on."""
         self._clients.append((purpose, account, counts))
 
-    def batch_applied(self, source: str, outcome: Outcome) -> None:
+    def batch_applied(self, source: str, outcome: BatchOutcome) -> None:
         """A batch of changes was applied."""
         for what in SOURCE_COUNTS:
             self._add("source", source, what, getattr(outcome, what))
@@ -97,6 +97,6 @@ class Counters:
                 tally[Measure("account", account, purpose)] += sent
         return tally
 
-    def _add(self, kind: Kind, name: str, what: str, amount: int) -> None:
+    def _add(self, kind: CountedKind, name: str, what: str, amount: int) -> None:
         if amount:
             self._counted[Measure(kind, name, what)] += amount

@@ -38,7 +38,7 @@ class _Partition(NamedTuple):
     last_enqueued_seconds: float
 
 
-class HubFeed:
+class EventHubLag:
     """A hub, and the checkpoints of the trigger that applies it."""
 
     def __init__(

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from shared.tables.port import Tables
 
 # One page per source: a status that reads more would be slow exactly when there is trouble.
-LETTERS_MAX: Final = 1000
+DEAD_LETTERS_MAX: Final = 1000
 _FAILURES_MAX: Final = 20
 
 
-class Failure(NamedTuple):
+class OpenFailure(NamedTuple):
     """What is wrong with changes of a source; `index_name` is empty for those that could not be read at all."""
 
     source: str
@@ -29,25 +29,25 @@ class Failure(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class OpenLetters:
+class OpenDeadLetters:
     """Dead letters that wait. When there are more of a source than were counted, `has_more` names it."""
 
     by_source: dict[str, int] = field(default_factory=dict)
     has_more: frozenset[str] = frozenset()
     # The most frequent failures: how many letters, and the reason of one of them.
-    failures: list[tuple[Failure, int, str]] = field(default_factory=list)
+    failures: list[tuple[OpenFailure, int, str]] = field(default_factory=list)
 
 
-async def open_letters(tables: Tables, sources: Iterable[str]) -> OpenLetters:
+async def open_dead_letters(tables: Tables, sources: Iterable[str]) -> OpenDeadLetters:
     """Count the letters of these sources."""
     by_source: dict[str, int] = {}
     has_more = set()
-    failures: Counter[Failure] = Counter()
-    reasons: dict[Failure, str] = {}
+    failures: Counter[OpenFailure] = Counter()
+    reasons: dict[OpenFailure, str] = {}
     for source in sources:
         try:
             page = await tables.query(
-                DEAD_LETTER_TABLE, RowRange(source), limit=LETTERS_MAX, select=("index", "kind", "reason")
+                DEAD_LETTER_TABLE, RowRange(source), limit=DEAD_LETTERS_MAX, select=("index", "kind", "reason")
             )
         except TableMissingError:
             by_source[source] = 0
@@ -56,8 +56,8 @@ async def open_letters(tables: Tables, sources: Iterable[str]) -> OpenLetters:
         if page.continuation is not None:
             has_more.add(source)
         for row in page.rows:
-            failure = Failure(source, str(row.entity.get("index", "")), str(row.entity.get("kind", "")))
+            failure = OpenFailure(source, str(row.entity.get("index", "")), str(row.entity.get("kind", "")))
             failures[failure] += 1
             reasons.setdefault(failure, str(row.entity.get("reason", "")))
     most = [(failure, count, reasons[failure]) for failure, count in failures.most_common(_FAILURES_MAX)]
-    return OpenLetters(by_source, frozenset(has_more), most)
+    return OpenDeadLetters(by_source, frozenset(has_more), most)

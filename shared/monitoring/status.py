@@ -11,25 +11,25 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from shared.catalog.catalog import Snapshot as CatalogSnapshot
+from shared.catalog.rows import CatalogSnapshot
 from shared.errors import StorageError, TableMissingError
 from shared.monitoring import telemetry
 from shared.monitoring.counter_rows import fold_idle, read_totals
 from shared.monitoring.counters import Totals
-from shared.monitoring.open_dead_letters import open_letters
-from shared.monitoring.status_report import Findings
+from shared.monitoring.open_dead_letters import open_dead_letters
+from shared.monitoring.status_report import StatusFacts
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from shared.catalog.catalog import Catalog
     from shared.definitions.model import Definitions
-    from shared.monitoring.counter_flush import KeptCounters
+    from shared.monitoring.counter_flush import FlushedCounters
     from shared.monitoring.counters import Measure
     from shared.monitoring.lag import LagMeter
     from shared.monitoring.lag_history import LagHistory, Point
-    from shared.monitoring.status_report import Report
-    from shared.tables.breaker import Snapshot
+    from shared.monitoring.status_report import StatusReport
+    from shared.tables.breaker import BreakerSnapshot
     from shared.tables.port import Tables
     from shared.tasks.rows import Progress, TaskRows
 
@@ -40,26 +40,26 @@ TASKS_MAX: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Means:
+class StatusDependencies:
     """What a status is gathered with."""
 
     definitions: Definitions
     tables: Tables
     catalog: Catalog
     tasks: TaskRows
-    counters: KeptCounters
+    counters: FlushedCounters
     lag: LagMeter
     history: LagHistory
-    report: Report
+    report: StatusReport
     now_seconds: Callable[[], float]
     # What this instance has seen of the index storage.
-    breaker: Callable[[], Snapshot]
+    breaker: Callable[[], BreakerSnapshot]
 
 
 class StatusReader:
     """Answers how the app is."""
 
-    def __init__(self, means: Means) -> None:
+    def __init__(self, means: StatusDependencies) -> None:
         self._means = means
         self._catalog: CatalogSnapshot | None = None
         # What was last read of all instances, and what this one had counted then.
@@ -75,17 +75,17 @@ class StatusReader:
             missed.noted("newer counts of other instances", read_totals(means.tables)),
             missed.noted("newer generations", self._read_catalog()),
             missed.noted("builds", self._read_tasks()),
-            missed.noted("dead letters", open_letters(means.tables, means.definitions.sources)),
+            missed.noted("dead letters", open_dead_letters(means.tables, means.definitions.sources)),
         )
         self._catalog = self._catalog if catalog is None else catalog
         return means.report.shown(
-            Findings(
+            StatusFacts(
                 at_seconds=means.now_seconds(),
                 lags=lags,
                 totals=self._latest(totals),
                 catalog=self._catalog,
                 tasks=tasks,
-                letters=letters,
+                dead_letters=letters,
                 is_reachable=totals is not None,
                 breaker=means.breaker(),
                 unknown=[*missed.sentences(), *(lag.unknown for lag in lags.values() if lag.unknown)],

@@ -13,33 +13,32 @@ from shared.monitoring.prices import MILLION
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from shared.catalog.catalog import Listed
-    from shared.catalog.catalog import Snapshot as CatalogSnapshot
+    from shared.catalog.rows import CatalogGeneration, CatalogSnapshot
     from shared.definitions.model import Definitions, Index, Source
     from shared.monitoring.counters import Purpose
     from shared.monitoring.lag import Lag
-    from shared.monitoring.open_dead_letters import OpenLetters
+    from shared.monitoring.open_dead_letters import OpenDeadLetters
     from shared.monitoring.prices import Price
-    from shared.tables.breaker import Snapshot
+    from shared.tables.breaker import BreakerSnapshot
     from shared.tasks.rows import Progress
 
 
 @dataclass(frozen=True, slots=True)
-class Findings:
+class StatusFacts:
     """What was learnt for one status; None for what could not be."""
 
     at_seconds: float
     lags: Mapping[str, Lag]
     is_reachable: bool
-    breaker: Snapshot
+    breaker: BreakerSnapshot
     totals: Totals = field(default_factory=Totals)
     catalog: CatalogSnapshot | None = None
     tasks: Sequence[Progress] | None = None
-    letters: OpenLetters | None = None
+    dead_letters: OpenDeadLetters | None = None
     unknown: Sequence[str] = ()
 
 
-class Report:
+class StatusReport:
     """Shows findings about the sources and indexes of an app."""
 
     def __init__(self, definitions: Definitions, transaction_price: Price, price_date: str) -> None:
@@ -47,7 +46,7 @@ class Report:
         self._price = transaction_price
         self._price_date = price_date
 
-    def shown(self, findings: Findings) -> dict[str, Any]:
+    def shown(self, findings: StatusFacts) -> dict[str, Any]:
         """The whole status."""
         since = findings.totals.since_seconds
         return {
@@ -56,7 +55,7 @@ class Report:
             "sources": [self._source(one, findings) for one in self._definitions.sources.values()],
             "indexes": [self._index(one, findings) for one in self._definitions.indexes.values()],
             "tasks": None if findings.tasks is None else [_task(one) for one in findings.tasks],
-            "deadLetters": _letters(findings.letters),
+            "deadLetters": _letters(findings.dead_letters),
             "storage": {
                 "isReachable": findings.is_reachable,
                 "breaker": _breaker(findings.breaker),
@@ -70,10 +69,10 @@ class Report:
             },
         }
 
-    def _source(self, source: Source, findings: Findings) -> dict[str, Any]:
+    def _source(self, source: Source, findings: StatusFacts) -> dict[str, Any]:
         lag = findings.lags[source.name]
         counts = findings.totals.of("source", source.name)
-        letters = findings.letters
+        letters = findings.dead_letters
         return {
             "name": source.name,
             "lagSeconds": lag.seconds,
@@ -86,7 +85,7 @@ class Report:
             "dollarsPerMillionChanges": self._per_million(counts["transactions"], counts["applied"]),
         }
 
-    def _index(self, index: Index, findings: Findings) -> dict[str, Any]:
+    def _index(self, index: Index, findings: StatusFacts) -> dict[str, Any]:
         counts = findings.totals.of("index", index.name)
         own = None if findings.catalog is None else findings.catalog.of_index(index.name)
         spent = {purpose: _sent(own, findings.totals, purpose) for purpose in ("changes", "lookups")}
@@ -108,7 +107,7 @@ class Report:
             "generations": [_generation(one) for one in own or ()],
         }
 
-    def _serving(self, index: Index, findings: Findings) -> dict[str, Any]:
+    def _serving(self, index: Index, findings: StatusFacts) -> dict[str, Any]:
         """What the index is to those who look it up, as `/api/indexes` tells it."""
         if findings.catalog is None:
             return {"state": "unknown", "generation": None}
@@ -129,14 +128,14 @@ class Report:
         return round(self._price.of(transactions / units * MILLION), 6)
 
 
-def _sent(own: Sequence[Listed] | None, totals: Totals, purpose: Purpose) -> int | None:
+def _sent(own: Sequence[CatalogGeneration] | None, totals: Totals, purpose: Purpose) -> int | None:
     """Storage transactions on the tables of an index, whatever their generation."""
     if own is None:
         return None
     return sum(totals.of("table", table)[purpose] for table in {one.table for one in own})
 
 
-def _generation(one: Listed) -> dict[str, Any]:
+def _generation(one: CatalogGeneration) -> dict[str, Any]:
     verified = one.verified
     return {
         "id": one.id,
@@ -169,7 +168,7 @@ def _iso(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
-def _breaker(seen: Snapshot) -> dict[str, Any]:
+def _breaker(seen: BreakerSnapshot) -> dict[str, Any]:
     """What this instance has seen of the storage."""
     return {
         "state": seen.state,
@@ -190,7 +189,7 @@ def _rounded(seconds: float | None) -> float | None:
     return None if seconds is None else round(seconds, 3)
 
 
-def _letters(letters: OpenLetters | None) -> dict[str, Any]:
+def _letters(letters: OpenDeadLetters | None) -> dict[str, Any]:
     if letters is None:
         return {"count": None, "hasMore": False, "reasons": []}
     return {

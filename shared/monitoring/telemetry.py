@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from opentelemetry.metrics import Counter, _Gauge
 
-    from shared.pipeline.outcome import Outcome
+    from shared.pipeline.outcome import BatchOutcome
 
 BATCH_APPLIED: Final = "Batch applied"
 # The alerts and the workbook in infra/ look for `lag_seconds` and `unknown` in these lines.
@@ -26,7 +26,7 @@ VERIFIED: Final = "Verified"
 _log = logging.getLogger(__name__)
 
 
-def batch_applied(source: str, outcome: Outcome) -> None:
+def batch_applied(source: str, outcome: BatchOutcome) -> None:
     """A batch of changes was applied."""
     numbers = outcome.numbers()
     _log.info("%s: %s", BATCH_APPLIED, orjson.dumps({"source": source, **numbers}).decode())

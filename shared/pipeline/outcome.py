@@ -14,7 +14,7 @@ class IndexOutcome:
 
 
 @dataclass(slots=True)
-class Outcome:
+class BatchOutcome:
     """Counts of one batch. `redelivered` changes were claimed before; `dropped` ones are older than the ledger's."""
 
     received: int = 0

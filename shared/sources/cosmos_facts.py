@@ -72,7 +72,7 @@ class CosmosFacts:
         if fact_id in _COLLAPSING_IDS:
             return await _query(container, fact_id, partition_key)
         try:
-            return dict(await container.read_item(fact_id, partition_key=as_cosmos_says(partition_key)))
+            return dict(await container.read_item(fact_id, partition_key=cosmos_error(partition_key)))
         except CosmosResourceNotFoundError:
             if source.name not in self._agreed:
                 check_partition_key(await container.read(), source)
@@ -93,14 +93,14 @@ async def _query(
     found = container.query_items(
         "SELECT * FROM c WHERE c.id = @id",
         parameters=[{"name": "@id", "value": fact_id}],
-        partition_key=as_cosmos_says(partition_key),
+        partition_key=cosmos_error(partition_key),
     )
     async for document in found:
         return dict(document)
     return None
 
 
-def as_cosmos_says(partition_key: tuple[FactKeyValue, ...]) -> Any:
+def cosmos_error(partition_key: tuple[FactKeyValue, ...]) -> Any:
     """The partition key as the SDK takes it: one value as itself, several as a list."""
     from azure.cosmos.partition_key import NonePartitionKeyValue
 

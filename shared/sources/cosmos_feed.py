@@ -102,7 +102,7 @@ class CosmosFeed:
 
 def _start(continuation: str, place: feed_tokens.Position) -> dict[str, Any]:
     """How to ask for the pages after one position of a continuation."""
-    token = feed_tokens.alone(continuation, place)
+    token = feed_tokens.token_for_one_range(continuation, place)
     if token is None:
         return {"feed_range": {"Range": place["range"]}, "start_time": "Beginning"}
     return {"continuation": token}

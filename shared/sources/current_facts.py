@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from shared.entries.changes.change import FactReader
 from shared.entries.keys.fact_key import encode_fact_key
-from shared.sources.cosmos_facts import CosmosFacts, as_cosmos_says
+from shared.sources.cosmos_facts import CosmosFacts, cosmos_error
 from shared.sources.cosmos_feed import CosmosFeed, told_as_unavailable
 from shared.sources.partition_key import check_partition_key
 
@@ -66,7 +66,7 @@ class CosmosCurrentFacts:
         found: dict[str, Any] | None = None
         with told_as_unavailable(source):
             changes = self._feed.container(source).query_items_change_feed(
-                partition_key=as_cosmos_says(partition_key), start_time=start
+                partition_key=cosmos_error(partition_key), start_time=start
             )
             async for document in changes:
                 # Asked for an empty text or null, the SDK reads the feed of all partitions.

@@ -62,7 +62,7 @@ def token_at(token: str, places: Sequence[Position]) -> str:
     return _token(content)
 
 
-def alone(token: str, place: Position) -> str | None:
+def token_for_one_range(token: str, place: Position) -> str | None:
     """A token for one of its positions; None where nothing was read yet."""
     return None if place["token"] is None else token_at(token, [place])
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from shared.definitions.model import Source
 
-CONSUMER_GROUP: Final = "$Default"
+REPLAY_CONSUMER_GROUP: Final = "$Default"
 PAGE_EVENTS: Final = 1000
 # A hub that says it has more events gives them sooner than this.
 _WAIT_SECONDS: Final = 30.0

@@ -23,7 +23,7 @@ ALL_VERSIONS: Final = "AllVersionsAndDeletes"
 _BEFORE_TOKEN: Final = ".."
 
 
-class Position(NamedTuple):
+class LeasePosition(NamedTuple):
     """A range of the feed and the ETag up to which it has been applied; None: nothing of it yet."""
 
     feed_range: Mapping[str, Any]
@@ -46,21 +46,21 @@ def lease_prefix(prefix: str, host: str) -> str:
     return f"{prefix}{host}_"
 
 
-def positions(leases: Iterable[Mapping[str, Any]], container_rid: str) -> list[Position]:
+def positions(leases: Iterable[Mapping[str, Any]], container_rid: str) -> list[LeasePosition]:
     """The positions of a container's leases."""
     own = [lease for lease in leases if f"_{container_rid}{_BEFORE_TOKEN}" in str(lease["id"])]
     return [position for lease in own for position in _positions(lease)]
 
 
-def _positions(lease: Mapping[str, Any]) -> list[Position]:
+def _positions(lease: Mapping[str, Any]) -> list[LeasePosition]:
     token = lease.get("ContinuationToken")
     if token and feed_tokens.is_token(token):
-        return [Position(_plain_range(one["range"]), one["token"]) for one in feed_tokens.positions(token)]
+        return [LeasePosition(_plain_range(one["range"]), one["token"]) for one in feed_tokens.positions(token)]
     feed_range = (lease.get("FeedRange") or {}).get("Range")
     if feed_range is None:
         # As the SDKs of 2019 made them, and no extension that this app runs with.
         raise FeedUnavailableError(f"The lease {lease['id']} names no range: it was made by an extension too old.")
-    return [Position(_plain_range(feed_range), token or None)]
+    return [LeasePosition(_plain_range(feed_range), token or None)]
 
 
 def _plain_range(feed_range: Mapping[str, Any]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Literal
 
-State = Literal["closed", "open", "half-open"]
+BreakerState = Literal["closed", "open", "half-open"]
 
 FAILURES_MAX: Final = 5
 FIRST_PROBE_SECONDS: Final = 0.25
@@ -23,10 +23,10 @@ PROBE_ANSWER_SECONDS: Final = 3.0
 
 
 @dataclass(frozen=True, slots=True)
-class Snapshot:
+class BreakerSnapshot:
     """What a breaker says about its account. Times are seconds before now."""
 
-    state: State
+    state: BreakerState
     failures: int
     open_for_seconds: float | None
     last_error: str | None
@@ -48,7 +48,7 @@ class Breaker:
         self._probe_ends_at: float | None = None
 
     @property
-    def state(self) -> State:
+    def state(self) -> BreakerState:
         """What the breaker does with the next call."""
         if self.opened_at_seconds is None:
             return "closed"
@@ -106,10 +106,10 @@ class Breaker:
         asked_seconds = min(retry_after_seconds, PROBE_ANSWER_SECONDS)
         self._probe_due_at = now_seconds + max(self._probe_wait_seconds, asked_seconds)
 
-    def snapshot(self, now_seconds: float) -> Snapshot:
+    def snapshot(self, now_seconds: float) -> BreakerSnapshot:
         """The state for those who watch."""
         opened_at = self.opened_at_seconds
-        return Snapshot(
+        return BreakerSnapshot(
             self.state,
             self.failures,
             None if opened_at is None else now_seconds - opened_at,

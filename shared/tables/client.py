@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from shared.tables.port import Continuation, Operation, Page, Row, RowRange
     from shared.tables.wire.account import Account
-    from shared.tables.wire.answers import Answer
+    from shared.tables.wire.answers import TableAnswer
 
 T = TypeVar("T")
 
@@ -86,7 +86,7 @@ class TableClient:
         body = batch.encode(operations, f"{self._endpoint}/{table}")
         limits.check_request(len(body))
 
-        def read(answer: Answer, table: str) -> tuple[str | None, ...]:
+        def read(answer: TableAnswer, table: str) -> tuple[str | None, ...]:
             return results.read_etags(answer, table, operations)
 
         return await self._call("transact", table, Request("POST", urls.BATCH, body, _BATCH_HEADERS), read)
@@ -131,7 +131,7 @@ class TableClient:
             if next_table is None:
                 return tuple(sorted(names))
 
-    async def _call(self, kind: CallKind, table: str, request: Request, read: Callable[[Answer, str], T]) -> T:
+    async def _call(self, kind: CallKind, table: str, request: Request, read: Callable[[TableAnswer, str], T]) -> T:
         async def attempt(left_seconds: float) -> T:
             self.counts.add(table, kind)
             return read(await self._transport.send(request, left_seconds), table)

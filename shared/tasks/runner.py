@@ -41,7 +41,7 @@ _FORGET_SECONDS: Final = 30 * 86_400
 _log = logging.getLogger(__name__)
 
 
-class Step(NamedTuple):
+class SliceStep(NamedTuple):
     """What one step of a slice did: where to go on, what to count, and whether that was all."""
 
     position: str | None
@@ -59,16 +59,16 @@ class Phase(NamedTuple):
     slices: Mapping[str, str | None]
 
 
-class Kind(Protocol):
+class TaskKind(Protocol):
     """One kind of long work."""
 
-    async def begin(self, task: Task) -> Phase:
+    async def first_phase(self, task: Task) -> Phase:
         """The first phase."""
 
-    def steps(self, progress: Progress, one: Slice) -> AsyncIterator[Step]:
+    def work_on_slice(self, progress: Progress, one: Slice) -> AsyncIterator[SliceStep]:
         """Work on a slice from its position on, step by step; each must be safe to do again."""
 
-    async def follow(self, progress: Progress, phase: str) -> Phase | None:
+    async def next_phase(self, progress: Progress, phase: str) -> Phase | None:
         """The phase after this one, all of whose slices are done; None when the work has ended.
 
         May be called again for the same phase, also by several at once.
@@ -82,17 +82,17 @@ class TaskQueue(Protocol):
         """Keep a message; it becomes visible after the delay."""
 
 
-Keeping: TypeAlias = "Callable[[Callable[[], Awaitable[None]]], AbstractAsyncContextManager[None]]"
+Renewal: TypeAlias = "Callable[[Callable[[], Awaitable[None]]], AbstractAsyncContextManager[None]]"
 
 
 @asynccontextmanager
-async def nobody_keeps(renew: Callable[[], Awaitable[None]]) -> AsyncIterator[None]:
+async def without_renewal(renew: Callable[[], Awaitable[None]]) -> AsyncIterator[None]:
     """Claims run out, as in a simulation without time."""
     yield
 
 
 @asynccontextmanager
-async def kept(renew: Callable[[], Awaitable[None]]) -> AsyncIterator[None]:
+async def renewing_claims(renew: Callable[[], Awaitable[None]]) -> AsyncIterator[None]:
     """A claim is renewed, on the event loop, three times before it runs out."""
 
     async def beat() -> None:
@@ -113,29 +113,29 @@ async def kept(renew: Callable[[], Awaitable[None]]) -> AsyncIterator[None]:
 
 
 @dataclass(frozen=True, slots=True)
-class Runner:
+class TaskRunner:
     """Starts tasks and works on their slices."""
 
     rows: TaskRows
     queue: TaskQueue | None
-    kinds: Mapping[str, Kind]
+    kinds: Mapping[str, TaskKind]
     now_seconds: Callable[[], float]
     slice_seconds: float = SLICE_SECONDS
     claim_seconds: float = CLAIM_SECONDS
     # Renews a claim during steps that take long: otherwise more and more would work on one slice.
-    keeping: Keeping = nobody_keeps
+    renewal: Renewal = without_renewal
 
     async def start(self, task: Task) -> bool:
         """Write down a task and send it on its way; False, and it is left as it is, when its id is there already."""
         await self.rows.create()
         if await self.rows.save_task(task) is None:
             return False
-        await self._enter(task, await self.kinds[task.kind].begin(task))
+        await self._enter(task, await self.kinds[task.kind].first_phase(task))
         return True
 
     async def _begin(self, task: Task) -> None:
         try:
-            await self._enter(task, await self.kinds[task.kind].begin(task))
+            await self._enter(task, await self.kinds[task.kind].first_phase(task))
         except TransientError:
             raise
         except IndexTablesError as error:
@@ -174,8 +174,8 @@ class Runner:
     async def _work(self, progress: Progress, one: Slice) -> None:
         stops_at = self.now_seconds() + self.slice_seconds
         try:
-            async with self.keeping(partial(self._renew, one.task, one.name)):
-                async for step in self.kinds[progress.task.kind].steps(progress, one):
+            async with self.renewal(partial(self._renew, one.task, one.name)):
+                async for step in self.kinds[progress.task.kind].work_on_slice(progress, one):
                     after = await self._note(one, step)
                     if after is None:
                         return  # overtaken: somebody else goes on from there
@@ -190,7 +190,7 @@ class Runner:
         elif await self.rows.save(replace(one, claimed_until=0)) is not None:
             await self._send(progress.task, [one.name])
 
-    async def _note(self, one: Slice, step: Step) -> Slice | None:
+    async def _note(self, one: Slice, step: SliceStep) -> Slice | None:
         """Write how far a step has come; None when somebody else has come further.
 
         A claim that ran out during a long step may be another's by now, but what counts is who is first to get on:
@@ -226,7 +226,7 @@ class Runner:
             return
         latest = progress.slices[-1].phase
         try:
-            phase = await self.kinds[progress.task.kind].follow(progress, latest)
+            phase = await self.kinds[progress.task.kind].next_phase(progress, latest)
         except TransientError:
             raise
         except IndexTablesError as error:
@@ -289,6 +289,6 @@ def idle(progress: Progress, now_seconds: float) -> Sequence[str]:
     return [one.name for one in progress.slices if not one.is_done and one.claimed_until <= now_seconds]
 
 
-def failed(task: Task) -> TaskFailedError:
+def task_failed_error(task: Task) -> TaskFailedError:
     """The error for whoever waits for a task that failed."""
     return TaskFailedError(f"The {task.kind} {task.id} failed: {task.problem}")

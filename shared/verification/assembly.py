@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Final
 
 from shared.errors import OperationFailedError, TableMissingError
 from shared.pipeline.apply.batch import Applier
-from shared.pipeline.entry_writes.entry_writer import Waves
+from shared.pipeline.entry_writes.entry_writer import EntryWriter
 from shared.pipeline.ledger.cache import LedgerCache
 from shared.tables.accounts import place_of
 from shared.tables.port import Delete
 from shared.verification.examine import Examiner
 from shared.verification.judge import RECONCILED, REPAIRED, Judge
-from shared.verification.repair import Repairer, Tools
+from shared.verification.repair import RepairDependencies, Repairer
 from shared.verification.sample import Sampling
 from shared.verification.scans import FactScan, LedgerScan, TableScan
-from shared.verification.verify import Sweeping, Verification
+from shared.verification.verify import StrayRemoval, Verification
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,19 +27,19 @@ if TYPE_CHECKING:
     from shared.entries.projection.generations import Generation, SourcePlan
     from shared.pipeline.cleanup.messages import SweepQueue
     from shared.pipeline.concurrency import RunAll
-    from shared.pipeline.dead_letters.store import DeadLetters
+    from shared.pipeline.dead_letters.store import DeadLetterStore
     from shared.sources.current_ports import CurrentFacts
     from shared.tables.accounts import Accounts
-    from shared.verification.judge import Patience
-    from shared.verification.scans import Scan, Stray
-    from shared.verification.verify import State
+    from shared.verification.judge import GracePeriod
+    from shared.verification.scans import Scan, StrayRow
+    from shared.verification.verify import ScanState
 
 _TICKS: Final = slice(0, 16)
 _MICROSECONDS: Final = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class RepairOptions:
     """What a verification is to do besides finding differences."""
 
     repairs: bool = False
@@ -47,15 +47,15 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Means:
+class VerificationDependencies:
     """What a verification works with. `run_facts` is apart from `run_all`: what is done with a fact runs calls."""
 
     accounts: Accounts
     facts: CurrentFacts | None
-    dead_letters: DeadLetters
+    dead_letters: DeadLetterStore
     sweep_queue: SweepQueue
     sweep_delay_seconds: int
-    patience: Patience
+    patience: GracePeriod
     run_all: RunAll
     run_facts: RunAll
     chance: Callable[[], float]
@@ -70,10 +70,12 @@ class Subject:
     generation: Generation
 
 
-def verification_of(subject: Subject, means: Means, asked: Asked, state: State) -> Verification:
+def verification_of(
+    subject: Subject, means: VerificationDependencies, asked: RepairOptions, state: ScanState
+) -> Verification:
     """A full verification, from the state on."""
     generation = subject.generation
-    sweeping = Sweeping(
+    sweeping = StrayRemoval(
         means.sweep_queue,
         partial(place_of, generation),
         partial(_is_forgotten, subject, means),
@@ -88,12 +90,12 @@ def verification_of(subject: Subject, means: Means, asked: Asked, state: State) 
     )
 
 
-def _oldest_open(generation: Generation, means: Means) -> str:
+def _oldest_open(generation: Generation, means: VerificationDependencies) -> str:
     periods = generation.periods
     return "" if periods is None else periods.oldest_open(means.patience.now_seconds())
 
 
-def sampling_of(subject: Subject, means: Means) -> Sampling:
+def sampling_of(subject: Subject, means: VerificationDependencies) -> Sampling:
     """A verification of some facts."""
     now_seconds = means.patience.now_seconds
     return Sampling(
@@ -101,7 +103,7 @@ def sampling_of(subject: Subject, means: Means) -> Sampling:
     )
 
 
-def judge_of(subject: Subject, means: Means, asked: Asked) -> Judge:
+def judge_of(subject: Subject, means: VerificationDependencies, asked: RepairOptions) -> Judge:
     """Judges facts of the subject, and mends what is asked for."""
     examiner = Examiner(
         subject.plan,
@@ -117,7 +119,7 @@ def judge_of(subject: Subject, means: Means, asked: Asked) -> Judge:
     return Judge(examiner, means.patience, means.run_facts, repairer, mends)
 
 
-def _scans(subject: Subject, means: Means) -> list[Scan]:
+def _scans(subject: Subject, means: VerificationDependencies) -> list[Scan]:
     plan, source, generation = subject.plan, subject.source, subject.generation
     has_facts = means.facts is not None and source.cosmos is not None
     now_seconds = means.patience.now_seconds
@@ -129,7 +131,7 @@ def _scans(subject: Subject, means: Means) -> list[Scan]:
     return scans
 
 
-def _tools(subject: Subject, means: Means) -> Tools:
+def _tools(subject: Subject, means: VerificationDependencies) -> RepairDependencies:
     """Its own worker: what it knows to be finished is nothing, so that every row is looked at."""
     now_seconds = means.patience.now_seconds
     applier = Applier(
@@ -141,11 +143,13 @@ def _tools(subject: Subject, means: Means) -> Tools:
         means.run_facts,
         now_seconds,
     )
-    waves = Waves(means.accounts, means.run_all)
-    return Tools(subject.plan, means.accounts, applier, waves, means.sweep_queue, means.run_all, means.facts)
+    waves = EntryWriter(means.accounts, means.run_all)
+    return RepairDependencies(
+        subject.plan, means.accounts, applier, waves, means.sweep_queue, means.run_all, means.facts
+    )
 
 
-async def _remove(means: Means, stray: Stray) -> None:
+async def _remove(means: VerificationDependencies, stray: StrayRow) -> None:
     """Nobody else writes where it is; if it was changed all the same, the next verification finds it."""
     with suppress(OperationFailedError, TableMissingError):
         await means.accounts.tables(stray.account).transact(
@@ -153,7 +157,7 @@ async def _remove(means: Means, stray: Stray) -> None:
         )
 
 
-def _is_forgotten(subject: Subject, means: Means, at: str) -> bool:
+def _is_forgotten(subject: Subject, means: VerificationDependencies, at: str) -> bool:
     """Whether a row of this version is older than any sweep message. A declared version does not tell: then it may be,
     and one more message does no harm."""
     if subject.source.version is not None:

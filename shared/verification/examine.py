@@ -11,9 +11,9 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, cast
 
 from shared.entries.changes.change import FactReader
-from shared.entries.changes.host_dates import rewritten
+from shared.entries.changes.host_dates import as_host_rewrites
 from shared.entries.keys.fact_key import decode_fact_key, encode_fact_key, fact_hash, fact_key_in
-from shared.entries.keys.index_keys import pair_and_version
+from shared.entries.keys.index_keys import split_row_key
 from shared.entries.projection.projector import DIGEST_DIGITS
 from shared.entries.rows.columns import read_fact
 from shared.entries.rows.entry_row import is_expired, is_tombstone
@@ -21,7 +21,7 @@ from shared.entries.rows.json_text import canonical_bytes
 from shared.errors import TableMissingError, UnprojectableError, UnreadableChangeError
 from shared.pipeline.concurrency import all_of
 from shared.pipeline.ledger.rows import LEDGER_TABLE, LedgerRow, decode, ledger_partition
-from shared.pipeline.ledger.without_expired_periods import present
+from shared.pipeline.ledger.without_expired_periods import without_expired_periods
 from shared.tables.accounts import place_of
 from shared.tables.port import PARTITION_KEY, ROW_KEY, RowRange
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from shared.entries.projection.generations import Generation, SourcePlan
     from shared.entries.projection.projector import Entry
     from shared.pipeline.concurrency import RunAll
-    from shared.pipeline.ledger.rows import Part
+    from shared.pipeline.ledger.rows import GenerationState
     from shared.sources.current_ports import CurrentFacts
     from shared.tables.accounts import Accounts
     from shared.tables.port import Entity
@@ -48,7 +48,7 @@ _AFTER_VERSIONS: Final = "g"
 _NO_CLOCK: Final = "0" * 35
 
 
-class Who(NamedTuple):
+class FactIdentity(NamedTuple):
     """A fact: its key, and its id and partition key unless the key was cut and nobody else has told them."""
 
     fact_key: str
@@ -56,7 +56,7 @@ class Who(NamedTuple):
     partition_key: tuple[FactKeyValue, ...] = ()
 
     @classmethod
-    def of_key(cls, fact_key: str) -> Who:
+    def of_key(cls, fact_key: str) -> FactIdentity:
         """By the fact key alone."""
         decoded = decode_fact_key(fact_key)
         return cls(fact_key) if decoded is None else cls(fact_key, decoded[1], decoded[0])
@@ -66,11 +66,11 @@ class SeenRow(NamedTuple):
     """A row of a pair as it is."""
 
     row_key: str
-    at: str
+    version: str
     is_tombstone: bool
     etag: str
     digest: str
-    who: Who | None = None
+    who: FactIdentity | None = None
     # Its time is over: nobody shows it, and it goes by itself.
     is_expired: bool = False
 
@@ -90,31 +90,35 @@ class Examined:
     may be there or not.
     """
 
-    who: Who
+    who: FactIdentity
     row: LedgerRow
     etag: str | None
-    part: Part | None
+    state: GenerationState | None
     is_read: bool = False
     document: dict[str, Any] | None = None
     clock: str | None = None
     projections: tuple[tuple[Entry, ...], ...] = ()
     expired: frozenset[Key] = frozenset()
-    pairs: Mapping[Key, tuple[SeenRow, ...]] = field(default_factory=dict)
+    rows_by_key: Mapping[Key, tuple[SeenRow, ...]] = field(default_factory=dict)
 
     @property
     def newest(self) -> str | None:
         """The newest version that any part has; the document with the ledger's mark is of this version."""
-        return max([part.version for part in self.row.parts.values()], default=None)
+        return max([part.version for part in self.row.states.values()], default=None)
 
     @property
     def is_marked(self) -> bool:
         """Whether the document is the very version that the ledger has."""
-        return self.document is not None and self.row.mark is not None and self.document.get("_etag") == self.row.mark
+        return (
+            self.document is not None
+            and self.row.source_etag is not None
+            and self.document.get("_etag") == self.row.source_etag
+        )
 
     @property
     def is_current(self) -> bool:
         """Whether this generation's part is of the document's version, too."""
-        return self.is_marked and self.part is not None and self.part.version == self.newest
+        return self.is_marked and self.state is not None and self.state.version == self.newest
 
 
 def columns_digest(entity: Mapping[str, object]) -> str:
@@ -123,22 +127,22 @@ def columns_digest(entity: Mapping[str, object]) -> str:
     return sha256(canonical_bytes(columns)).hexdigest()[:DIGEST_DIGITS]
 
 
-def told_by(entity: Mapping[str, Any], pair: str) -> Who | None:
+def fact_named_in_row(entity: Mapping[str, Any], pair: str) -> FactIdentity | None:
     """The fact that a live row says it is of; None when it says nothing that fits its key."""
     try:
         fact_id, partition_key = read_fact(entity)
         fact_key = encode_fact_key(partition_key, fact_id)
     except (ValueError, KeyError, TypeError, AttributeError):
         return None
-    return Who(fact_key, fact_id, partition_key) if pair.endswith(fact_key) else None
+    return FactIdentity(fact_key, fact_id, partition_key) if pair.endswith(fact_key) else None
 
 
-def owner_of(entity: Mapping[str, Any], pair: str, levels: int) -> Who:
+def owner_of(entity: Mapping[str, Any], pair: str, levels: int) -> FactIdentity:
     """The fact of a row: by its key, or when that was cut by what it says. One that says nothing stands for itself."""
     fact_key = fact_key_in(pair, levels)
     if fact_key is not None:
-        return Who(fact_key)
-    return told_by(entity, pair) or Who(pair)
+        return FactIdentity(fact_key)
+    return fact_named_in_row(entity, pair) or FactIdentity(pair)
 
 
 class Examiner:
@@ -163,21 +167,21 @@ class Examiner:
         self._reader = FactReader(source)
         self._now_seconds = now_seconds
 
-    async def examine(self, who: Who, pairs: Iterable[Key] = ()) -> Examined | None:
+    async def examine(self, who: FactIdentity, pairs: Iterable[Key] = ()) -> Examined | None:
         """Look at a fact and at these pairs besides those of its ledger row; None when it changes all the time."""
         for _ in range(_ATTEMPTS):
             row, etag = await self._ledger_row(who)
-            part = self._present(row.parts.get(self.generation.id))
+            part = self._present(row.states.get(self.generation.id))
             wanted = list(dict.fromkeys([*pairs, *(_keys(part) if part else ())]))
             found = await self._pairs(wanted)
             who = _known(who, found)
             document = await self._document(who)
             if (await self._ledger_row(who))[1] == etag:
-                return self._examined(Examined(who, row, etag, part, self._can_read(who), document, pairs=found))
+                return self._examined(Examined(who, row, etag, part, self._can_read(who), document, rows_by_key=found))
         return None
 
-    def _present(self, part: Part | None) -> Part | None:
-        return None if part is None else present(part, self.generation, self._now_seconds())
+    def _present(self, part: GenerationState | None) -> GenerationState | None:
+        return None if part is None else without_expired_periods(part, self.generation, self._now_seconds())
 
     def _examined(self, examined: Examined) -> Examined:
         document = examined.document
@@ -198,15 +202,15 @@ class Examiner:
         except UnreadableChangeError:
             return None
 
-    async def _ledger_row(self, who: Who) -> tuple[LedgerRow, str | None]:
+    async def _ledger_row(self, who: FactIdentity) -> tuple[LedgerRow, str | None]:
         partition = ledger_partition(self._plan.source, fact_hash(who.fact_key), self._plan.buckets)
         row = await self._accounts.main.get(LEDGER_TABLE, partition, who.fact_key)
         return (LedgerRow(), None) if row is None else (decode(row.entity), row.etag)
 
-    def _can_read(self, who: Who) -> bool:
+    def _can_read(self, who: FactIdentity) -> bool:
         return self._facts is not None and who.id is not None
 
-    async def _document(self, who: Who) -> dict[str, Any] | None:
+    async def _document(self, who: FactIdentity) -> dict[str, Any] | None:
         if self._facts is None or who.id is None:
             return None
         return await self._facts.read(self.source, who.id, who.partition_key)
@@ -239,14 +243,16 @@ class Examiner:
 
     def _seen(self, entity: Entity, etag: str, pair: str) -> SeenRow | None:
         row_key = cast(str, entity[ROW_KEY])
-        owner, at = pair_and_version(row_key)
+        owner, at = split_row_key(row_key)
         if owner != pair:
             return None
         over = is_expired(entity, self._now_seconds())
-        return SeenRow(row_key, at, is_tombstone(entity), etag, columns_digest(entity), told_by(entity, pair), over)
+        return SeenRow(
+            row_key, at, is_tombstone(entity), etag, columns_digest(entity), fact_named_in_row(entity, pair), over
+        )
 
     def _projections(self, document: dict[str, Any]) -> tuple[tuple[Entry, ...], ...]:
-        return _distinct([self._entries(document), self._entries(rewritten(document))])
+        return _distinct([self._entries(document), self._entries(as_host_rewrites(document))])
 
     def _entries(self, document: dict[str, Any]) -> tuple[Entry, ...] | None:
         try:
@@ -271,14 +277,16 @@ def _distinct(variants: Sequence[tuple[Entry, ...] | None]) -> tuple[tuple[Entry
 
 def key(entry: Entry) -> Key:
     """Where an entry is."""
-    return entry.partition_key, entry.pair
+    return entry.partition_key, entry.entry_key
 
 
-def _keys(part: Part) -> list[Key]:
-    return [(live.partition, live.pair) for live in part.live] + [(left.partition, left.pair) for left in part.left]
+def _keys(part: GenerationState) -> list[Key]:
+    return [(live.partition, live.entry_key) for live in part.current] + [
+        (left.partition, left.entry_key) for left in part.removed
+    ]
 
 
-def _known(who: Who, pairs: Mapping[Key, tuple[SeenRow, ...]]) -> Who:
+def _known(who: FactIdentity, pairs: Mapping[Key, tuple[SeenRow, ...]]) -> FactIdentity:
     """With id and partition key, when only the rows tell them."""
     if who.id is not None:
         return who

@@ -17,72 +17,72 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from shared.entries.projection.projector import Entry
-    from shared.pipeline.ledger.rows import Live
+    from shared.pipeline.ledger.rows import CurrentEntry
     from shared.verification.examine import Examined, Key, SeenRow
 
-Kind = Literal["missing", "stale", "ghost", "unapplied", "orphan"]
-KINDS: Final[tuple[Kind, ...]] = ("missing", "stale", "ghost", "unapplied", "orphan")
+DifferenceKind = Literal["missing", "stale", "ghost", "unapplied", "orphan"]
+KINDS: Final[tuple[DifferenceKind, ...]] = ("missing", "stale", "ghost", "unapplied", "orphan")
 Standing = Literal["applied", "failed", "behind", "unapplied", "gone", "unknown"]
 
 
-class Finding(NamedTuple):
+class Difference(NamedTuple):
     """One difference; about an entry, or with no key about the whole fact."""
 
-    kind: Kind
+    kind: DifferenceKind
     key: Key | None = None
     at: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Findings:
+class Differences:
     """The differences of a fact, how it stands in the ledger, and rows that are hidden and have no use."""
 
-    differences: tuple[Finding, ...]
+    differences: tuple[Difference, ...]
     standing: Standing
     masked: tuple[tuple[Key, SeenRow], ...] = field(default=())
 
 
-def findings_of(examined: Examined, recent_after_seconds: float) -> Findings:
+def differences_of(examined: Examined, recent_after_seconds: float) -> Differences:
     """Everything that is wrong. A change written after `recent_after_seconds` may still be on its way."""
     standing = _standing(examined, recent_after_seconds)
-    found: list[Finding] = []
+    found: list[Difference] = []
     if standing == "unapplied":
-        found.append(Finding("unapplied"))
+        found.append(Difference("unapplied"))
     if standing == "gone":
-        found.append(Finding("orphan"))
+        found.append(Difference("orphan"))
     else:
         found += _entry_findings(examined)
     found += _ghosts(examined)
-    return Findings(tuple(found), standing, tuple(_masked(examined)))
+    return Differences(tuple(found), standing, tuple(_masked(examined)))
 
 
 def _standing(examined: Examined, recent_after_seconds: float) -> Standing:
-    part = examined.part
+    part = examined.state
     if not examined.is_read:
         return "unknown"
     if examined.document is None:
-        return "gone" if part is not None and part.live else "applied"
-    if matching(examined) is not None:
+        return "gone" if part is not None and part.current else "applied"
+    if same_entries(examined) is not None:
         return "applied"
-    if not examined.projections and (part is None or not part.live):
+    if not examined.projections and (part is None or not part.current):
         return "failed"
     if part is not None and part.failed and examined.is_marked:
         return "failed"
     return "behind" if _may_come(examined, recent_after_seconds) else "unapplied"
 
 
-def matching(examined: Examined) -> tuple[Entry, ...] | None:
+def same_entries(examined: Examined) -> tuple[Entry, ...] | None:
     """The entries of the document that are those of the ledger; None when they differ."""
-    part = examined.part
+    part = examined.state
     if part is not None and part.failed:
         return None
     live = {
-        (entry.partition, entry.pair, entry.digest)
-        for entry in (() if part is None else part.live)
-        if (entry.partition, entry.pair) not in examined.expired
+        (entry.partition, entry.entry_key, entry.digest)
+        for entry in (() if part is None else part.current)
+        if (entry.partition, entry.entry_key) not in examined.expired
     }
     for entries in examined.projections:
-        if {(entry.partition_key, entry.pair, entry.digest) for entry in entries} == live:
+        if {(entry.partition_key, entry.entry_key, entry.digest) for entry in entries} == live:
             return entries
     return None
 
@@ -101,42 +101,46 @@ def is_older(examined: Examined) -> bool:
     return clock is not None and newest is not None and clock < newest[: len(clock)]
 
 
-def _entry_findings(examined: Examined) -> list[Finding]:
-    found: list[Finding] = []
-    for live in examined.part.live if examined.part is not None else ():
-        kind = row_fault(live, examined.pairs.get((live.partition, live.pair), ()))
-        if kind is not None and (live.partition, live.pair) not in examined.expired:
-            found.append(Finding(kind, (live.partition, live.pair), live.at))
+def _entry_findings(examined: Examined) -> list[Difference]:
+    found: list[Difference] = []
+    for live in examined.state.current if examined.state is not None else ():
+        kind = row_fault(live, examined.rows_by_key.get((live.partition, live.entry_key), ()))
+        if kind is not None and (live.partition, live.entry_key) not in examined.expired:
+            found.append(Difference(kind, (live.partition, live.entry_key), live.version))
     return found
 
 
-def row_fault(live: Live, rows: tuple[SeenRow, ...]) -> Kind | None:
+def row_fault(live: CurrentEntry, rows: tuple[SeenRow, ...]) -> DifferenceKind | None:
     """What is wrong with the row of an entry."""
-    if not rows or rows[0].at != live.at or rows[0].is_tombstone:
+    if not rows or rows[0].version != live.version or rows[0].is_tombstone:
         return "missing"
     return None if rows[0].digest == live.digest else "stale"
 
 
-def _ghosts(examined: Examined) -> list[Finding]:
+def _ghosts(examined: Examined) -> list[Difference]:
     live = _live_keys(examined)
     return [
-        Finding("ghost", key, rows[0].at)
-        for key, rows in examined.pairs.items()
+        Difference("ghost", key, rows[0].version)
+        for key, rows in examined.rows_by_key.items()
         if key not in live and rows and rows[0].is_shown
     ]
 
 
 def _masked(examined: Examined) -> list[tuple[Key, SeenRow]]:
     """Older rows below the right one. Below a tombstone they go with it."""
-    at = {} if examined.part is None else {(live.partition, live.pair): live.at for live in examined.part.live}
+    at = (
+        {}
+        if examined.state is None
+        else {(live.partition, live.entry_key): live.version for live in examined.state.current}
+    )
     return [
         (key, row)
-        for key, rows in examined.pairs.items()
-        if rows and key in at and rows[0].at == at[key]
+        for key, rows in examined.rows_by_key.items()
+        if rows and key in at and rows[0].version == at[key]
         for row in rows[1:]
     ]
 
 
 def _live_keys(examined: Examined) -> frozenset[Key]:
-    part = examined.part
-    return frozenset() if part is None else frozenset((live.partition, live.pair) for live in part.live)
+    part = examined.state
+    return frozenset() if part is None else frozenset((live.partition, live.entry_key) for live in part.current)

@@ -11,29 +11,29 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
 from shared.pipeline.concurrency import all_of
-from shared.verification.findings import findings_of
+from shared.verification.findings import differences_of
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
     from shared.pipeline.concurrency import RunAll
     from shared.verification.examine import Examined, Examiner
-    from shared.verification.findings import Findings, Kind
+    from shared.verification.findings import DifferenceKind, Differences
     from shared.verification.repair import Repairer
-    from shared.verification.report import Report
+    from shared.verification.report import DifferenceReport
     from shared.verification.suspects import Suspect
 
 _DOUBTED_MAX: Final = 2000
 
 # What a repair does something about; rows that are hidden are no difference, only of no use.
-Mended: TypeAlias = "Kind | Literal['masked']"
-REPAIRED: Final[frozenset[Mended]] = frozenset({"missing", "stale", "ghost", "unapplied", "masked"})
+Repaired: TypeAlias = "DifferenceKind | Literal['masked']"
+REPAIRED: Final[frozenset[Repaired]] = frozenset({"missing", "stale", "ghost", "unapplied", "masked"})
 # Apart, because a container that was emptied by mistake would empty every index.
-RECONCILED: Final[frozenset[Mended]] = frozenset({"orphan"})
+RECONCILED: Final[frozenset[Repaired]] = frozenset({"orphan"})
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
+class GracePeriod:
     """Changes younger than `grace_seconds` may be on their way; rows of a claim come within `pause_seconds`."""
 
     grace_seconds: float
@@ -44,7 +44,7 @@ class Patience:
 
 class _Look(NamedTuple):
     examined: Examined
-    findings: Findings
+    findings: Differences
 
 
 class Judge:
@@ -53,10 +53,10 @@ class Judge:
     def __init__(
         self,
         examiner: Examiner,
-        patience: Patience,
+        patience: GracePeriod,
         run_all: RunAll,
         repairer: Repairer | None = None,
-        mends: frozenset[Mended] = frozenset(),
+        mends: frozenset[Repaired] = frozenset(),
     ) -> None:
         self._examiner = examiner
         self._repairer = repairer
@@ -64,7 +64,7 @@ class Judge:
         self._patience = patience
         self._run_all = run_all
 
-    async def judge(self, suspects: Sequence[Suspect], report: Report) -> None:
+    async def examine_and_repair(self, suspects: Sequence[Suspect], report: DifferenceReport) -> None:
         """Note what is wrong with these facts, and mend it if that is asked for."""
         looked = await self._look(suspects)
         report.counts["examined"] += len(suspects)
@@ -88,17 +88,19 @@ class Judge:
         if examined is None:
             return None
         recent_after_seconds = self._patience.now_seconds() - self._patience.grace_seconds
-        return _Look(examined, findings_of(examined, recent_after_seconds))
+        return _Look(examined, differences_of(examined, recent_after_seconds))
 
-    async def _note(self, suspect: Suspect, examined: Examined, findings: Findings, report: Report) -> None:
+    async def _note(
+        self, suspect: Suspect, examined: Examined, findings: Differences, report: DifferenceReport
+    ) -> None:
         counted = [finding for finding in findings.differences if suspect.answers_for(finding)]
         for finding in counted:
             report.note(examined.who, finding)
         if "facts" in suspect.scans and findings.standing in ("behind", "failed"):
             report.counts["behind" if findings.standing == "behind" else "deadLetters"] += 1
-        wrong: set[Mended] = {finding.kind for finding in findings.differences}
+        wrong: set[Repaired] = {finding.kind for finding in findings.differences}
         if findings.masked:
             wrong.add("masked")
         if self._repairer is not None and wrong & self._mends:
-            is_right = await self._repairer.mend(examined.who, sorted(suspect.keys))
+            is_right = await self._repairer.repair(examined.who, sorted(suspect.keys))
             report.counts["repaired" if is_right else "unrepaired"] += 1

@@ -29,14 +29,14 @@ from shared.entries.keys.fact_key import fact_hash
 from shared.entries.keys.versions import NO_DOCUMENT, version
 from shared.entries.rows.columns import fact_columns
 from shared.errors import OperationFailedError, UnreadableChangeError
-from shared.pipeline.cleanup.messages import Tombstone, pack
+from shared.pipeline.cleanup.messages import Tombstone, to_messages
 from shared.pipeline.concurrency import all_of
 from shared.pipeline.ledger.rows import LEDGER_TABLE, PARTS_BYTES_MAX, encode, ledger_partition, parts_bytes
 from shared.tables.accounts import place_of
 from shared.tables.limits import OPERATIONS_MAX
 from shared.tables.port import Delete, Replace
-from shared.verification.findings import findings_of, is_older, matching
-from shared.verification.repair_plan import mending_of
+from shared.verification.findings import differences_of, is_older, same_entries
+from shared.verification.repair_plan import plan_repair
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -45,13 +45,13 @@ if TYPE_CHECKING:
     from shared.pipeline.apply.batch import Applier
     from shared.pipeline.cleanup.messages import SweepQueue
     from shared.pipeline.concurrency import RunAll
-    from shared.pipeline.entry_writes.entry_writer import Waves
-    from shared.pipeline.ledger.rows import Part
+    from shared.pipeline.entry_writes.entry_writer import EntryWriter
+    from shared.pipeline.ledger.rows import GenerationState
     from shared.sources.current_ports import CurrentFacts
     from shared.tables.accounts import Accounts, Place
-    from shared.verification.examine import Examined, Examiner, Key, SeenRow, Who
-    from shared.verification.findings import Findings
-    from shared.verification.repair_plan import Mending
+    from shared.verification.examine import Examined, Examiner, FactIdentity, Key, SeenRow
+    from shared.verification.findings import Differences
+    from shared.verification.repair_plan import RepairPlan
 
 _ATTEMPTS: Final = 8
 _SECONDS: Final = slice(0, 16)
@@ -60,13 +60,13 @@ _CLOCK: Final = slice(0, 35)
 
 
 @dataclass(frozen=True, slots=True)
-class Tools:
+class RepairDependencies:
     """What repair writes with."""
 
     plan: SourcePlan
     accounts: Accounts
     applier: Applier
-    waves: Waves
+    entry_writer: EntryWriter
     sweep_queue: SweepQueue
     run_all: RunAll
     facts: CurrentFacts | None
@@ -75,13 +75,13 @@ class Tools:
 class Repairer:
     """Repairs facts of one generation. Only with `removes_orphans` do entries of facts go that are gone."""
 
-    def __init__(self, examiner: Examiner, tools: Tools, *, removes_orphans: bool) -> None:
+    def __init__(self, examiner: Examiner, tools: RepairDependencies, *, removes_orphans: bool) -> None:
         self._examiner = examiner
         self._tools = tools
         self._removes_orphans = removes_orphans
         self._reader = CosmosReader(examiner.source)
 
-    async def mend(self, who: Who, pairs: Iterable[Key] = ()) -> bool:
+    async def repair(self, who: FactIdentity, pairs: Iterable[Key] = ()) -> bool:
         """Make a fact right; whether it is. What it cannot know (a row without a document) stays as it is."""
         pairs = list(pairs)
         for _ in range(_ATTEMPTS):
@@ -89,21 +89,21 @@ class Repairer:
             if examined is None:
                 continue
             # Nothing is recent: what is wrong may be mended now as well as later.
-            findings = findings_of(examined, recent_after_seconds=math.inf)
+            findings = differences_of(examined, recent_after_seconds=math.inf)
             if not findings.differences and not findings.masked:
                 return True
             change = await self._change(examined)
             if change is not None:
                 await self._tools.applier.apply(self._tools.plan, [change])
-            elif not await self._mend_rows(examined, findings):
+            elif not await self._repair_rows(examined, findings):
                 return False
         return False
 
-    async def _mend_rows(self, examined: Examined, findings: Findings) -> bool:
+    async def _repair_rows(self, examined: Examined, findings: Differences) -> bool:
         """Whether it is worth looking again."""
-        if examined.part is None or (findings.standing == "unapplied" and not examined.is_current):
+        if examined.state is None or (findings.standing == "unapplied" and not examined.is_current):
             return False
-        mending = mending_of(examined, self._examiner.generation)
+        mending = plan_repair(examined, self._examiner.generation)
         if mending.part is not None and not await self._amend(examined, mending.part):
             return True
         await self._write(examined, mending)
@@ -121,7 +121,7 @@ class Repairer:
     async def _find_change(self, examined: Examined) -> Change | None:
         if examined.document is None:
             return self._removal(examined) if examined.is_read else None
-        if examined.part is not None and (matching(examined) is not None or examined.is_current):
+        if examined.state is not None and (same_entries(examined) is not None or examined.is_current):
             return None
         if examined.is_marked and examined.newest is not None:
             change = self._examiner.change_at(examined.document, examined.newest[_CLOCK])
@@ -150,10 +150,10 @@ class Repairer:
 
     def _removal(self, examined: Examined) -> Change | None:
         """The delete of a fact that is gone, at the clock of the newest version that is known of it."""
-        who, part = examined.who, examined.part
-        if who.id is None or (part is not None and not (part.live and self._removes_orphans)):
+        who, part = examined.who, examined.state
+        if who.id is None or (part is not None and not (part.current and self._removes_orphans)):
             return None
-        shown = [rows[0].at for rows in examined.pairs.values() if rows]
+        shown = [rows[0].version for rows in examined.rows_by_key.values() if rows]
         newest = max([examined.newest or "", *shown]) if part is None else examined.newest
         if not newest:
             return None
@@ -170,11 +170,11 @@ class Repairer:
 
     # ------------------------------------------------------------------------------------------ writing
 
-    async def _amend(self, examined: Examined, part: Part) -> bool:
+    async def _amend(self, examined: Examined, part: GenerationState) -> bool:
         """Write the ledger row; False when somebody else has, or when it would be too large."""
         plan, fact_key = self._tools.plan, examined.who.fact_key
         assert examined.etag is not None
-        row = replace(examined.row, parts={**examined.row.parts, self._examiner.generation.id: part})
+        row = replace(examined.row, states={**examined.row.states, self._examiner.generation.id: part})
         entity = encode(row, ledger_partition(plan.source, fact_hash(fact_key), plan.buckets), fact_key)
         if parts_bytes(entity) > PARTS_BYTES_MAX:
             return False
@@ -184,8 +184,8 @@ class Repairer:
             return False
         return True
 
-    async def _write(self, examined: Examined, mending: Mending) -> None:
-        waves, writes = self._tools.waves, [(examined.who.fact_key, mending.writes)]
+    async def _write(self, examined: Examined, mending: RepairPlan) -> None:
+        waves, writes = self._tools.entry_writer, [(examined.who.fact_key, mending.writes)]
         _raise_first(await waves.write_live(writes))
         _raise_first(await waves.write_removals(writes))
         await self._delete(mending.excess)
@@ -208,12 +208,15 @@ class Repairer:
                 except OperationFailedError:
                     return
 
-    async def _announce(self, mending: Mending) -> None:
+    async def _announce(self, mending: RepairPlan) -> None:
         writes = mending.writes
         tombstones = [
-            Tombstone(place_of(writes.generation, left.partition), left.pair, writes.version) for left in writes.left
+            Tombstone(place_of(writes.generation, left.partition), left.entry_key, writes.version)
+            for left in writes.removed
         ]
-        await all_of(self._tools.run_all, [partial(self._tools.sweep_queue.send, one) for one in pack(tombstones)])
+        await all_of(
+            self._tools.run_all, [partial(self._tools.sweep_queue.send, one) for one in to_messages(tombstones)]
+        )
 
 
 def _raise_first(failures: dict[str, Exception]) -> None:

@@ -11,8 +11,8 @@ from shared.entries.keys.index_keys import row_key
 from shared.verification.findings import KINDS
 
 if TYPE_CHECKING:
-    from shared.verification.examine import Who
-    from shared.verification.findings import Finding, Kind
+    from shared.verification.examine import FactIdentity
+    from shared.verification.findings import Difference, DifferenceKind
 
 EXAMPLES_MAX: Final = 20
 # What was read and counted, in the order in which people want to see it.
@@ -21,11 +21,11 @@ MORE_COUNTS: Final = ("examined", "behind", "deadLetters", "repaired", "unrepair
 
 
 @dataclass(slots=True)
-class Report:
+class DifferenceReport:
     """Counts of what was seen, of differences by kind, and a few of them."""
 
     counts: Counter[str] = field(default_factory=Counter)
-    differences: Counter[Kind] = field(default_factory=Counter)
+    differences: Counter[DifferenceKind] = field(default_factory=Counter)
     examples: list[dict[str, Any]] = field(default_factory=list)
 
     @property
@@ -33,7 +33,7 @@ class Report:
         """All differences."""
         return self.differences.total()
 
-    def note(self, who: Who, finding: Finding) -> None:
+    def note(self, who: FactIdentity, finding: Difference) -> None:
         """One more difference."""
         self.differences[finding.kind] += 1
         if len(self.examples) < EXAMPLES_MAX:
@@ -49,13 +49,13 @@ class Report:
         }
 
     @classmethod
-    def of_plain(cls, plain: dict[str, Any]) -> Report:
+    def of_plain(cls, plain: dict[str, Any]) -> DifferenceReport:
         """The report that `plain` gave."""
         counts = Counter({name: plain[name] for name in (*COUNTS, *MORE_COUNTS)})
         return cls(counts, Counter(plain["differences"]), list(plain["examples"]))
 
 
-def _example(who: Who, finding: Finding) -> dict[str, Any]:
+def _example(who: FactIdentity, finding: Difference) -> dict[str, Any]:
     example: dict[str, Any] = {"kind": finding.kind, "factKey": who.fact_key}
     if who.id is not None:
         key: list[Any] = [{} if value is MISSING else value for value in who.partition_key]

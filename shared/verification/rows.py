@@ -15,7 +15,7 @@ from shared.errors import OperationFailedError, TableMissingError
 from shared.pipeline.ledger.rows import compress, decompress, put_bytes, take_bytes
 from shared.tables.port import PARTITION_KEY, ROW_KEY, Delete, Insert, Replace, RowRange
 from shared.verification.sketch import Sketch
-from shared.verification.verify import State
+from shared.verification.verify import ScanState
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -27,10 +27,10 @@ _STATE: Final = "state"
 _SKETCH: Final = "sketch"
 
 
-class Kept(NamedTuple):
+class SavedVerification(NamedTuple):
     """A state, and the ETag that it was read with; none when it is new."""
 
-    state: State
+    state: ScanState
     etag: str | None = None
 
 
@@ -40,15 +40,15 @@ class VerificationRows:
     def __init__(self, tables: Tables) -> None:
         self._tables = tables
 
-    async def read(self, index: str, task: str) -> Kept | None:
+    async def read(self, index: str, task: str) -> SavedVerification | None:
         """A verification as it was left."""
         try:
             row = await self._tables.get(VERIFICATION_TABLE, index, task)
         except TableMissingError:
             return None
-        return None if row is None else Kept(_state(row), row.etag)
+        return None if row is None else SavedVerification(_state(row), row.etag)
 
-    async def save(self, index: str, task: str, kept: Kept) -> Kept | None:
+    async def save(self, index: str, task: str, kept: SavedVerification) -> SavedVerification | None:
         """Write a state that is new, or as it was read; None when somebody else was faster."""
         entity = _entity(index, task, kept.state)
         try:
@@ -57,13 +57,13 @@ class VerificationRows:
             await self._tables.create_table(VERIFICATION_TABLE)
             return await self._save(entity, kept)
 
-    async def _save(self, entity: Entity, kept: Kept) -> Kept | None:
+    async def _save(self, entity: Entity, kept: SavedVerification) -> SavedVerification | None:
         operation = Insert(entity) if kept.etag is None else Replace(entity, kept.etag)
         try:
             (etag,) = await self._tables.transact(VERIFICATION_TABLE, [operation])
         except OperationFailedError:
             return None
-        return Kept(kept.state, etag)
+        return SavedVerification(kept.state, etag)
 
     async def forget(self, index: str, tasks: Iterable[str]) -> None:
         """Remove the rows of these tasks."""
@@ -88,7 +88,7 @@ class VerificationRows:
                 return found
 
 
-def _entity(index: str, task: str, state: State) -> Entity:
+def _entity(index: str, task: str, state: ScanState) -> Entity:
     entity: Entity = {PARTITION_KEY: index, ROW_KEY: task}
     put_bytes(entity, _STATE, compress(orjson.dumps(state.plain())))
     if state.phase != "done":
@@ -101,5 +101,5 @@ def _plain(row: Row) -> dict[str, Any]:
     return plain
 
 
-def _state(row: Row) -> State:
-    return State.of_plain(_plain(row), take_bytes(row.entity, _SKETCH) or Sketch().state())
+def _state(row: Row) -> ScanState:
+    return ScanState.of_plain(_plain(row), take_bytes(row.entity, _SKETCH) or Sketch().state())

@@ -13,16 +13,16 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, cast
 
 from shared.entries.keys.fact_key import fact_hash
-from shared.entries.keys.index_keys import pair_and_version
+from shared.entries.keys.index_keys import split_row_key
 from shared.entries.rows.entry_row import is_tombstone
 from shared.errors import TableMissingError
 from shared.pipeline.concurrency import all_of
 from shared.pipeline.ledger.rows import LEDGER_TABLE, MARK, bucket_partition, decode, ledger_partition
-from shared.pipeline.ledger.without_expired_periods import present
+from shared.pipeline.ledger.without_expired_periods import without_expired_periods
 from shared.tables.accounts import place_of
 from shared.tables.port import ROW_KEY, RowRange
 from shared.tasks.bookmarks import Bookmark, Bookmarks
-from shared.verification.examine import Who, owner_of
+from shared.verification.examine import FactIdentity, owner_of
 from shared.verification.suspects import ALL_SCANS, Suspects
 
 if TYPE_CHECKING:
@@ -31,11 +31,11 @@ if TYPE_CHECKING:
     from shared.definitions.model import Source
     from shared.entries.projection.generations import Generation, SourcePlan
     from shared.pipeline.concurrency import RunAll
-    from shared.pipeline.ledger.rows import Live
+    from shared.pipeline.ledger.rows import CurrentEntry
     from shared.tables.accounts import Accounts
     from shared.verification.examine import Key
     from shared.verification.judge import Judge
-    from shared.verification.report import Report
+    from shared.verification.report import DifferenceReport
 
 SAMPLE_MAX: Final = 10_000
 # Of the ledger, a thousand facts each.
@@ -67,15 +67,15 @@ class Sampling:
         self._chance = chance
         self._bookmarks = Bookmarks(accounts.main, _WALK)
 
-    async def run(self, size: int, judge: Judge, report: Report, pages: int = PAGES) -> None:
+    async def run(self, size: int, judge: Judge, report: DifferenceReport, pages: int = PAGES) -> None:
         """Judge so many facts with their neighbours, after reading at most so many pages of the ledger."""
         drawn = await self._draw(size, pages)
         for start in range(0, len(drawn), _GROUP):
             suspects = Suspects()
             for fact_key in drawn[start : start + _GROUP]:
-                _suspect(suspects, Who(fact_key))
+                _suspect(suspects, FactIdentity(fact_key))
             await self._add_neighbours(suspects, drawn[start : start + _GROUP])
-            await judge.judge(suspects.take(), report)
+            await judge.examine_and_repair(suspects.take(), report)
         report.counts["ledgerRows"] += len(drawn)
 
     async def _draw(self, size: int, pages: int) -> list[str]:
@@ -101,17 +101,17 @@ class Sampling:
                 who, key = found
                 _suspect(suspects, who, key)
 
-    async def _live(self, fact_key: str) -> tuple[Live, ...]:
+    async def _live(self, fact_key: str) -> tuple[CurrentEntry, ...]:
         partition = ledger_partition(self._plan.source, fact_hash(fact_key), self._plan.buckets)
         row = await self._accounts.main.get(LEDGER_TABLE, partition, fact_key)
-        part = None if row is None else decode(row.entity).parts.get(self._generation.id)
-        return () if part is None else present(part, self._generation, self._now_seconds()).live
+        part = None if row is None else decode(row.entity).states.get(self._generation.id)
+        return () if part is None else without_expired_periods(part, self._generation, self._now_seconds()).current
 
-    async def _neighbour(self, live: Live) -> tuple[Who, Key] | None:
+    async def _neighbour(self, live: CurrentEntry) -> tuple[FactIdentity, Key] | None:
         """The entry after this one; None when there is none, or a tombstone."""
         place = place_of(self._generation, live.partition)
         tables = self._accounts.tables(place.account)
-        rows = RowRange(live.partition, live.pair + _AFTER_VERSIONS)
+        rows = RowRange(live.partition, live.entry_key + _AFTER_VERSIONS)
         try:
             page = await tables.query(place.table, rows, limit=1)
         except TableMissingError:
@@ -119,7 +119,7 @@ class Sampling:
         if not page.rows or is_tombstone(page.rows[0].entity):
             return None
         entity = page.rows[0].entity
-        pair, _ = pair_and_version(cast(str, entity[ROW_KEY]))
+        pair, _ = split_row_key(cast(str, entity[ROW_KEY]))
         return owner_of(entity, pair, self._levels), (live.partition, pair)
 
 
@@ -142,7 +142,7 @@ class _Reservoir:
                 self.kept[place] = fact_key
 
 
-def _suspect(suspects: Suspects, who: Who, key: Key | None = None) -> None:
+def _suspect(suspects: Suspects, who: FactIdentity, key: Key | None = None) -> None:
     """Nothing has cleared a sampled fact of anything."""
     for scan in ALL_SCANS:
         suspects.add(who, scan, key)

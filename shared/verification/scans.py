@@ -16,15 +16,15 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias, c
 from shared.catalog.period_tables import tables_of
 from shared.entries.changes.cosmos_changes import CosmosReader
 from shared.entries.keys.fact_key import fact_hash
-from shared.entries.keys.index_keys import pair_and_version
+from shared.entries.keys.index_keys import split_row_key
 from shared.entries.keys.limits import VERSION_UNITS
 from shared.entries.rows.entry_row import is_expired, is_tombstone
 from shared.errors import TableMissingError, UnprojectableError, UnreadableChangeError
 from shared.pipeline.ledger.rows import LEDGER_TABLE, bucket_partition, decode
-from shared.pipeline.ledger.without_expired_periods import present
+from shared.pipeline.ledger.without_expired_periods import without_expired_periods
 from shared.tables.accounts import place_of
 from shared.tables.port import PARTITION_KEY, ROW_KEY, Continuation, Page, RowRange
-from shared.verification.examine import Who, columns_digest, owner_of
+from shared.verification.examine import FactIdentity, columns_digest, owner_of
 from shared.verification.sketch import entry_hash
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ TABLE: Final = "table"
 _OURS: Final = re.compile(f".+[0-9a-f]{{{VERSION_UNITS}}}", re.DOTALL)
 
 
-class Stray(NamedTuple):
+class StrayRow(NamedTuple):
     """A row that no worker can have written: in an account that its partition does not belong to, or under no key of
     ours. No claim can mention it, and nobody writes there."""
 
@@ -62,7 +62,7 @@ class Stray(NamedTuple):
 class Item(NamedTuple):
     """What one row says: a fact, its entries as numbers to add and to take away, and what else was seen."""
 
-    who: Who
+    who: FactIdentity
     fact_hash: int
     adds: tuple[int, ...] = ()
     takes: tuple[int, ...] = ()
@@ -70,7 +70,7 @@ class Item(NamedTuple):
     # How many rows, entries shown, tombstones, hidden rows this is.
     counts: tuple[str, ...] = ()
     at: str = ""
-    stray: Stray | None = None
+    stray: StrayRow | None = None
 
 
 class Scanned(NamedTuple):
@@ -124,7 +124,7 @@ class FactScan:
             change = self._reader.latest(document)
         except UnreadableChangeError:
             return None
-        who = Who(change.fact_key, change.id, change.partition_key)
+        who = FactIdentity(change.fact_key, change.id, change.partition_key)
         return Item(who, change.fact_hash, adds=self._entries(change), counts=("facts",))
 
     def _entries(self, change: Change) -> tuple[int, ...]:
@@ -135,7 +135,7 @@ class FactScan:
         now_seconds = self._now_seconds()
         return tuple(
             [
-                _fact_entry(entry.partition_key, entry.pair, entry.digest)
+                _fact_entry(entry.partition_key, entry.entry_key, entry.digest)
                 for entry in entries
                 if not self._is_gone(entry, now_seconds)
             ]
@@ -179,12 +179,14 @@ class LedgerScan:
 
     def _item(self, entity: Entity) -> Item:
         fact_key = cast(str, entity[ROW_KEY])
-        part = decode(entity).parts.get(self._generation.id)
-        live = () if part is None else present(part, self._generation, self._now_seconds()).live
-        takes = tuple([_fact_entry(one.partition, one.pair, one.digest) for one in live]) if self._has_facts else ()
-        adds = tuple([_row_entry(one.partition, one.pair, one.at, one.digest) for one in live])
+        part = decode(entity).states.get(self._generation.id)
+        live = () if part is None else without_expired_periods(part, self._generation, self._now_seconds()).current
+        takes = (
+            tuple([_fact_entry(one.partition, one.entry_key, one.digest) for one in live]) if self._has_facts else ()
+        )
+        adds = tuple([_row_entry(one.partition, one.entry_key, one.version, one.digest) for one in live])
         # Who it is is asked only of the few that differ.
-        return Item(Who(fact_key), fact_hash(fact_key), adds, takes, counts=("ledgerRows",))
+        return Item(FactIdentity(fact_key), fact_hash(fact_key), adds, takes, counts=("ledgerRows",))
 
 
 class TableScan:
@@ -247,12 +249,12 @@ class TableScan:
 
     def _item(self, entity: Entity, last: Key | None) -> tuple[Item, Key]:
         partition = cast(str, entity[PARTITION_KEY])
-        pair, at = pair_and_version(cast(str, entity[ROW_KEY]))
+        pair, at = split_row_key(cast(str, entity[ROW_KEY]))
         key = (partition, pair)
         if key == last:
             return Item(owner_of(entity, pair, self._levels), 0, key=key, counts=("rows", "masked"), at=at), key
         if is_tombstone(entity):
-            return Item(Who(""), 0, key=key, counts=("rows", "tombstones"), at=at), key
+            return Item(FactIdentity(""), 0, key=key, counts=("rows", "tombstones"), at=at), key
         who = owner_of(entity, pair, self._levels)
         takes = (_row_entry(partition, pair, at, columns_digest(entity)),)
         return Item(who, fact_hash(who.fact_key), (), takes, key, ("rows", "entries"), at), key
@@ -260,10 +262,10 @@ class TableScan:
 
 def _stray(account: str, table: str, row: Row) -> Item:
     partition, row_key = cast(str, row.entity[PARTITION_KEY]), cast(str, row.entity[ROW_KEY])
-    pair, at = pair_and_version(row_key)
+    pair, at = split_row_key(row_key)
     counts = ("rows", "tombstones") if is_tombstone(row.entity) else ("rows", "entries")
-    stray = Stray(account, table, partition, row_key, row.etag)
-    return Item(Who(pair), 0, key=(partition, pair), counts=counts, at=at, stray=stray)
+    stray = StrayRow(account, table, partition, row_key, row.etag)
+    return Item(FactIdentity(pair), 0, key=(partition, pair), counts=counts, at=at, stray=stray)
 
 
 def _continuation(plain: Sequence[str | None] | None) -> Continuation | None:

@@ -6,19 +6,20 @@ from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from shared.catalog.register import defined, index_of
+from shared.catalog.register import generation_of_definition, index_of
 from shared.errors import LifecycleRefusedError
 from shared.tasks.rows import Task
-from shared.verification.report import Report
+from shared.verification.report import DifferenceReport
 from shared.verification.sample import SAMPLE_MAX
-from shared.verification.task import VERIFY, Wanted
+from shared.verification.task import VERIFY, VerificationRequest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from shared.catalog.catalog import Catalog, Listed, Snapshot
+    from shared.catalog.catalog import Catalog
+    from shared.catalog.rows import CatalogGeneration, CatalogSnapshot
     from shared.definitions.model import Definitions
-    from shared.tasks.runner import Runner
+    from shared.tasks.runner import TaskRunner
     from shared.verification.rows import VerificationRows
 
 _SECONDS_PER_DAY: Final = 86_400
@@ -26,7 +27,7 @@ _SECONDS_PER_DAY: Final = 86_400
 LATEST: Final = 50
 
 
-class Found(NamedTuple):
+class VerificationResult(NamedTuple):
     """A verification: its task, and what it has found so far."""
 
     task: Task
@@ -34,7 +35,7 @@ class Found(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Routine:
+class VerificationSchedule:
     """What is verified without being asked: some facts of each index every hour, everything after so many days."""
 
     sample: int
@@ -42,14 +43,14 @@ class Routine:
     budget: int
 
 
-class VerificationDesk:
+class VerificationService:
     """Starts verifications and tells how they stand."""
 
     def __init__(
         self,
         definitions: Definitions,
         catalog: Catalog,
-        runner: Runner,
+        runner: TaskRunner,
         rows: VerificationRows,
         now_seconds: Callable[[], float],
     ) -> None:
@@ -68,7 +69,7 @@ class VerificationDesk:
         *,
         repairs: bool = False,
         reconciles: bool = False,
-    ) -> Found:
+    ) -> VerificationResult:
         """Start a verification of the generation that is asked for, else of the one that the definition says."""
         _check_numbers(sample, budget)
         snapshot = await self._catalog.read()
@@ -78,9 +79,9 @@ class VerificationDesk:
                 "CannotReconcile",
                 f'Source "{target.source}" has no container to compare with: send delete events instead.',
             )
-        return await self._start(Wanted(index, target.id, sample, repairs, reconciles, budget))
+        return await self._start(VerificationRequest(index, target.id, sample, repairs, reconciles, budget))
 
-    async def _start(self, wanted: Wanted) -> Found:
+    async def _start(self, wanted: VerificationRequest) -> VerificationResult:
         now_seconds = self._now_seconds()
         identity = f"{VERIFY}-{wanted.generation}-{int(now_seconds)}"
         for number in count(1):
@@ -90,23 +91,27 @@ class VerificationDesk:
             task = Task(name, VERIFY, wanted.plain(), now_seconds)
             if await self._runner.start(task):
                 break
-        return Found(task, Report().plain())
+        return VerificationResult(task, DifferenceReport().plain())
 
-    async def _check_idle(self, wanted: Wanted) -> None:
+    async def _check_idle(self, wanted: VerificationRequest) -> None:
         for task in await self._runner.rows.all():
-            if task.kind == VERIFY and task.state == "running" and Wanted.of(task).generation == wanted.generation:
+            if (
+                task.kind == VERIFY
+                and task.state == "running"
+                and VerificationRequest.of(task).generation == wanted.generation
+            ):
                 raise LifecycleRefusedError(
                     "AlreadyVerifying",
                     f'Index "{wanted.index}" is being verified by {task.id}: wait until it is done.',
                 )
 
-    def _target(self, snapshot: Snapshot, index: str, generation: str | None) -> Listed:
+    def _target(self, snapshot: CatalogSnapshot, index: str, generation: str | None) -> CatalogGeneration:
         found = index_of(self._definitions, index)
         if generation is None:
-            target = defined(snapshot, found, self._definitions.sources[found.source])
+            target = generation_of_definition(snapshot, found, self._definitions.sources[found.source])
         else:
             target = snapshot.generation(generation)
-        if target is None or target.index != index or not target.is_kept:
+        if target is None or target.index != index or not target.is_updated:
             raise LifecycleRefusedError(
                 "NothingToVerify",
                 f'Index "{index}" has no generation {generation or "of its definition"} that is kept up to date: '
@@ -120,28 +125,28 @@ class VerificationDesk:
             )
         return target
 
-    async def found(self, index: str, identity: str) -> Found:
+    async def found(self, index: str, identity: str) -> VerificationResult:
         """One verification."""
         task = await self._runner.rows.task(identity)
-        if task is None or task.kind != VERIFY or Wanted.of(task).index != index:
+        if task is None or task.kind != VERIFY or VerificationRequest.of(task).index != index:
             raise LifecycleRefusedError(
                 "NoSuchVerification", f'There is no verification {identity} of index "{index}", or it is forgotten.'
             )
         kept = await self._rows.read(index, identity)
-        return Found(task, (Report() if kept is None else kept.state.report).plain())
+        return VerificationResult(task, (DifferenceReport() if kept is None else kept.state.report).plain())
 
-    async def latest(self, index: str) -> list[Found]:
+    async def latest(self, index: str) -> list[VerificationResult]:
         """The latest verifications of an index, the last one first."""
         index_of(self._definitions, index)
         reports = await self._rows.reports(index)
         tasks = sorted(await self._tasks(index), key=lambda task: task.started_at, reverse=True)
-        return [Found(task, reports.get(task.id) or Report().plain()) for task in tasks[:LATEST]]
+        return [VerificationResult(task, reports.get(task.id) or DifferenceReport().plain()) for task in tasks[:LATEST]]
 
     async def _tasks(self, index: str) -> list[Task]:
         tasks = [task for task in await self._runner.rows.all() if task.kind == VERIFY]
-        return [task for task in tasks if Wanted.of(task).index == index]
+        return [task for task in tasks if VerificationRequest.of(task).index == index]
 
-    async def do_routine(self, routine: Routine) -> int:
+    async def do_routine(self, routine: VerificationSchedule) -> int:
         """Start what is due for every index, and forget what ended long ago; how many were started."""
         snapshot = await self._catalog.read()
         started = 0
@@ -153,16 +158,16 @@ class VerificationDesk:
             await self._rows.forget(index, [task for task in await self._rows.reports(index) if task not in known])
         return started
 
-    def _due(self, snapshot: Snapshot, index: str, routine: Routine) -> Wanted | None:
+    def _due(self, snapshot: CatalogSnapshot, index: str, routine: VerificationSchedule) -> VerificationRequest | None:
         serving = snapshot.serving(index, self._now_seconds())
-        if serving is None or not serving.is_kept:
+        if serving is None or not serving.is_updated:
             return None
         since = serving.entered_at if serving.verified is None else serving.verified.at_seconds
         if routine.full_days and self._now_seconds() - since >= routine.full_days * _SECONDS_PER_DAY:
-            return Wanted(index, serving.id, budget=routine.budget or None)
-        return Wanted(index, serving.id, sample=routine.sample) if routine.sample else None
+            return VerificationRequest(index, serving.id, budget=routine.budget or None)
+        return VerificationRequest(index, serving.id, sample=routine.sample) if routine.sample else None
 
-    async def _try_start(self, wanted: Wanted) -> bool:
+    async def _try_start(self, wanted: VerificationRequest) -> bool:
         try:
             await self._start(wanted)
         except LifecycleRefusedError:

@@ -31,7 +31,7 @@ class Sketch:
         """The entry is on one side."""
         self._put(fact_hash, entry)
 
-    def take(self, fact_hash: int, entry: int) -> None:
+    def subtract(self, fact_hash: int, entry: int) -> None:
         """The entry is on the other side."""
         self._put(fact_hash, -entry)
 

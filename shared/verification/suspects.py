@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from shared.entries.keys.fact_key import MISSING
-from shared.verification.examine import Key, Who
+from shared.verification.examine import FactIdentity, Key
 from shared.verification.scans import FACTS, LEDGER, TABLE
 
 if TYPE_CHECKING:
-    from shared.verification.findings import Finding
+    from shared.verification.findings import Difference
 
 _ANSWERS: Final = {FACTS: ("unapplied",), LEDGER: ("missing", "stale", "orphan"), TABLE: ("ghost",)}
 ALL_SCANS: Final = frozenset(_ANSWERS)
@@ -25,11 +25,11 @@ ALL_SCANS: Final = frozenset(_ANSWERS)
 class Suspect:
     """A fact, the scans in which it differed, and pairs that were seen in the table."""
 
-    who: Who
+    who: FactIdentity
     scans: set[str] = field(default_factory=set)
     keys: set[Key] = field(default_factory=set)
 
-    def answers_for(self, finding: Finding) -> bool:
+    def answers_for(self, finding: Difference) -> bool:
         """Whether a difference is one that this suspicion may count. A ghost is the row that was seen."""
         if not any(finding.kind in _ANSWERS[scan] for scan in self.scans):
             return False
@@ -46,7 +46,7 @@ class Suspect:
         """The suspect that `plain` gave."""
         fact_key, fact_id, key, scans, keys = plain
         partition_key = tuple(MISSING if value == {} else value for value in key)
-        return cls(Who(fact_key, fact_id, partition_key), set(scans), {(one[0], one[1]) for one in keys})
+        return cls(FactIdentity(fact_key, fact_id, partition_key), set(scans), {(one[0], one[1]) for one in keys})
 
 
 class Suspects:
@@ -58,10 +58,10 @@ class Suspects:
     def __len__(self) -> int:
         return len(self._by_fact)
 
-    def add(self, who: Who, scan: str, key: Key | None = None) -> None:
+    def add(self, who: FactIdentity, scan: str, key: Key | None = None) -> None:
         """A scan has found this fact different, perhaps by a row that it saw."""
         suspect = self._by_fact.setdefault(
-            who.fact_key, Suspect(who if who.id is not None else Who.of_key(who.fact_key))
+            who.fact_key, Suspect(who if who.id is not None else FactIdentity.of_key(who.fact_key))
         )
         suspect.scans.add(scan)
         if key is not None:

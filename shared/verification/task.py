@@ -9,12 +9,19 @@ from typing import TYPE_CHECKING, Any, Final
 from shared.catalog.plans import generation_of, source_plan
 from shared.errors import TaskFailedError
 from shared.monitoring import telemetry
-from shared.pipeline.dead_letters.store import DeadLetters
+from shared.pipeline.dead_letters.store import DeadLetterStore
 from shared.tasks.budget import Budget, metered
-from shared.tasks.runner import Phase, Step
-from shared.verification.assembly import Asked, Means, Subject, judge_of, sampling_of, verification_of
-from shared.verification.rows import Kept, VerificationRows
-from shared.verification.verify import State
+from shared.tasks.runner import Phase, SliceStep
+from shared.verification.assembly import (
+    RepairOptions,
+    Subject,
+    VerificationDependencies,
+    judge_of,
+    sampling_of,
+    verification_of,
+)
+from shared.verification.rows import SavedVerification, VerificationRows
+from shared.verification.verify import ScanState
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -23,7 +30,7 @@ if TYPE_CHECKING:
     from shared.pipeline.apply.worker import Services
     from shared.sources.current_ports import CurrentFacts
     from shared.tasks.rows import Progress, Slice, Task
-    from shared.verification.judge import Patience
+    from shared.verification.judge import GracePeriod
 
 VERIFY: Final = "verification"
 # So long at a time: then the state is written, and what was done is not lost.
@@ -31,7 +38,7 @@ STRETCH_SECONDS: Final = 15.0
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class VerificationRequest:
     """What a verification is asked to do; `sample` is how many facts, none for all of them."""
 
     index: str
@@ -47,17 +54,17 @@ class Wanted:
         return {name: getattr(self, name) for name in self.__slots__}
 
     @classmethod
-    def of(cls, task: Task) -> Wanted:
+    def of(cls, task: Task) -> VerificationRequest:
         """What a task is about."""
         return cls(**{name: task.about[name] for name in cls.__slots__ if name in task.about})
 
 
 @dataclass(frozen=True, slots=True)
-class Hands:
+class VerificationTools:
     """What verifications work with, besides storage."""
 
     facts: CurrentFacts
-    patience: Patience
+    patience: GracePeriod
     sweep_delay_seconds: int
     chance: Callable[[], float]
     steady_seconds: Callable[[], float]
@@ -66,22 +73,22 @@ class Hands:
 class Verifications:
     """The kind of task that verifies generations."""
 
-    def __init__(self, catalog: Catalog, services: Services, hands: Hands) -> None:
+    def __init__(self, catalog: Catalog, services: Services, hands: VerificationTools) -> None:
         self._catalog = catalog
         self._services = services
         self._hands = hands
         self._rows = VerificationRows(services.accounts.main)
 
-    async def begin(self, task: Task) -> Phase:
+    async def first_phase(self, task: Task) -> Phase:
         """One slice: pages of a table come one after the other. A table that somebody deleted is made again, empty."""
-        generation = (await self._subject(Wanted.of(task))).generation
+        generation = (await self._subject(VerificationRequest.of(task))).generation
         for account, table in sorted(generation.tables()):
             await self._services.accounts.tables(account).create_table(table)
         return Phase("1-verify", {"all": None})
 
-    async def follow(self, progress: Progress, phase: str) -> Phase | None:
+    async def next_phase(self, progress: Progress, phase: str) -> Phase | None:
         """Note what was found, so that a switch can rely on it. A sample proves nothing."""
-        wanted = Wanted.of(progress.task)
+        wanted = VerificationRequest.of(progress.task)
         kept = await self._rows.read(wanted.index, progress.task.id)
         if kept is not None:
             report = kept.state.report
@@ -90,11 +97,11 @@ class Verifications:
                 await self._catalog.note_verified(wanted.generation, report.total, self._services.now_seconds())
         return None
 
-    async def steps(self, progress: Progress, one: Slice) -> AsyncIterator[Step]:
+    async def work_on_slice(self, progress: Progress, one: Slice) -> AsyncIterator[SliceStep]:
         """Stretch after stretch, the state written after each."""
-        wanted = Wanted.of(progress.task)
+        wanted = VerificationRequest.of(progress.task)
         subject = await self._subject(wanted)
-        kept = await self._rows.read(wanted.index, progress.task.id) or Kept(State())
+        kept = await self._rows.read(wanted.index, progress.task.id) or SavedVerification(ScanState())
         budget = Budget(wanted.budget, self._hands.steady_seconds, self._hands.patience.sleep)
         means = self._means(budget)
         while True:
@@ -107,14 +114,16 @@ class Verifications:
             done = kept.state.phase == "done"
             counts = {**(kept.state.report.counts - before), "transactions": budget.spent}
             budget.spent = 0
-            yield Step(kept.state.phase, counts, is_done=done)
+            yield SliceStep(kept.state.phase, counts, is_done=done)
             if done:
                 return
 
-    async def _stretch(self, subject: Subject, means: Means, wanted: Wanted, state: State) -> None:
+    async def _stretch(
+        self, subject: Subject, means: VerificationDependencies, wanted: VerificationRequest, state: ScanState
+    ) -> None:
         if state.phase == "done":
             return  # it was written, and nobody has noted it
-        asked = Asked(wanted.repairs, wanted.reconciles)
+        asked = RepairOptions(wanted.repairs, wanted.reconciles)
         if wanted.sample is not None:
             judge = judge_of(subject, means, asked)
             await sampling_of(subject, means).run(wanted.sample, judge, state.report)
@@ -127,22 +136,22 @@ class Verifications:
             if self._hands.steady_seconds() >= stops_at:
                 return
 
-    async def _subject(self, wanted: Wanted) -> Subject:
+    async def _subject(self, wanted: VerificationRequest) -> Subject:
         snapshot = await self._catalog.read()
         target = snapshot.generation(wanted.generation)
-        if target is None or not target.is_kept:
+        if target is None or not target.is_updated:
             raise TaskFailedError(f"Generation {wanted.generation} is not kept any more: there is nothing to verify.")
         plan = source_plan(snapshot, target.source_definition)
         own = [one for one in plan.generations if one.id == target.id]
         return Subject(plan, target.source_definition, own[0] if own else generation_of(target))
 
-    def _means(self, budget: Budget) -> Means:
+    def _means(self, budget: Budget) -> VerificationDependencies:
         services, hands = self._services, self._hands
         accounts = metered(services.accounts, budget)
-        return Means(
+        return VerificationDependencies(
             accounts,
             hands.facts,
-            DeadLetters(accounts.main, services.blobs, services.now_seconds),
+            DeadLetterStore(accounts.main, services.blobs, services.now_seconds),
             services.sweep_queue,
             hands.sweep_delay_seconds,
             replace(hands.patience, now_seconds=services.now_seconds),

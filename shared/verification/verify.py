@@ -15,9 +15,9 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from shared.pipeline.cleanup.messages import Tombstone, pack
-from shared.verification.findings import Finding
-from shared.verification.report import MORE_COUNTS, Report
+from shared.pipeline.cleanup.messages import Tombstone, to_messages
+from shared.verification.findings import Difference
+from shared.verification.report import MORE_COUNTS, DifferenceReport
 from shared.verification.scans import FACTS, TABLE
 from shared.verification.sketch import Sketch
 from shared.verification.suspects import Suspects
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from shared.pipeline.cleanup.messages import SweepQueue
     from shared.tables.accounts import Place
     from shared.verification.judge import Judge
-    from shared.verification.scans import Cursor, Item, Scan, Stray
+    from shared.verification.scans import Cursor, Item, Scan, StrayRow
 
 Phase = Literal["sum", "look", "done"]
 # So many suspects are kept until they are judged together.
@@ -36,13 +36,13 @@ SUSPECTS_MAX: Final = 200
 
 
 @dataclass(slots=True)
-class State:
+class ScanState:
     """How far a verification has come."""
 
     phase: Phase = "sum"
     scan: int = 0
     cursor: Cursor = None
-    report: Report = field(default_factory=Report)
+    report: DifferenceReport = field(default_factory=DifferenceReport)
     suspects: Suspects = field(default_factory=Suspects)
     sketch: Sketch = field(default_factory=Sketch)
     # The first period that was not over when the sum began, and whether it began anew since.
@@ -62,21 +62,21 @@ class State:
         }
 
     @classmethod
-    def of_plain(cls, plain: dict[str, Any], sketch: bytes) -> State:
+    def of_plain(cls, plain: dict[str, Any], sketch: bytes) -> ScanState:
         """The state that `plain` and the sketch's own state gave."""
-        report, suspects = Report.of_plain(plain["report"]), Suspects.of_plain(plain["suspects"])
+        report, suspects = DifferenceReport.of_plain(plain["report"]), Suspects.of_plain(plain["suspects"])
         periods = plain.get("openFrom"), plain.get("isSecondSum", False)
         return cls(plain["phase"], plain["scan"], plain["cursor"], report, suspects, Sketch(sketch), *periods)
 
 
 @dataclass(frozen=True, slots=True)
-class Sweeping:
+class StrayRemoval:
     """How a repair announces forgotten tombstones: those that are older than any sweep message can be."""
 
     queue: SweepQueue
     place_of: Callable[[str], Place]
     is_forgotten: Callable[[str], bool]
-    remove: Callable[[Stray], Awaitable[None]]
+    remove: Callable[[StrayRow], Awaitable[None]]
 
 
 class Verification:
@@ -86,8 +86,8 @@ class Verification:
         self,
         scans: Sequence[Scan],
         judge: Judge,
-        state: State,
-        sweeping: Sweeping | None = None,
+        state: ScanState,
+        sweeping: StrayRemoval | None = None,
         oldest_open: Callable[[], str] = str,
     ) -> None:
         self._oldest_open = oldest_open
@@ -113,7 +113,7 @@ class Verification:
         else:
             self._look(scan, page.items)
         if len(state.suspects) >= SUSPECTS_MAX:
-            await self._judge.judge(state.suspects.take(), state.report)
+            await self._judge.examine_and_repair(state.suspects.take(), state.report)
         state.cursor = page.cursor
         if page.cursor is None:
             state.scan += 1
@@ -129,14 +129,18 @@ class Verification:
             else:
                 state.phase = "look"
             return
-        await self._judge.judge(state.suspects.take(), state.report)
+        await self._judge.examine_and_repair(state.suspects.take(), state.report)
         state.phase = "done"
 
     def _sum_again(self) -> None:
         """From the beginning, once. What was repaired stays counted, what was read is not counted twice."""
         state, old = self.state, self.state.report
         counts = Counter({name: old.counts[name] for name in MORE_COUNTS})
-        state.report = Report(counts) if self._sweeping is None else Report(counts, old.differences, old.examples)
+        state.report = (
+            DifferenceReport(counts)
+            if self._sweeping is None
+            else DifferenceReport(counts, old.differences, old.examples)
+        )
         state.sketch, state.open_from, state.is_second_sum = Sketch(), None, True
 
     async def _sum(self, scan: Scan, items: Sequence[Item]) -> None:
@@ -145,7 +149,7 @@ class Verification:
             for entry in item.adds:
                 state.sketch.add(item.fact_hash, entry)
             for entry in item.takes:
-                state.sketch.take(item.fact_hash, entry)
+                state.sketch.subtract(item.fact_hash, entry)
             state.report.counts.update(item.counts)
             if item.stray is not None:
                 await self._note_stray(item, item.stray)
@@ -159,15 +163,15 @@ class Verification:
             if is_asked and self.state.sketch.differs(item.fact_hash):
                 self.state.suspects.add(item.who, scan.name, item.key)
 
-    async def _note_stray(self, item: Item, stray: Stray) -> None:
+    async def _note_stray(self, item: Item, stray: StrayRow) -> None:
         """A row that is nobody's for certain: there is nothing to look at again."""
         if "entries" in item.counts:
-            self.state.report.note(item.who, Finding("ghost", item.key, item.at))
+            self.state.report.note(item.who, Difference("ghost", item.key, item.at))
         if self._sweeping is not None:
             await self._sweeping.remove(stray)
             self.state.report.counts["repaired"] += 1
 
-    async def _clean(self, sweeping: Sweeping, items: Sequence[Item]) -> None:
+    async def _clean(self, sweeping: StrayRemoval, items: Sequence[Item]) -> None:
         """Rows without use: hidden ones are looked at with their fact, tombstones go to the sweep as always."""
         own = [item for item in items if item.stray is None]
         old = [item for item in own if item.key is not None and sweeping.is_forgotten(item.at)]
@@ -179,6 +183,6 @@ class Verification:
             for item in old
             if item.key is not None and "tombstones" in item.counts
         ]
-        for message in pack(tombstones):
+        for message in to_messages(tombstones):
             await sweeping.queue.send(message)
         self.state.report.counts["swept"] += len(tombstones)

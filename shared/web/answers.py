@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 
 from shared.web import problems
-from shared.web.error_problems import problem_of
+from shared.web.error_problems import problem_for
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Mapping
@@ -21,7 +21,7 @@ _COMMON_HEADERS: Final = {"Cache-Control": "no-store", "X-Content-Type-Options":
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class HttpAnswer:
     """One answer. Unless its headers say otherwise nobody may keep it."""
 
     body: bytes
@@ -35,22 +35,22 @@ class Answer:
         return {**_COMMON_HEADERS, **self.headers}
 
 
-def json_answer(content: Mapping[str, Any], headers: Mapping[str, str] | None = None) -> Answer:
+def json_answer(content: Mapping[str, Any], headers: Mapping[str, str] | None = None) -> HttpAnswer:
     """A good answer."""
-    return Answer(_encoded(content), headers=headers or {})
+    return HttpAnswer(_encoded(content), headers=headers or {})
 
 
-def problem_answer(problem: Problem) -> Answer:
+def problem_answer(problem: Problem) -> HttpAnswer:
     """A problem as RFC 9457 says."""
-    return Answer(problems.body(problem), problem.status, problems.MEDIA_TYPE, problems.headers(problem))
+    return HttpAnswer(problems.body(problem), problem.status, problems.MEDIA_TYPE, problems.headers(problem))
 
 
-async def answer_of(work: Awaitable[Answer]) -> Answer:
+async def answer_or_problem(work: Awaitable[HttpAnswer]) -> HttpAnswer:
     """The answer that some work gives, or the problem that it ends with: nothing escapes without one shape."""
     try:
         return await work
     except Exception as error:
-        return problem_answer(problem_of(error))
+        return problem_answer(problem_for(error))
 
 
 def _encoded(content: Mapping[str, Any]) -> bytes:

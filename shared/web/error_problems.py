@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 
-class Kind(NamedTuple):
+class ProblemKind(NamedTuple):
     """How a kind of error is answered."""
 
     status: int
@@ -25,51 +25,53 @@ class Kind(NamedTuple):
 
 
 # The first that fits counts: special kinds stand before general ones.
-KINDS: Final[Mapping[type[errors.IndexTablesError], Kind]] = {
-    errors.UnknownIndexError: Kind(404, "IndexNotFound", "There is no such index"),
-    errors.UnknownDeadLetterError: Kind(404, "DeadLetterNotFound", "There is no such dead letter"),
-    errors.NotReplayableError: Kind(409, "NotReplayable", "The dead letter cannot be replayed"),
-    errors.ContinuationExpiredError: Kind(410, "ContinuationExpired", "The page token continues on a retired table"),
-    errors.IndexBuildingError: Kind(503, "IndexBuilding", "The index is still being built", 30),
-    errors.NotSeenYetError: Kind(503, "NotSeenYet", "The change has not reached the index in time", 1),
-    errors.FactsUnavailableError: Kind(503, "FactsUnavailable", "Facts cannot be fetched now", 5),
-    errors.FactsRefusedError: Kind(503, "FactsUnavailable", "Facts cannot be fetched"),
-    errors.ThrottledError: Kind(503, "StorageBusy", "The index storage asks to be called less", 5),
-    errors.StorageUnavailableError: Kind(503, "StorageUnreachable", "The index storage cannot be reached", 5),
-    errors.IncompleteBatchError: Kind(503, "StorageUnreachable", "The index storage cannot be reached", 5),
-    errors.StorageUnreachableError: Kind(503, "StorageUnreachable", "The index storage cannot be reached", 5),
-    errors.RequestRefusedError: Kind(503, "StorageUnreachable", "The index storage cannot be reached", 5),
-    errors.SettingError: Kind(503, "NotConfigured", "A setting of the app is missing or wrong"),
+KINDS: Final[Mapping[type[errors.IndexTablesError], ProblemKind]] = {
+    errors.UnknownIndexError: ProblemKind(404, "IndexNotFound", "There is no such index"),
+    errors.UnknownDeadLetterError: ProblemKind(404, "DeadLetterNotFound", "There is no such dead letter"),
+    errors.NotReplayableError: ProblemKind(409, "NotReplayable", "The dead letter cannot be replayed"),
+    errors.ContinuationExpiredError: ProblemKind(
+        410, "ContinuationExpired", "The page token continues on a retired table"
+    ),
+    errors.IndexBuildingError: ProblemKind(503, "IndexBuilding", "The index is still being built", 30),
+    errors.NotSeenYetError: ProblemKind(503, "NotSeenYet", "The change has not reached the index in time", 1),
+    errors.FactsUnavailableError: ProblemKind(503, "FactsUnavailable", "Facts cannot be fetched now", 5),
+    errors.FactsRefusedError: ProblemKind(503, "FactsUnavailable", "Facts cannot be fetched"),
+    errors.ThrottledError: ProblemKind(503, "StorageBusy", "The index storage asks to be called less", 5),
+    errors.StorageUnavailableError: ProblemKind(503, "StorageUnreachable", "The index storage cannot be reached", 5),
+    errors.IncompleteBatchError: ProblemKind(503, "StorageUnreachable", "The index storage cannot be reached", 5),
+    errors.StorageUnreachableError: ProblemKind(503, "StorageUnreachable", "The index storage cannot be reached", 5),
+    errors.RequestRefusedError: ProblemKind(503, "StorageUnreachable", "The index storage cannot be reached", 5),
+    errors.SettingError: ProblemKind(503, "NotConfigured", "A setting of the app is missing or wrong"),
 }
 # What a build, switch or rollback is refused with, by its code.
-REFUSALS: Final[Mapping[str, Kind]] = {
+REFUSALS: Final[Mapping[str, ProblemKind]] = {
     kind.code: kind
     for kind in (
-        Kind(400, "BadRequest", "The body cannot be read"),
-        Kind(400, "BadBudget", "The budget builds nothing"),
-        Kind(409, "AlreadyBuilding", "The index is being built"),
-        Kind(409, "NothingToBuild", "There is nothing to build"),
-        Kind(409, "CannotBuild", "The definition cannot be built"),
-        Kind(409, "NotBuilt", "The new generation is not built"),
-        Kind(409, "Incomplete", "The new generation lacks facts"),
-        Kind(409, "NotVerified", "The new generation is not verified"),
-        Kind(409, "AlreadyServing", "The definition serves already"),
-        Kind(409, "NothingToRollBack", "Nothing served before"),
-        Kind(409, "RollbackExpired", "What served before is retired, or lacks changes"),
-        Kind(409, "NothingToMove", "Nothing takes the place of what serves"),
-        Kind(409, "TooEarly", "Not every worker writes to the new generation"),
-        Kind(400, "BadSample", "The sample cannot be taken"),
-        Kind(409, "AlreadyVerifying", "The index is being verified"),
-        Kind(409, "NothingToVerify", "There is nothing to verify"),
-        Kind(409, "CannotReconcile", "There is nothing to reconcile with"),
-        Kind(404, "NoSuchVerification", "There is no such verification"),
+        ProblemKind(400, "BadRequest", "The body cannot be read"),
+        ProblemKind(400, "BadBudget", "The budget builds nothing"),
+        ProblemKind(409, "AlreadyBuilding", "The index is being built"),
+        ProblemKind(409, "NothingToBuild", "There is nothing to build"),
+        ProblemKind(409, "CannotBuild", "The definition cannot be built"),
+        ProblemKind(409, "NotBuilt", "The new generation is not built"),
+        ProblemKind(409, "Incomplete", "The new generation lacks facts"),
+        ProblemKind(409, "NotVerified", "The new generation is not verified"),
+        ProblemKind(409, "AlreadyServing", "The definition serves already"),
+        ProblemKind(409, "NothingToRollBack", "Nothing served before"),
+        ProblemKind(409, "RollbackExpired", "What served before is retired, or lacks changes"),
+        ProblemKind(409, "NothingToMove", "Nothing takes the place of what serves"),
+        ProblemKind(409, "TooEarly", "Not every worker writes to the new generation"),
+        ProblemKind(400, "BadSample", "The sample cannot be taken"),
+        ProblemKind(409, "AlreadyVerifying", "The index is being verified"),
+        ProblemKind(409, "NothingToVerify", "There is nothing to verify"),
+        ProblemKind(409, "CannotReconcile", "There is nothing to reconcile with"),
+        ProblemKind(404, "NoSuchVerification", "There is no such verification"),
     )
 }
-DEFINITIONS_BROKEN: Final = Kind(503, "DefinitionsBroken", "The definitions have faults")
-INTERNAL: Final = Kind(500, "InternalError", "Something went wrong inside")
+DEFINITIONS_BROKEN: Final = ProblemKind(503, "DefinitionsBroken", "The definitions have faults")
+INTERNAL: Final = ProblemKind(500, "InternalError", "Something went wrong inside")
 
 
-def problem_of(error: Exception) -> Problem:
+def problem_for(error: Exception) -> Problem:
     """The problem that an error is to the caller. What nobody expected is logged, and told without its inside."""
     if isinstance(error, errors.BadLookupError):
         return _bad_lookup(error)
@@ -84,7 +86,7 @@ def problem_of(error: Exception) -> Problem:
     return _problem(INTERNAL, "The request failed inside the app; its log says why. Trying again may help.")
 
 
-def _problem(kind: Kind, detail: str) -> Problem:
+def _problem(kind: ProblemKind, detail: str) -> Problem:
     retry = {} if kind.retry_after_seconds is None else {"Retry-After": str(kind.retry_after_seconds)}
     return Problem(kind.status, kind.code, kind.title, detail, headers=retry)
 

@@ -9,7 +9,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
-from shared.web.answers import Answer
+from shared.web.answers import HttpAnswer
 
 _FOLDER: Final = Path(__file__).parent
 _INLINE: Final = re.compile(r"<(style|script)>(.*?)</\1>", re.DOTALL)
@@ -23,25 +23,25 @@ _PARTS: Final = {
 }
 
 
-async def docs_page() -> Answer:
+async def docs_page() -> HttpAnswer:
     """The browsable page of the API, which loads the OpenAPI document with the reader's key."""
     return _page("docs.html")
 
 
-async def status_page() -> Answer:
+async def status_page() -> HttpAnswer:
     """The page that shows the status, loaded with the reader's key."""
     return _page("status.html")
 
 
 @cache
-def _page(name: str) -> Answer:
+def _page(name: str) -> HttpAnswer:
     text = _PLACE.sub(lambda place: _read(_PARTS[place[1]]), _read(name))
     policy = (
         f"default-src 'none'; script-src {_hashes(text, 'script')}; style-src {_hashes(text, 'style')}; "
         "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
     )
     headers = {"Content-Security-Policy": policy, "Referrer-Policy": "no-referrer"}
-    return Answer(text.encode(), media_type="text/html", headers=headers)
+    return HttpAnswer(text.encode(), media_type="text/html", headers=headers)
 
 
 def _read(name: str) -> str:

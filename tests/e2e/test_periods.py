@@ -13,7 +13,7 @@ from azure.data.tables import TableServiceClient
 
 from shared.app.connections import table_client
 from shared.app.settings import StorageConnection
-from shared.catalog.period_tables import drop_over
+from shared.catalog.period_tables import drop_expired_tables
 from shared.definitions.files import read_definitions
 from shared.entries.keys.placement import DEFAULT_ACCOUNT
 from shared.entries.projection.generations import plan_of
@@ -54,7 +54,7 @@ async def drop(found: dict[str, Any], file: Path, now_seconds: float) -> int:
     connection = StorageConnection("main", connection_string=found["storage"]["connectionString"])
     async with table_client(connection) as client:
         plan = plan_of(read_definitions(file).require(), "people")
-        return await drop_over(Accounts({DEFAULT_ACCOUNT: client}), [plan], now_seconds)
+        return await drop_expired_tables(Accounts({DEFAULT_ACCOUNT: client}), [plan], now_seconds)
 
 
 def test_entries_go_with_the_table_of_their_day(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import pytest
 import requests
 
 from cli.main import main
-from shared.pipeline.dead_letters.rows import unreadable_letter
+from shared.pipeline.dead_letters.rows import unreadable_dead_letter
 from tests.contract.tables.table_services import key_client
 from tests.functions.apps import RunningApp, serving
 from tests.support import ROOT
@@ -162,7 +162,7 @@ def test_what_could_not_be_read_is_listed_without_index_and_fact(app: App) -> No
     """Nobody knows which fact it is."""
 
     async def work(world: World) -> None:
-        await desk_of(world).letters.put(unreadable_letter(app.source, {"no": "id"}, "It has no id.", "feed"))
+        await desk_of(world).store.put(unreadable_dead_letter(app.source, {"no": "id"}, "It has no id.", "feed"))
 
     app.in_world(work)
     (letter,) = app.letters("&kind=unreadable")

@@ -14,8 +14,8 @@ import pytest
 
 from local.run.azurite import connection_string
 from shared.entries.changes.cosmos_changes import CosmosReader
-from shared.pipeline.dead_letters.rows import DEAD_LETTER_TABLE, letter_of, unreadable_letter
-from shared.pipeline.dead_letters.store import DeadLetters
+from shared.pipeline.dead_letters.rows import DEAD_LETTER_TABLE, dead_letter_of, unreadable_dead_letter
+from shared.pipeline.dead_letters.store import DeadLetterStore
 from tests.conftest import running_azurite
 from tests.contract.tables.table_services import key_client
 from tests.functions.apps import serving
@@ -36,9 +36,9 @@ async def fill(storage: str) -> None:
     async with key_client(storage) as tables:
         await put_facts(tables, facts())
         await tables.create_table(DEAD_LETTER_TABLE)
-        letters = DeadLetters(tables, KeptBlobs(), time.time)
-        await letters.put(letter_of(change, "customers-by-nothing", "wrongType", "It does not fit."))
-        await letters.put(unreadable_letter(source.name, {"no": "id"}, "It has no id.", "feed"))
+        letters = DeadLetterStore(tables, KeptBlobs(), time.time)
+        await letters.put(dead_letter_of(change, "customers-by-nothing", "wrongType", "It does not fit."))
+        await letters.put(unreadable_dead_letter(source.name, {"no": "id"}, "It has no id.", "feed"))
 
 
 @pytest.fixture

@@ -6,16 +6,16 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
-from shared.catalog.catalog import Catalog, Listed, Served
-from shared.catalog.rows import write_source
+from shared.catalog.catalog import Catalog
+from shared.catalog.rows import CatalogGeneration, ServingRow, write_source
 from shared.entries.projection.generations import plan_of
 from shared.errors import LifecycleRefusedError
-from shared.lifecycle.build import REST, Builds, Sources
-from shared.lifecycle.generations import Clocks, Lifecycle
+from shared.lifecycle.build import REST, Builds, BuildSources
+from shared.lifecycle.generations import GenerationLifecycle, LifecycleTimes
 from shared.pipeline.apply.worker import Services
 from shared.tables.port import Upsert
 from shared.tasks.rows import Task, TaskRows
-from shared.tasks.runner import Runner, idle
+from shared.tasks.runner import TaskRunner, idle
 from tests.simulation.histories import document
 from tests.simulation.programs import NOW_SECONDS, StoppingQueue, accounts, new_process
 from tests.simulation.steps import interleaved
@@ -24,7 +24,7 @@ from tests.worlds.kept_facts import FACT_TABLE, KeptFacts, stored
 from tests.worlds.world import TOWNS, KeptBlobs, Writer, definitions_of
 
 if TYPE_CHECKING:
-    from shared.catalog.rows import State
+    from shared.catalog.rows import GenerationPhase
     from shared.entries.changes.change import Change
     from shared.entries.projection.generations import SourcePlan
     from shared.tables.port import Entity
@@ -86,24 +86,24 @@ class Enter:
         for table in ("Catalog", "Tasks", FACT_TABLE):
             await tables.create_table(table)
         await catalog.write(write_source("people", 1))
-        old = Listed(OLD.id, "by-town", OLD.table, "standby", OLD.index, SOURCE, 0, 0)
-        state: State = "building" if self.builds else "standby"
-        await catalog.write(old, Served("by-town", OLD.id))
+        old = CatalogGeneration(OLD.id, "by-town", OLD.table, "standby", OLD.index, SOURCE, 0, 0)
+        state: GenerationPhase = "building" if self.builds else "standby"
+        await catalog.write(old, ServingRow("by-town", OLD.id))
         await catalog.write(replace(old, id=NEW.id, table=NEW.table, state=state, definition=NEW.index, entered_at=1))
         if self.builds:
             about = {"index": "by-town", "generation": NEW.id, "budget": None}
             await runner().start(Task(TASK, "build", about, NOW_SECONDS))
 
 
-def runner(kind: type[Builds] = Builds) -> Runner:
+def runner(kind: type[Builds] = Builds) -> TaskRunner:
     """Long work whose claims run out at once, so that whoever comes takes over."""
     reached = accounts()
     services = Services(
         reached, KeptBlobs(), StoppingQueue(), interleaved, interleaved, lambda: NOW_SECONDS, 10**6, lambda: 0
     )
-    sources = Sources(KeptFeed(reached.main), KeptFacts(reached.main), KeptEvents())
+    sources = BuildSources(KeptFeed(reached.main), KeptFacts(reached.main), KeptEvents())
     builds = kind(Catalog(reached.main), services, sources, lambda: 0.0, _no_sleep)
-    return Runner(TaskRows(reached.main), None, {"build": builds}, lambda: NOW_SECONDS, claim_seconds=0)
+    return TaskRunner(TaskRows(reached.main), None, {"build": builds}, lambda: NOW_SECONDS, claim_seconds=0)
 
 
 async def _no_sleep(seconds: float) -> None:
@@ -146,15 +146,15 @@ class Operator:
 
     async def __call__(self) -> None:
         """Whatever it is refused with is an answer, too."""
-        clocks = Clocks(lambda: NOW_SECONDS, 0, -1, self.grace_seconds)
-        lifecycle = Lifecycle(definitions_of(self.text), Catalog(accounts().main), runner(), clocks)
+        clocks = LifecycleTimes(lambda: NOW_SECONDS, 0, -1, self.grace_seconds)
+        lifecycle = GenerationLifecycle(definitions_of(self.text), Catalog(accounts().main), runner(), clocks)
         try:
             if self.call == "switch":
                 await lifecycle.switch("by-town", force=True)
             elif self.call == "rollback":
                 await lifecycle.rollback("by-town")
             else:
-                await lifecycle.tidy(accounts())
+                await lifecycle.retire_unwanted(accounts())
         except LifecycleRefusedError:
             return
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from shared.tables.memory.calls import Call
-    from shared.tables.memory.store import State
+    from shared.tables.memory.store import StoreState
     from tests.simulation.scenario import Scenario
     from tests.simulation.steps import Pending
 
@@ -40,7 +40,7 @@ class Actor(NamedTuple):
 class Moment(NamedTuple):
     """A state of the world."""
 
-    store: State
+    store: StoreState
     actors: tuple[Actor, ...]
     # Numbers of calls, which hold dictionaries and cannot be hashed.
     late: tuple[int, ...]
@@ -73,7 +73,7 @@ class Explorer:
         self._calls: list[Call[Any]] = []
         self._numbers: dict[str, int] = {}
         self._next: dict[tuple[int, tuple[int, ...]], Pending | Ended] = {}
-        self._checked: dict[tuple[State, tuple[str, ...], tuple[int, ...]], str | None] = {}
+        self._checked: dict[tuple[StoreState, tuple[str, ...], tuple[int, ...]], str | None] = {}
 
     def run(self) -> Report:
         """Explore until everything is seen or a problem is found."""
@@ -186,7 +186,7 @@ class Explorer:
         place = 0 if self._scenario.order == "first" else len(pending) - 1
         return range(place, place + 1)
 
-    def _perform(self, state: State, call: Call[Any], place: int) -> tuple[State, Answer]:
+    def _perform(self, state: StoreState, call: Call[Any], place: int) -> tuple[StoreState, Answer]:
         store = Store(state)
         answer = perform(call, store, place)
         return (store.state() if call.kind != "get" and call.kind != "query" else state), answer

@@ -96,7 +96,7 @@ def reading_beside_updates(*, follows_tokens: bool) -> tuple[History, tuple[Prog
     before = tuple(writer.change(fact, {"town": "A", "name": fact, "phone": "x"}) for fact in "fgh")
     after = tuple(writer.change(fact, {"town": "A", "name": fact, "phone": "y"}) for fact in "fg")
     (generation,) = PLAN.generations
-    pairs = frozenset(entry.pair for change in before for entry in generation.projector.project(change))
+    pairs = frozenset(entry.entry_key for change in before for entry in generation.projector.project(change))
     partition = generation.projector.project(before[0])[0].partition_key
     reader = Reader(generation.table, partition, pairs, follows_tokens)
     return (*before, *after), (Worker(PLAN, batches_of(*after)), reader), (Worker(PLAN, (before,)),)

@@ -8,16 +8,16 @@ from functools import partial
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
-from shared.catalog.catalog import CATALOG_TABLE
-from shared.catalog.period_tables import drop_over
+from shared.catalog.period_tables import drop_expired_tables
+from shared.catalog.rows import CATALOG_TABLE
 from shared.entries.keys.placement import DEFAULT_ACCOUNT
 from shared.errors import IncompleteBatchError
 from shared.pipeline.apply.batch import Applier
 from shared.pipeline.cleanup.expiry import Expirer, ExpiryWalk, sweep_message
 from shared.pipeline.cleanup.sweeper import Sweeper
-from shared.pipeline.dead_letters.listing import LetterFilter
+from shared.pipeline.dead_letters.listing import DeadLetterFilter
 from shared.pipeline.dead_letters.rows import DEAD_LETTER_TABLE
-from shared.pipeline.dead_letters.store import DeadLetters
+from shared.pipeline.dead_letters.store import DeadLetterStore
 from shared.pipeline.ledger.cache import LedgerCache
 from shared.pipeline.ledger.rows import LEDGER_TABLE
 from shared.tables.accounts import Accounts
@@ -141,7 +141,7 @@ def accounts() -> Accounts:
 def new_process(now_seconds: int = NOW_SECONDS) -> Applier:
     """A worker process as it starts, with the time of its clock."""
     reached = accounts()
-    letters = DeadLetters(reached.main, KeptBlobs(), lambda: now_seconds)
+    letters = DeadLetterStore(reached.main, KeptBlobs(), lambda: now_seconds)
     return Applier(reached, letters, StoppingQueue(), LedgerCache(), interleaved, interleaved, lambda: now_seconds)
 
 
@@ -206,8 +206,8 @@ class Replay:
         replayer, listed = new_replayer(
             self.definitions, self.plan, accounts(), StoppingQueue(), interleaved, lambda: NOW_SECONDS
         )
-        page = await listed.page((self.plan.source,), LetterFilter(), 100, None)
-        for letter in page.letters:
+        page = await listed.page((self.plan.source,), DeadLetterFilter(), 100, None)
+        for letter in page.dead_letters:
             await replayer.replay(letter)
 
     def __str__(self) -> str:
@@ -237,7 +237,7 @@ class Drop:
 
     async def __call__(self) -> int:
         """Drop all of them once."""
-        return await drop_over(accounts(), [self.plan], self.now_seconds)
+        return await drop_expired_tables(accounts(), [self.plan], self.now_seconds)
 
     def __str__(self) -> str:
         return "drop"

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from shared.errors import OperationFailedError, ThrottledError, TransientError
 from shared.pipeline.apply.coalesce import newest_of_each
-from shared.pipeline.cleanup.messages import unpack
-from shared.pipeline.dead_letters.rows import DEAD_LETTER_TABLE, letter_id
+from shared.pipeline.cleanup.messages import from_message
+from shared.pipeline.dead_letters.rows import DEAD_LETTER_TABLE, dead_letter_id
 from shared.tables.memory.calls import Query, Transact
 from tests.simulation.explore import describe, describe_answer, no_answer, resent
 from tests.simulation.programs import Drop, Replay, SendMessage, Sweep, Walk, new_process, new_store
@@ -175,9 +175,9 @@ class Simulation:
         """A reader of the steady fact's partition, once it can be seen there: from then on it always can."""
         generation = PLAN.generations[0]
         (entry,) = generation.projector.project(next(change for change in self.feed if change.id == STEADY))
-        place = (entry.partition_key, entry.pair)
+        place = (entry.partition_key, entry.entry_key)
         if place in {(partition, pair) for partition, pair, _ in shown(generation, self.store)}:
-            self._start(Run(Reader(generation.table, entry.partition_key, frozenset([entry.pair]))), "reader")
+            self._start(Run(Reader(generation.table, entry.partition_key, frozenset([entry.entry_key]))), "reader")
 
     def _ready(self) -> list[Waiting]:
         """Messages whose delay is over: nothing from before them can still come."""
@@ -278,7 +278,7 @@ class Simulation:
             self._land(0)
         for waiting in [*self.waiting, *self.waiting[:2]]:
             run = Run(Sweep((waiting.message,)))
-            self._finish(run, f"sweeper of {len(unpack(waiting.message))}")
+            self._finish(run, f"sweeper of {len(from_message(waiting.message))}")
         self.waiting = []
 
     def _deliver_again(self) -> None:
@@ -313,7 +313,7 @@ class Simulation:
             wanted, found = expected(generation, self.feed), shown(generation, self.store)
             wrong = {pair for _, pair, _ in wanted ^ found}
             for change in newest_of_each(self.feed):
-                letter = letter_id(PLAN.source, change.fact_key, generation.index.name)
+                letter = dead_letter_id(PLAN.source, change.fact_key, generation.index.name)
                 is_wrong = any(pair.endswith(change.fact_key) for pair in wrong)
                 if is_wrong and letters.get(letter) != change.version:
                     raise ViolationError(f"index {generation.index.name} lacks {change.id}, and nothing says so")

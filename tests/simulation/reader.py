@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, cast
 
-from shared.entries.keys.index_keys import pair_and_version
+from shared.entries.keys.index_keys import split_row_key
 from shared.entries.rows.entry_row import is_tombstone
 from shared.tables.port import ROW_KEY, RowRange
 from tests.simulation.programs import accounts
@@ -57,7 +57,7 @@ async def _follow(tables: Tables, table: str, rows: RowRange, continuation: Cont
 
 
 def _pair(row: Row) -> str:
-    return pair_and_version(cast(str, row.entity[ROW_KEY]))[0]
+    return split_row_key(cast(str, row.entity[ROW_KEY]))[0]
 
 
 def _live_pairs(rows: list[Row]) -> list[str]:

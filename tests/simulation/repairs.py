@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from shared.entries.keys.fact_key import encode_fact_key
-from shared.pipeline.dead_letters.store import DeadLetters
+from shared.pipeline.dead_letters.store import DeadLetterStore
 from shared.tables.port import Delete, Upsert
-from shared.verification.assembly import Asked, Means, Subject, judge_of, verification_of
-from shared.verification.examine import Who
-from shared.verification.judge import Patience
+from shared.verification.assembly import RepairOptions, Subject, VerificationDependencies, judge_of, verification_of
+from shared.verification.examine import FactIdentity
+from shared.verification.judge import GracePeriod
 from shared.verification.repair import Repairer
-from shared.verification.verify import State
+from shared.verification.verify import ScanState
 from tests.simulation.programs import NOW_SECONDS, StoppingQueue, accounts
 from tests.simulation.steps import interleaved
 from tests.worlds.kept_facts import FACT_TABLE, KeptFacts, kept_key, stored_change
@@ -98,12 +98,12 @@ class Repair:
         """Until it is right, or nothing more can be known."""
         for generation in self.plan.generations:
             subject = Subject(self.plan, self.source, generation)
-            judge = judge_of(subject, means(), Asked(repairs=True, reconciles=self.removes_orphans))
+            judge = judge_of(subject, means(), RepairOptions(repairs=True, reconciles=self.removes_orphans))
             known = judge._repairer
             assert known is not None
             repairer = self.repairer(known._examiner, known._tools, removes_orphans=self.removes_orphans)
             key = encode_fact_key((self.fact,), self.fact)
-            await repairer.mend(Who(key, self.fact, (self.fact,)), self.pairs)
+            await repairer.repair(FactIdentity(key, self.fact, (self.fact,)), self.pairs)
 
     def __str__(self) -> str:
         return "repair"
@@ -115,14 +115,14 @@ class Verify:
 
     plan: SourcePlan
     source: Source
-    asked: Asked
+    asked: RepairOptions
     is_redelivered: bool = True
 
     async def __call__(self) -> dict[str, dict[str, int]]:
         """The differences of each index by kind."""
         found = {}
         for generation in self.plan.generations:
-            state = State()
+            state = ScanState()
             verification = verification_of(Subject(self.plan, self.source, generation), means(), self.asked, state)
             while not verification.is_done:
                 await verification.step()
@@ -138,12 +138,12 @@ async def no_pause(seconds: float) -> None:
     """Time is not simulated; others run at every call anyway."""
 
 
-def means(sleep: Callable[[float], Awaitable[None]] = no_pause) -> Means:
+def means(sleep: Callable[[float], Awaitable[None]] = no_pause) -> VerificationDependencies:
     """What a process that verifies has."""
     reached = accounts()
-    letters = DeadLetters(reached.main, KeptBlobs(), lambda: NOW_SECONDS)
-    patience = Patience(0, 0, lambda: NOW_SECONDS, sleep)
-    return Means(
+    letters = DeadLetterStore(reached.main, KeptBlobs(), lambda: NOW_SECONDS)
+    patience = GracePeriod(0, 0, lambda: NOW_SECONDS, sleep)
+    return VerificationDependencies(
         reached,
         KeptFacts(reached.main, page_facts=3),
         letters,

@@ -10,10 +10,10 @@ import pytest
 from shared.catalog.rows import CATALOG_TABLE, PARTITION, read_snapshot
 from shared.errors import TableMissingError
 from shared.lifecycle.build import Builds
-from shared.lifecycle.catch_up import RestReader
-from shared.lifecycle.generations import Lifecycle
+from shared.lifecycle.catch_up import CatchUpReader
+from shared.lifecycle.generations import GenerationLifecycle
 from shared.tables.memory.store import Store, as_row
-from shared.tasks.runner import Step
+from shared.tasks.runner import SliceStep
 from tests.simulation.builds import (
     KNOWS_BOTH,
     KNOWS_OLD,
@@ -32,11 +32,11 @@ from tests.simulation.test_negative_controls import caught
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
-    from shared.catalog.catalog import Listed, Served, Snapshot
+    from shared.catalog.rows import CatalogGeneration, CatalogSnapshot, ServingRow
     from shared.entries.changes.change import Change
-    from shared.lifecycle.build import Hand
-    from shared.lifecycle.catch_up import Rest
-    from shared.pipeline.ledger.scan import Kept
+    from shared.lifecycle.build import BuildApplier
+    from shared.lifecycle.catch_up import MissingFacts
+    from shared.pipeline.ledger.scan import LedgerFact
     from shared.tasks.rows import Slice
     from tests.simulation.explore import Moment
     from tests.simulation.steps import Program
@@ -126,11 +126,11 @@ def test_a_build_without_its_rest_is_caught(monkeypatch: pytest.MonkeyPatch) -> 
     """Negative control: what came behind the reader of the feed stays away."""
     first, second = written("A:x", None)
 
-    async def nothing(self: RestReader, behind: Sequence[Kept]) -> Rest:
+    async def nothing(self: CatchUpReader, behind: Sequence[LedgerFact]) -> MissingFacts:
         return await original(self, ())
 
-    original = RestReader.read
-    monkeypatch.setattr(RestReader, "read", nothing)
+    original = CatchUpReader.read
+    monkeypatch.setattr(CatchUpReader, "read", nothing)
     around = Build(between=Live(KNOWS_OLD, second))
     caught(scenario("rest", (first, second), around, prefix=[Live(KNOWS_OLD, first)], crashes=0))
 
@@ -139,12 +139,12 @@ def test_a_rest_that_invents_versions_is_caught(monkeypatch: pytest.MonkeyPatch)
     """Negative control: the document as it is now, at a version of our own, hides what the feed brings later."""
     first, second = written("A:x", "B:y")
 
-    async def invent(self: RestReader, one: Kept) -> Change | None:
+    async def invent(self: CatchUpReader, one: LedgerFact) -> Change | None:
         found = await original(self, one)
         return None if found is None else _later(found)
 
-    original = RestReader._find
-    monkeypatch.setattr(RestReader, "_find", invent)
+    original = CatchUpReader._find
+    monkeypatch.setattr(CatchUpReader, "_find", invent)
     prefix = [Live(KNOWS_OLD, first)]
     programs = (Build(WithoutFeed), Live(KNOWS_BOTH, second))
     caught(scenario("invented", (first, second), *programs, prefix=prefix, crashes=0, switches=1))
@@ -153,9 +153,9 @@ def test_a_rest_that_invents_versions_is_caught(monkeypatch: pytest.MonkeyPatch)
 class WithoutFeed(Builds):
     """Leaves everything to the rest."""
 
-    async def _facts(self, target: Listed, one: Slice, hand: Hand) -> AsyncIterator[Step]:
+    async def _facts(self, target: CatalogGeneration, one: Slice, hand: BuildApplier) -> AsyncIterator[SliceStep]:
         """One step without facts."""
-        yield Step(one.position, {}, is_done=True)
+        yield SliceStep(one.position, {}, is_done=True)
 
 
 def _later(change: Change) -> Change:
@@ -222,17 +222,19 @@ def switching(programs: tuple[Program, ...], *, is_switched: bool) -> Scenario:
 def test_a_retirement_that_does_not_look_at_what_serves_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """Negative control: a rollback chooses the generation while it is retired."""
 
-    async def careless(self: Lifecycle, snapshot: Snapshot, one: Listed, now: int) -> None:
+    async def careless(self: GenerationLifecycle, snapshot: CatalogSnapshot, one: CatalogGeneration, now: int) -> None:
         await self._catalog.write(replace(one, state="retired", retired_at=now))
 
-    monkeypatch.setattr(Lifecycle, "_serve", _blind_serve)
-    monkeypatch.setattr(Lifecycle, "_retire", careless)
+    monkeypatch.setattr(GenerationLifecycle, "_serve", _blind_serve)
+    monkeypatch.setattr(GenerationLifecycle, "_retire", careless)
     programs = (Operator("rollback"), Operator("tidy"))
     report = Watched(switching(programs, is_switched=True)).run()
     assert report.problem is not None
 
 
-async def _blind_serve(self: Lifecycle, snapshot: Snapshot, target: Listed) -> Served | None:
+async def _blind_serve(
+    self: GenerationLifecycle, snapshot: CatalogSnapshot, target: CatalogGeneration
+) -> ServingRow | None:
     """Writes the index's row alone."""
     served = snapshot.served[target.index]
     after = replace(served, serving=target.id, before=served.serving, since=0.0)

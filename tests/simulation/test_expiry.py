@@ -109,8 +109,8 @@ def leftover(scenario: Scenario, store: Store) -> str | None:
     for partition in store.partition_keys(LEDGER_TABLE):
         for key in store.partition(LEDGER_TABLE, partition):
             row = store.get(LEDGER_TABLE, partition, key)
-            parts = {} if row is None else decode(row.entity).parts
-            listed += sum(len(part.live) for part in parts.values())
+            parts = {} if row is None else decode(row.entity).states
+            listed += sum(len(part.current) for part in parts.values())
     return None if listed == len(rows) else f"the ledger lists {listed} entries, the table has {len(rows)}: {rows}"
 
 
@@ -168,7 +168,7 @@ class OnlyTheRow(Expirer):
     async def _try(self, expired: Expired) -> bool:
         await self._let_go(self._accounts.main, expired)
         place: Place = expired.place
-        key = row_key(expired.pair, expired.version)
+        key = row_key(expired.entry_key, expired.version)
         await self._accounts.tables(place.account).transact(place.table, [Delete(place.partition, key)])
         return True
 

@@ -13,9 +13,9 @@ from shared.pipeline.apply import decide as deciding
 from shared.pipeline.apply.batch import Applier
 from shared.pipeline.apply.decide import decide
 from shared.pipeline.cleanup.sweeper import Sweeper
-from shared.pipeline.dead_letters.due import Letters
+from shared.pipeline.dead_letters.due import DeadLetterUpdates
 from shared.pipeline.dead_letters.replay import Replayed, Replayer
-from shared.pipeline.entry_writes.stored_rows import list_pair
+from shared.pipeline.entry_writes.stored_rows import list_rows_of
 from shared.pipeline.ledger.cache import LedgerCache
 from shared.tables.port import Delete
 from tests.simulation.explore import Explorer
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
 
     from shared.entries.changes.change import Change
     from shared.entries.projection.generations import SourcePlan
-    from shared.entries.projection.project_all import Projected
-    from shared.pipeline.apply.claim_batch import Work
-    from shared.pipeline.apply.decide import Decision, Known
+    from shared.entries.projection.project_all import GenerationEntries
+    from shared.pipeline.apply.claim_batch import ClaimedChange
+    from shared.pipeline.apply.decide import Decision, KnownRow
     from shared.pipeline.cleanup.messages import Tombstone
-    from shared.pipeline.dead_letters.rows import KeptLetter
-    from shared.pipeline.entry_writes.transaction_buffer import Gathered
+    from shared.pipeline.dead_letters.rows import StoredDeadLetter
+    from shared.pipeline.entry_writes.transaction_buffer import TransactionBuffer
 
 TRIMMING = replace(PLAN, left_max=0)
 
@@ -51,7 +51,7 @@ def changing(monkeypatch: pytest.MonkeyPatch, change_decision: Callable[[Change,
     """Let every decision be changed."""
 
     def broken(
-        change: Change, projected: Sequence[Projected], known: Known, plan: SourcePlan, now_seconds: int
+        change: Change, projected: Sequence[GenerationEntries], known: KnownRow, plan: SourcePlan, now_seconds: int
     ) -> Decision:
         return change_decision(change, decide(change, projected, known, plan, now_seconds))
 
@@ -61,7 +61,9 @@ def changing(monkeypatch: pytest.MonkeyPatch, change_decision: Callable[[Change,
 def skip_unchanged(change: Change, decision: Decision) -> Decision:
     """Leave out the write of an entry that did not change."""
     writes = [
-        part if part.must_list else replace(part, live=tuple(row for row in part.live if row.at == change.version))
+        part
+        if part.must_list
+        else replace(part, current=tuple(row for row in part.current if row.version == change.version))
         for part in decision.writes
     ]
     return replace(decision, writes=tuple(writes))
@@ -78,10 +80,10 @@ def test_random_runs_catch_a_naive_skip_too(monkeypatch: pytest.MonkeyPatch) -> 
 def test_a_failure_without_a_letter_is_found_before_anybody_replays(monkeypatch: pytest.MonkeyPatch) -> None:
     """Random runs look for the trace of what an index lacks."""
 
-    async def silent(self: Letters, works: Sequence[Work]) -> dict[str, Exception]:
+    async def silent(self: DeadLetterUpdates, works: Sequence[ClaimedChange]) -> dict[str, Exception]:
         return {}
 
-    monkeypatch.setattr(Letters, "put", silent)
+    monkeypatch.setattr(DeadLetterUpdates, "put", silent)
     monkeypatch.setattr(Simulation, "_check_letters", lambda self, moment: None)
     with pytest.raises(ViolationError, match="nothing says so"):
         for seed in range(500):
@@ -121,7 +123,7 @@ class BlindSweeper(Sweeper):
     async def _try_pair(self, tombstone: Tombstone) -> bool:
         place = tombstone.place
         tables = self._accounts.tables(place.account)
-        for row in await list_pair(tables, place.table, place.partition, tombstone.pair):
+        for row in await list_rows_of(tables, place.table, place.partition, tombstone.entry_key):
             await tables.transact(place.table, [Delete(place.partition, row.row_key)])
         return True
 
@@ -132,8 +134,8 @@ class HastySweeper(Sweeper):
     async def _try_pair(self, tombstone: Tombstone) -> bool:
         place = tombstone.place
         tables = self._accounts.tables(place.account)
-        for row in await list_pair(tables, place.table, place.partition, tombstone.pair):
-            if row.at == tombstone.version and row.is_tombstone:
+        for row in await list_rows_of(tables, place.table, place.partition, tombstone.entry_key):
+            if row.version == tombstone.version and row.is_tombstone:
                 await tables.transact(place.table, [Delete(place.partition, row.row_key, row.etag)])
         return True
 
@@ -155,7 +157,7 @@ def failing_beside_replay(replay: Replay) -> Scenario:
 
 def test_a_replay_writes_where_tombstones_of_its_version_stand(monkeypatch: pytest.MonkeyPatch) -> None:
     """A late tombstone of the worker that failed takes the entry away."""
-    monkeypatch.setattr(deciding, "following", lambda version: version)
+    monkeypatch.setattr(deciding, "next_version", lambda version: version)
     scenario = failing_beside_replay(Replay(PLAN, DEFINITIONS))
     # It has failed before, and gets its batch again: then its tombstones come alone.
     caught(replace(scenario, prefix=(*scenario.prefix, scenario.programs[0])))
@@ -164,7 +166,7 @@ def test_a_replay_writes_where_tombstones_of_its_version_stand(monkeypatch: pyte
 def test_a_replay_closes_its_letter_before_it_is_applied(monkeypatch: pytest.MonkeyPatch) -> None:
     """After a crash in between nobody knows of the change any more."""
 
-    async def hasty(self: Replayer, letter: KeptLetter) -> Replayed:
+    async def hasty(self: Replayer, letter: StoredDeadLetter) -> Replayed:
         await self._letters.remove(letter.row)
         return await replay_of_it(self, letter)
 
@@ -182,32 +184,34 @@ def overtaken_poison() -> Scenario:
 def test_a_worker_does_not_look_at_the_ledger_after_its_letter(monkeypatch: pytest.MonkeyPatch) -> None:
     """The newer version was applied between its claim and its letter: that stays for ever."""
 
-    async def trusting(self: Letters, plan: SourcePlan, works: Sequence[Work]) -> dict[str, Exception]:
+    async def trusting(
+        self: DeadLetterUpdates, plan: SourcePlan, works: Sequence[ClaimedChange]
+    ) -> dict[str, Exception]:
         return await close_of_it(self, plan, [work for work in works if not work.decision.failed])
 
-    close_of_it = Letters.close_outdated
-    monkeypatch.setattr(Letters, "close_outdated", trusting)
+    close_of_it = DeadLetterUpdates.close_outdated
+    monkeypatch.setattr(DeadLetterUpdates, "close_outdated", trusting)
     caught(overtaken_poison())
 
 
 def test_a_dropped_version_leaves_its_letter(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its worker was overtaken and ended right after it had put the letter."""
 
-    async def idle(self: Letters, plan: SourcePlan, works: Sequence[Work]) -> dict[str, Exception]:
+    async def idle(self: DeadLetterUpdates, plan: SourcePlan, works: Sequence[ClaimedChange]) -> dict[str, Exception]:
         return await close_of_it(self, plan, [work for work in works if work.decision.claim is not None])
 
-    close_of_it = Letters.close_outdated
-    monkeypatch.setattr(Letters, "close_outdated", idle)
+    close_of_it = DeadLetterUpdates.close_outdated
+    monkeypatch.setattr(DeadLetterUpdates, "close_outdated", idle)
     caught(overtaken_poison())
 
 
 def test_a_letter_is_closed_without_a_look_at_the_ledger(monkeypatch: pytest.MonkeyPatch) -> None:
     """Code with a fault fails at the version that other code has claimed again: its letter is due."""
 
-    async def never(self: Letters, plan: SourcePlan, work: Work, index: str, version: str) -> bool:
+    async def never(self: DeadLetterUpdates, plan: SourcePlan, work: ClaimedChange, index: str, version: str) -> bool:
         return version > work.change.version
 
-    monkeypatch.setattr(Letters, "_is_due", never)
+    monkeypatch.setattr(DeadLetterUpdates, "_is_due", never)
     caught(failing_beside_replay(Replay(PLAN, DEFINITIONS)))
 
 
@@ -220,13 +224,15 @@ def test_a_sweep_of_the_tombstone_alone_unmasks_a_late_row() -> None:
 def test_removals_before_live_rows_leave_a_moment_without_entry(monkeypatch: pytest.MonkeyPatch) -> None:
     """One wave, or the wrong order of two."""
 
-    async def later(self: Applier, live: Gathered, claimed: Sequence[Work]) -> None:
+    async def later(self: Applier, live: TransactionBuffer, claimed: Sequence[ClaimedChange]) -> None:
         pass
 
-    async def backwards(self: Applier, live: Gathered, claimed: Sequence[Work]) -> dict[str, Exception]:
+    async def backwards(
+        self: Applier, live: TransactionBuffer, claimed: Sequence[ClaimedChange]
+    ) -> dict[str, Exception]:
         parts = [(work.fact, part) for work in claimed for part in work.decision.writes]
-        failures = await self._waves.write_removals(parts)
-        return failures | await self._waves.write_live(parts)
+        failures = await self._entry_writer.write_removals(parts)
+        return failures | await self._entry_writer.write_live(parts)
 
     monkeypatch.setattr(Applier, "_start_writing", later)
     monkeypatch.setattr(Applier, "_write", backwards)
@@ -239,7 +245,7 @@ def test_a_cached_row_decides_a_redelivery(monkeypatch: pytest.MonkeyPatch) -> N
     """The ledger has moved on and the tombstones are swept: the old row comes back as a ghost."""
 
     def trusting(
-        change: Change, projected: Sequence[Projected], known: Known, plan: SourcePlan, now_seconds: int
+        change: Change, projected: Sequence[GenerationEntries], known: KnownRow, plan: SourcePlan, now_seconds: int
     ) -> Decision:
         return decide(change, projected, replace(known, is_cached=False), plan, now_seconds)
 
@@ -256,7 +262,7 @@ def test_finished_is_noted_for_another_claim(monkeypatch: pytest.MonkeyPatch) ->
         if known is not None:
             self._rows[key] = replace(known, finished=known.finished | finished)
 
-    monkeypatch.setattr(LedgerCache, "finish", careless)
+    monkeypatch.setattr(LedgerCache, "mark_finished", careless)
     versions = history("A:x", "B:x")
     process = SharedProcess(PLAN, batches_of(*versions))
     caught(Scenario("finished", PLAN, versions, (process,), crashes=0, faults=1, order="any"))

@@ -15,7 +15,7 @@ from shared.errors import TableMissingError
 from shared.pipeline.entry_writes import transaction_buffer as writes
 from shared.pipeline.entry_writes.transaction_buffer import _send_or_make
 from shared.pipeline.ledger.rows import LEDGER_TABLE, decode
-from shared.pipeline.ledger.without_expired_periods import present
+from shared.pipeline.ledger.without_expired_periods import without_expired_periods
 from shared.tables.accounts import place_of
 from shared.tables.port import Upsert
 from tests.simulation.explore import Explorer
@@ -83,10 +83,10 @@ def leftover(store: Store) -> str | None:
     for partition in store.partition_keys(LEDGER_TABLE):
         for key in store.partition(LEDGER_TABLE, partition):
             row = store.get(LEDGER_TABLE, partition, key)
-            part = None if row is None else decode(row.entity).parts[generation.id]
-            for live in () if part is None else present(part, generation, NOW_SECONDS).live:
+            part = None if row is None else decode(row.entity).states[generation.id]
+            for live in () if part is None else without_expired_periods(part, generation, NOW_SECONDS).current:
                 table = place_of(generation, live.partition).table
-                if store.get(table, live.partition, row_key(live.pair, live.at)) is None:
+                if store.get(table, live.partition, row_key(live.entry_key, live.version)) is None:
                     return f"the ledger lists {live}, which has no row"
     return None
 
@@ -182,7 +182,7 @@ async def _without_tombstones(tables: Tables, table: str, operations: Sequence[O
     """Lets a tombstone go whose table is not there."""
     if all(isinstance(one, Upsert) and is_tombstone(one.entity) for one in operations):
         try:
-            await writes.send_blind(tables, table, operations)
+            await writes.send_unconditional(tables, table, operations)
         except TableMissingError:
             return
     else:

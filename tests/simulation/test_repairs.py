@@ -37,19 +37,19 @@ LEDGER_KEY = (ledger_partition("people", fact_hash(FACT_KEY), PLAN.buckets), FAC
 def row_of(change: Change, **columns: str) -> Upsert:
     """The row of a change's entry, perhaps with other columns."""
     (entry,) = GENERATION.projector.project(change)
-    return Upsert(live_row(entry.partition_key, entry.pair, change.version, {**entry.columns, **columns}))
+    return Upsert(live_row(entry.partition_key, entry.entry_key, change.version, {**entry.columns, **columns}))
 
 
 def without(change: Change) -> Delete:
     """The row of a change's entry is taken away."""
     (entry,) = GENERATION.projector.project(change)
-    return Delete(entry.partition_key, row_key(entry.pair, change.version))
+    return Delete(entry.partition_key, row_key(entry.entry_key, change.version))
 
 
 def key_of(change: Change) -> tuple[str, str]:
     """The partition and pair of a change's entry."""
     (entry,) = GENERATION.projector.project(change)
-    return entry.partition_key, entry.pair
+    return entry.partition_key, entry.entry_key
 
 
 GHOST, FUTURE = (Writer(DEFINITIONS, "people").change("f", document("G:x"), number) for number in (1, 99))
@@ -173,7 +173,7 @@ def test_a_change_that_a_clock_made_look_older() -> None:
 def reconciled(change: Change) -> Change:
     """The delete that a reconcile makes of a fact whose newest version is this."""
     clock = change.version[:35]
-    return replace(change, version=version(clock, "00000000", is_delete=True), document=None, mark=None)
+    return replace(change, version=version(clock, "00000000", is_delete=True), document=None, source_etag=None)
 
 
 def test_a_reconcile_beside_redeliveries_of_the_deleted_fact() -> None:

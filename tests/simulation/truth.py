@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from shared.entries.keys.index_keys import pair_and_version
+from shared.entries.keys.index_keys import split_row_key
 from shared.entries.rows.entry_row import is_expired, is_tombstone
 from shared.errors import UnprojectableError
 from shared.pipeline.apply.coalesce import newest_of_each
-from shared.pipeline.dead_letters.rows import DEAD_LETTER_TABLE, letter_id
+from shared.pipeline.dead_letters.rows import DEAD_LETTER_TABLE, dead_letter_id
 from shared.tables.accounts import place_of
 from shared.tables.memory.calls import utf16_order
 from shared.tables.memory.store import as_row
@@ -28,7 +28,7 @@ Shown: TypeAlias = frozenset[tuple[str, str, frozenset[tuple[str, Any]]]]
 def expected(generation: Generation, changes: Iterable[Change]) -> Shown:
     """The entries of the newest version of every fact, but for those whose time is over."""
     return frozenset(
-        (entry.partition_key, entry.pair, frozenset(entry.columns.items()))
+        (entry.partition_key, entry.entry_key, frozenset(entry.columns.items()))
         for change in newest_of_each(changes)
         for entry in _entries(generation, change) or ()
         if not is_expired(entry.columns, NOW_SECONDS)
@@ -39,7 +39,7 @@ def expected_letters(generations: Iterable[Generation], changes: Iterable[Change
     """The dead letters of the newest version of every fact: ids and versions."""
     newest = newest_of_each(changes)
     return {
-        letter_id(change.source, change.fact_key, generation.index.name): change.version
+        dead_letter_id(change.source, change.fact_key, generation.index.name): change.version
         for generation in generations
         for change in newest
         if _entries(generation, change) is None
@@ -83,7 +83,7 @@ def _shown_in(table: str, partition: str, store: Store) -> Iterator[tuple[str, s
     rows = store.partition(table, partition)
     for key in sorted(rows, key=utf16_order):
         row = as_row((table, partition, key), rows[key])
-        pair, _ = pair_and_version(key)
+        pair, _ = split_row_key(key)
         if row is None or pair in seen:
             continue
         seen.add(pair)

@@ -9,13 +9,13 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from shared.entries.keys.fact_key import encode_fact_key, fact_hash
-from shared.entries.keys.index_keys import pair_and_version, row_key
+from shared.entries.keys.index_keys import row_key, split_row_key
 from shared.entries.keys.periods import UNDATED
 from shared.entries.keys.versions import ticks_clock, version
 from shared.entries.rows.entry_row import tombstone_row
 from shared.pipeline.ledger.rows import LEDGER_TABLE, ledger_partition
 from shared.tables.accounts import place_of
-from shared.verification.assembly import Asked
+from shared.verification.assembly import RepairOptions
 from tests.simulation.programs import stored_name
 from tests.simulation.random_history import DEFINITIONS, PLAN
 from tests.simulation.random_run import Process, Simulation
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from shared.tables.port import Entity
 
 SOURCE = DEFINITIONS.sources[PLAN.source]
-REPAIR = Asked(repairs=True, reconciles=True)
+REPAIR = RepairOptions(repairs=True, reconciles=True)
 # What is planted, and the kinds of differences that it may be told as.
 KINDS = {
     "missing row": {"missing"},
@@ -57,7 +57,7 @@ class VerifiedSimulation(Simulation):
         """As always, beside verifications; then a verification finds nothing; then damage is found and mended."""
         super().run()
         self._write_facts(len(self.feed))
-        self._expect(Asked(), {})
+        self._expect(RepairOptions(), {})
         for _ in range(3):
             self._damage_and_repair()
 
@@ -65,7 +65,7 @@ class VerifiedSimulation(Simulation):
         if self.random.random() < 0.02:
             self._write_facts(min(len(self.feed), self.written + self.random.randint(1, 3)))
         if self.random.random() < 0.01 and len(self.actors) < 5:
-            asked = self.random.choice([Asked(), Asked(repairs=True), REPAIR])
+            asked = self.random.choice([RepairOptions(), RepairOptions(repairs=True), REPAIR])
             self._start(Run(Verify(PLAN, SOURCE, asked)), "verification")
         super()._step()
 
@@ -89,24 +89,24 @@ class VerifiedSimulation(Simulation):
         if index is None:
             return
         self.trace.append(f"damage: {name} of {index}")
-        found = self._verify(Asked())
+        found = self._verify(RepairOptions())
         if set(found.pop(index)) != KINDS[name] or (any(found.values()) and name != "lost ledger row"):
             raise ViolationError(f"{name} of {index} was told as {found}")
         self._verify(REPAIR)
         self._settle()
         self._check(f"after repairing {name}")
-        self._expect(Asked(), {})
+        self._expect(RepairOptions(), {})
         if leftovers := self._leftovers():
             raise ViolationError(f"after repairing {name} there are leftovers: {leftovers}")
 
-    def _verify(self, asked: Asked) -> dict[str, dict[str, int]]:
+    def _verify(self, asked: RepairOptions) -> dict[str, dict[str, int]]:
         run = Run(Verify(PLAN, SOURCE, asked))
         self._finish(run, "verification")
         assert isinstance(run.state, Ended)
         found: dict[str, dict[str, int]] = run.state.result
         return found
 
-    def _expect(self, asked: Asked, wanted: dict[str, int]) -> None:
+    def _expect(self, asked: RepairOptions, wanted: dict[str, int]) -> None:
         found = self._verify(asked)
         if any(one != wanted for one in found.values()):
             raise ViolationError(f"a verification of right indexes found {found}")
@@ -155,7 +155,7 @@ class VerifiedSimulation(Simulation):
 
     def _newest_at(self, generation: Generation, partition: str, pair: str) -> str:
         rows = self.store.partition(_table(generation, partition), partition)
-        versions = [pair_and_version(key) for key, stored in rows.items() if stored.body is not None]
+        versions = [split_row_key(key) for key, stored in rows.items() if stored.body is not None]
         return max(at for owner, at in versions if owner == pair)
 
     def _leftovers(self) -> int:

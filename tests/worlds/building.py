@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from shared.catalog.catalog import Catalog
 from shared.entries.keys.placement import DEFAULT_ACCOUNT
-from shared.lifecycle.build import Builds, Sources
-from shared.lifecycle.generations import Clocks, Lifecycle
+from shared.lifecycle.build import Builds, BuildSources
+from shared.lifecycle.generations import GenerationLifecycle, LifecycleTimes
 from shared.pipeline.apply.worker import Services, Worker
 from shared.pipeline.concurrency import Bounded
 from shared.sources.cosmos_feed import FeedPage
@@ -17,7 +17,7 @@ from shared.sources.hub_events import EventPage
 from shared.tables.accounts import Accounts
 from shared.tables.port import Continuation, Delete, RowRange, Upsert
 from shared.tasks.rows import TaskRows
-from shared.tasks.runner import Runner
+from shared.tasks.runner import TaskRunner
 from tests.worlds.kept_facts import FACT_TABLE, KeptFacts, kept_key, stored
 from tests.worlds.world import TOWNS, KeptBlobs, KeptMessages, definitions_of, visible
 
@@ -120,16 +120,16 @@ class BuildingWorld:
         await worker.prepare()
         return worker
 
-    def runner(self, window: int = 5000, page_facts: int = 1000) -> Runner:
+    def runner(self, window: int = 5000, page_facts: int = 1000) -> TaskRunner:
         """Long work."""
-        sources = Sources(KeptFeed(self.tables, page_facts), KeptFacts(self.tables), self.events)
+        sources = BuildSources(KeptFeed(self.tables, page_facts), KeptFacts(self.tables), self.events)
         builds = Builds(self.catalog, self.services(), sources, lambda: self.seconds, asyncio.sleep, window)
-        return Runner(self.rows, None, {"build": builds}, lambda: self.seconds)
+        return TaskRunner(self.rows, None, {"build": builds}, lambda: self.seconds)
 
-    def lifecycle(self, text: str, runner: Runner | None = None) -> Lifecycle:
+    def lifecycle(self, text: str, runner: TaskRunner | None = None) -> GenerationLifecycle:
         """The operations of an app with these definitions."""
-        clocks = Clocks(lambda: self.seconds, REFRESH_SECONDS, BUILD_DELAY_SECONDS, GRACE_SECONDS)
-        return Lifecycle(definitions_of(text), self.catalog, runner or self.runner(), clocks)
+        clocks = LifecycleTimes(lambda: self.seconds, REFRESH_SECONDS, BUILD_DELAY_SECONDS, GRACE_SECONDS)
+        return GenerationLifecycle(definitions_of(text), self.catalog, runner or self.runner(), clocks)
 
     async def put(self, fact: str, **document: Any) -> dict[str, Any]:
         """Write a fact into its container; the document as the feed shows it."""
@@ -148,7 +148,7 @@ class BuildingWorld:
         """Write a fact and let a worker apply it."""
         await worker.apply_latest(self.source, [await self.put(fact, **document)])
 
-    async def run(self, runner: Runner, task: str) -> Progress:
+    async def run(self, runner: TaskRunner, task: str) -> Progress:
         """Work on a task until it has ended."""
         for _ in range(100):
             progress = await self.rows.read(task)
@@ -159,7 +159,7 @@ class BuildingWorld:
                 await runner.work(task, one.name)
         raise AssertionError(f"{task} does not end")
 
-    async def build(self, text: str, runner: Runner | None = None) -> Progress:
+    async def build(self, text: str, runner: TaskRunner | None = None) -> Progress:
         """Build the only index from its start to its end."""
         runner = runner or self.runner()
         (name,) = definitions_of(text).indexes

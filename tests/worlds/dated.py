@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from shared.catalog.period_tables import tables_of
-from shared.inputs.page_tokens import Tokens
+from shared.inputs.page_tokens import PageTokens
 from shared.lookup.generations import DefinedGenerations
 from shared.lookup.lookups import Lookups
 from shared.lookup.replicas import Replicas
@@ -49,7 +49,7 @@ def lookups(world: World, own_writes: Any = None) -> Lookups:
     """Lookups at the world's time."""
     generations = DefinedGenerations(world.definitions)
     clock = lambda: world.now_seconds  # noqa: E731 - read when it is asked
-    return Lookups(generations, Replicas(world.tables), Tokens(b"key"), now_seconds=clock, own_writes=own_writes)
+    return Lookups(generations, Replicas(world.tables), PageTokens(b"key"), now_seconds=clock, own_writes=own_writes)
 
 
 async def found(world: World, town: str = "X", size: int = 100) -> list[str]:

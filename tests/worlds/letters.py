@@ -9,10 +9,10 @@ from shared.entries.projection.projector import Projector
 from shared.errors import UnprojectableError
 from shared.pipeline.apply.batch import Applier
 from shared.pipeline.concurrency import Bounded
-from shared.pipeline.dead_letters.listing import DeadLetterList, LetterFilter
+from shared.pipeline.dead_letters.listing import DeadLetterFilter, DeadLetterList
 from shared.pipeline.dead_letters.replay import Replayer
-from shared.pipeline.dead_letters.service import DeadLetterDesk, Known
-from shared.pipeline.dead_letters.store import DeadLetters
+from shared.pipeline.dead_letters.service import DeadLetterService, KnownNames
+from shared.pipeline.dead_letters.store import DeadLetterStore
 from shared.pipeline.ledger.cache import LedgerCache
 from tests.worlds.world import KeptBlobs
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from shared.pipeline.cleanup.messages import SweepQueue
     from shared.pipeline.concurrency import RunAll
     from shared.pipeline.dead_letters.replay import Replayed
-    from shared.pipeline.dead_letters.rows import KeptLetter
+    from shared.pipeline.dead_letters.rows import StoredDeadLetter
     from shared.pipeline.dead_letters.store import Blobs
     from shared.tables.accounts import Accounts
     from tests.worlds.world import World
@@ -62,7 +62,7 @@ def new_replayer(
     blobs: Blobs | None = None,
 ) -> tuple[Replayer, DeadLetterList]:
     """Replays as a worker makes them, on any storage."""
-    letters = DeadLetters(accounts.main, blobs or KeptBlobs(), now_seconds)
+    letters = DeadLetterStore(accounts.main, blobs or KeptBlobs(), now_seconds)
     listed = DeadLetterList(accounts.main, letters)
 
     def new_applier() -> Applier:
@@ -74,28 +74,28 @@ def new_replayer(
     return Replayer(definitions, plans, new_applier, letters, listed, RETENTION_SECONDS, now_seconds), listed
 
 
-def desk_of(world: World) -> DeadLetterDesk:
+def desk_of(world: World) -> DeadLetterService:
     """The desk of an app with the world's definitions and plan, as they are now."""
 
     def now_seconds() -> float:
         return world.now_seconds
 
-    letters = DeadLetters(world.tables, world.blobs, now_seconds)
+    letters = DeadLetterStore(world.tables, world.blobs, now_seconds)
     replayer, listed = new_replayer(
         world.definitions, world.plan, world.accounts, world.queue, Bounded(), now_seconds, blobs=world.blobs
     )
 
-    async def known() -> Known:
-        return Known((world.plan.source,), tuple(world.definitions.indexes))
+    async def known() -> KnownNames:
+        return KnownNames((world.plan.source,), tuple(world.definitions.indexes))
 
-    return DeadLetterDesk(known, letters, listed, replayer, Bounded(), RETENTION_SECONDS, now_seconds)
+    return DeadLetterService(known, letters, listed, replayer, Bounded(), RETENTION_SECONDS, now_seconds)
 
 
-async def letters_of(world: World) -> list[KeptLetter]:
+async def letters_of(world: World) -> list[StoredDeadLetter]:
     """Every letter of the world's source."""
-    page = await desk_of(world).page(LetterFilter(), 1000, None)
+    page = await desk_of(world).page(DeadLetterFilter(), 1000, None)
     assert page.last is None
-    return page.letters
+    return page.dead_letters
 
 
 async def replay_all(world: World) -> list[Replayed]:

@@ -111,5 +111,5 @@ async def put_facts(
         for document in documents[source.name]:
             change = reader.change(reader.id_of(document), reader.partition_key_of(document), clock, document)
             for entry in projector.project(change):
-                row = live_row(entry.partition_key, entry.pair, change.version, entry.columns)
+                row = live_row(entry.partition_key, entry.entry_key, change.version, entry.columns)
                 await tables.transact(table, [Upsert(row)])

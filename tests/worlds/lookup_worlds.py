@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any
 from hypothesis import strategies as st
 
 from shared.definitions.model import CosmosContainer, Each, Expire, Index, KeyPart, Source
-from shared.definitions.values import folded, rank
+from shared.definitions.values import folded, sort_rank
 from shared.entries.changes.change import FactReader
 from shared.entries.keys.fact_key import encode_fact_key
 from shared.entries.keys.index_keys import row_key
-from shared.entries.keys.limits import SORT_UNITS, units, within
+from shared.entries.keys.limits import SORT_UNITS, cut_to_fit, units
 from shared.entries.keys.periods import period_of, table_of
 from shared.entries.keys.versions import ticks_clock
 from shared.entries.projection.projector import Projector
 from shared.entries.rows.entry_row import live_row, tombstone_row
-from shared.lookup.generations import Generation, generation_of
+from shared.lookup.generations import ReadableGeneration, generation_of
 from shared.tables.port import Delete, Operation, Upsert, key_of
 from tests.property.strategies import VALUES, long_texts, orders, part_types, texts
 
@@ -58,7 +58,7 @@ def place(part: KeyPart, value: PartValue | None) -> tuple[int, Any]:
     """Where a value stands among its part's values, ascending; null is below all."""
     if value is None:
         return (0, 0)
-    return (1, rank(part.type, folded(value) if part.fold and isinstance(value, str) else value))
+    return (1, sort_rank(part.type, folded(value) if part.fold and isinstance(value, str) else value))
 
 
 class Downwards:
@@ -132,7 +132,7 @@ class World:
     clock: int = 0
 
     def __post_init__(self) -> None:
-        self.generation: Generation = generation_of(self.index, SOURCE)
+        self.generation: ReadableGeneration = generation_of(self.index, SOURCE)
         self._reader = FactReader(SOURCE)
         self._projector = Projector(self.index, SOURCE)
         # Pair to the versions of its rows, so that masked rows can be left behind or taken away.
@@ -145,7 +145,7 @@ class World:
         clock = ticks_clock(self.clock, 0)
         assert clock is not None
         change = self._reader.change(fact_id, ("p",), clock, document)
-        entries = {(entry.partition_key, entry.pair): entry for entry in self._projector.project(change)}
+        entries = {(entry.partition_key, entry.entry_key): entry for entry in self._projector.project(change)}
         operations: list[Operation] = []
         for (partition, pair), entry in entries.items():
             operations.append(Upsert(live_row(partition, pair, change.version, entry.columns)))
@@ -194,10 +194,10 @@ class World:
 
     def _place_by_key(self, entry: tuple[str, dict[str, PartValue | None]]) -> bytes:
         fact_id, values = entry
-        return (within(self._whole_sort(values), SORT_UNITS) + encode_fact_key(("p",), fact_id)).encode("utf-16-be")
+        return (cut_to_fit(self._whole_sort(values), SORT_UNITS) + encode_fact_key(("p",), fact_id)).encode("utf-16-be")
 
 
-async def write(tables: Tables, generation: Generation, operations: list[Operation]) -> None:
+async def write(tables: Tables, generation: ReadableGeneration, operations: list[Operation]) -> None:
     """One after the other: a row may be written and deleted by the same change. Tables of periods are made."""
     made = {generation.table}
     for operation in operations:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from shared.entries.changes.cosmos_changes import CosmosReader
 from shared.entries.rows.entry_row import live_row
-from shared.pipeline.ledger.rows import LEDGER_TABLE, LedgerRow, Live, Part, encode, ledger_partition
+from shared.pipeline.ledger.rows import LEDGER_TABLE, CurrentEntry, GenerationState, LedgerRow, encode, ledger_partition
 from shared.sources.current_facts import FactPage
 from shared.tables.memory.memory_tables import MemoryTables
 
@@ -62,10 +62,10 @@ def seed(world: World, count: int) -> None:
         for generation in plan.generations:
             live = []
             for entry in generation.projector.project(change):
-                row = live_row(entry.partition_key, entry.pair, change.version, entry.columns)
+                row = live_row(entry.partition_key, entry.entry_key, change.version, entry.columns)
                 store.put((generation.table, entry.partition_key, row["RowKey"]), row)
-                live.append(Live(entry.partition_key, entry.pair, change.version, entry.digest))
-            parts[generation.id] = Part(change.version, tuple(live))
+                live.append(CurrentEntry(entry.partition_key, entry.entry_key, change.version, entry.digest))
+            parts[generation.id] = GenerationState(change.version, tuple(live))
         partition = ledger_partition(plan.source, change.fact_hash, plan.buckets)
-        entity = encode(LedgerRow(parts, change.mark), partition, change.fact_key)
+        entity = encode(LedgerRow(parts, change.source_etag), partition, change.fact_key)
         store.put((LEDGER_TABLE, partition, change.fact_key), entity)

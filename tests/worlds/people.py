@@ -10,7 +10,7 @@ from tests.worlds.verifying import VerifiedWorld
 
 if TYPE_CHECKING:
     from shared.tables.port import Tables
-    from shared.verification.report import Report
+    from shared.verification.report import DifferenceReport
 
 TEXT = """
 version: 1
@@ -58,7 +58,7 @@ async def some_people(service: Tables) -> VerifiedWorld:
     return world
 
 
-def found(report: Report) -> dict[str, int]:
+def found(report: DifferenceReport) -> dict[str, int]:
     """The differences by kind, without the zeros."""
     return {kind: count for kind, count in report.plain()["differences"].items() if count}
 

@@ -8,21 +8,28 @@ from shared.entries.changes.cosmos_changes import CosmosReader
 from shared.entries.keys.fact_key import encode_fact_key, fact_hash
 from shared.entries.keys.index_keys import row_key
 from shared.pipeline.concurrency import Bounded
-from shared.pipeline.dead_letters.store import DeadLetters
+from shared.pipeline.dead_letters.store import DeadLetterStore
 from shared.pipeline.ledger.rows import LEDGER_TABLE, decode, encode, ledger_partition
 from shared.tables.accounts import Accounts, place_of
 from shared.tables.memory.memory_tables import MemoryTables
 from shared.tables.port import Delete, Upsert, key_of
-from shared.verification.assembly import Asked, Means, Subject, judge_of, sampling_of, verification_of
-from shared.verification.judge import Patience
-from shared.verification.report import Report
-from shared.verification.verify import State
+from shared.verification.assembly import (
+    RepairOptions,
+    Subject,
+    VerificationDependencies,
+    judge_of,
+    sampling_of,
+    verification_of,
+)
+from shared.verification.judge import GracePeriod
+from shared.verification.report import DifferenceReport
+from shared.verification.verify import ScanState
 from tests.worlds.kept_facts import FACT_TABLE, KeptFacts, kept_key, stored
 from tests.worlds.world import TOWNS, World
 
 if TYPE_CHECKING:
     from shared.entries.projection.generations import Generation
-    from shared.pipeline.ledger.rows import LedgerRow, Live
+    from shared.pipeline.ledger.rows import CurrentEntry, LedgerRow
     from shared.tables.port import Operation, Tables
 
 GRACE_SECONDS = 300
@@ -71,11 +78,11 @@ class VerifiedWorld(World):
         """Delete a fact in its container, which the feed does not show."""
         await self.tables.transact(FACT_TABLE, [Delete(self.plan.source, kept_key(fact))])
 
-    def means(self) -> Means:
+    def means(self) -> VerificationDependencies:
         """What a process has."""
-        patience = Patience(GRACE_SECONDS, 2, lambda: self.now_seconds, self._sleep)
-        letters = DeadLetters(self.tables, self.blobs, lambda: self.now_seconds)
-        return Means(
+        patience = GracePeriod(GRACE_SECONDS, 2, lambda: self.now_seconds, self._sleep)
+        letters = DeadLetterStore(self.tables, self.blobs, lambda: self.now_seconds)
+        return VerificationDependencies(
             self.accounts, self.facts, letters, self.queue, 3600, patience, Bounded(), Bounded(), iter_chance().__next__
         )
 
@@ -90,19 +97,21 @@ class VerifiedWorld(World):
         """What is verified."""
         return Subject(self.plan, self.definitions.sources[self.plan.source], self.generation(index))
 
-    async def verify(self, index: str = "by-town", *, repairs: bool = False, reconciles: bool = False) -> Report:
+    async def verify(
+        self, index: str = "by-town", *, repairs: bool = False, reconciles: bool = False
+    ) -> DifferenceReport:
         """Verify everything, taking the state apart and together again between two pages."""
-        state = State()
+        state = ScanState()
         while state.phase != "done":
-            verification = verification_of(self.subject(index), self.means(), Asked(repairs, reconciles), state)
+            verification = verification_of(self.subject(index), self.means(), RepairOptions(repairs, reconciles), state)
             await verification.step()
-            state = State.of_plain(state.plain(), state.sketch.state())
+            state = ScanState.of_plain(state.plain(), state.sketch.state())
         return state.report
 
-    async def sample(self, size: int, index: str = "by-town") -> Report:
+    async def sample(self, size: int, index: str = "by-town") -> DifferenceReport:
         """Verify some facts."""
-        report = Report()
-        judge = judge_of(self.subject(index), self.means(), Asked())
+        report = DifferenceReport()
+        judge = judge_of(self.subject(index), self.means(), RepairOptions())
         await sampling_of(self.subject(index), self.means()).run(size, judge, report)
         return report
 
@@ -122,21 +131,21 @@ class VerifiedWorld(World):
         key = encode_fact_key((fact,), fact)
         return ledger_partition(self.plan.source, fact_hash(key), self.plan.buckets), key
 
-    async def live(self, fact: str, index: str = "by-town") -> tuple[Live, ...]:
+    async def live(self, fact: str, index: str = "by-town") -> tuple[CurrentEntry, ...]:
         """The entries that the ledger has for a fact."""
-        return (await self.ledger_row(fact)).parts[self.generation(index).id].live
+        return (await self.ledger_row(fact)).states[self.generation(index).id].current
 
-    async def entity_of(self, live: Live, index: str = "by-town") -> dict[str, Any]:
+    async def entity_of(self, live: CurrentEntry, index: str = "by-town") -> dict[str, Any]:
         """The row of an entry."""
         place = place_of(self.generation(index), live.partition)
         tables = self.accounts.tables(place.account)
-        row = await tables.get(place.table, live.partition, row_key(live.pair, live.at))
+        row = await tables.get(place.table, live.partition, row_key(live.entry_key, live.version))
         assert row is not None
         return dict(row.entity)
 
-    async def delete_row(self, live: Live, index: str = "by-town") -> None:
+    async def delete_row(self, live: CurrentEntry, index: str = "by-town") -> None:
         """Damage the table: take a row away."""
-        await self._damage(index, Delete(live.partition, row_key(live.pair, live.at)))
+        await self._damage(index, Delete(live.partition, row_key(live.entry_key, live.version)))
 
     async def put_row(self, entity: dict[str, Any], index: str = "by-town") -> None:
         """Damage the table: write a row."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from shared.catalog.rows import CATALOG_TABLE
 from shared.definitions.loading.load import load
 from shared.entries.changes.change import FactReader
-from shared.entries.keys.index_keys import pair_and_version
+from shared.entries.keys.index_keys import split_row_key
 from shared.entries.keys.placement import DEFAULT_ACCOUNT
 from shared.entries.keys.versions import ticks_clock
 from shared.entries.projection.generations import SourcePlan, plan_of
@@ -17,7 +17,7 @@ from shared.pipeline.cleanup.expiry import Expirer, sweep_message
 from shared.pipeline.cleanup.sweeper import Sweeper
 from shared.pipeline.concurrency import Bounded, Staggered
 from shared.pipeline.dead_letters.rows import DEAD_LETTER_TABLE
-from shared.pipeline.dead_letters.store import DeadLetters
+from shared.pipeline.dead_letters.store import DeadLetterStore
 from shared.pipeline.ledger.cache import LedgerCache
 from shared.pipeline.ledger.rows import LEDGER_TABLE, ledger_partition
 from shared.tables.accounts import Accounts
@@ -111,7 +111,7 @@ class World:
         """A new worker process: nothing is cached."""
         run_buckets = run_all or Staggered()
         run_all = run_all or Bounded()
-        letters = DeadLetters(self.tables, self.blobs, lambda: self.now_seconds)
+        letters = DeadLetterStore(self.tables, self.blobs, lambda: self.now_seconds)
         cache = LedgerCache()
         self.applier = Applier(
             self.accounts, letters, self.queue, cache, run_all, run_buckets, lambda: self.now_seconds
@@ -163,7 +163,7 @@ def visible(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     seen: set[tuple[str, str]] = set()
     shown = []
     for row in rows:
-        pair, _ = pair_and_version(row["RowKey"])
+        pair, _ = split_row_key(row["RowKey"])
         if (row[PARTITION_KEY], pair) not in seen:
             seen.add((row[PARTITION_KEY], pair))
             if not is_tombstone(row):

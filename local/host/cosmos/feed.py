@@ -68,6 +68,6 @@ async def _pages(container: ContainerProxy, arguments: dict[str, Any]) -> AsyncI
 def by_range(continuation: str) -> list[tuple[dict[str, Any], str | None]]:
     """The ranges that a token goes on in, each with a token of its own; None where nothing was read yet."""
     return [
-        ({"Range": place["range"]}, feed_tokens.alone(continuation, place))
+        ({"Range": place["range"]}, feed_tokens.token_for_one_range(continuation, place))
         for place in feed_tokens.positions(continuation)
     ]

@@ -19,7 +19,7 @@ from local.host.cosmos import feed
 from local.host.messages import TypedData
 from local.host.runtime import Function, Invocation
 from local.process.errors import FunctionTimedOutError, HostStoppingError, LeaseLostError
-from shared.entries.changes.host_dates import rewritten
+from shared.entries.changes.host_dates import as_host_rewrites
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -104,7 +104,7 @@ class LeasePump:
     async def _handle(self, page: FeedPage) -> None:
         if not page.documents:
             return
-        documents = rewritten(page.documents) if self._options.rewrites_dates else page.documents
+        documents = as_host_rewrites(page.documents) if self._options.rewrites_dates else page.documents
         value = TypedData(string=json.dumps(documents, separators=(",", ":")))
         try:
             outcome = await self._services.invoker.call_with_retries(self._function, Invocation(value, {}))

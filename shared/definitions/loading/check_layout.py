@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from shared.definitions.values import folded, rank
+from shared.definitions.values import folded, sort_rank
 
 if TYPE_CHECKING:
     from shared.definitions.loading.findings import Findings, KeyPath
@@ -117,4 +117,4 @@ class _PlacementCheck:
             self._findings.fault(at, "the value is too long to be placed by", mend)
 
     def _rank(self, value: PartValue) -> Any:
-        return rank(self._part.type, _comparable(value, self._part))
+        return sort_rank(self._part.type, _comparable(value, self._part))

@@ -35,11 +35,11 @@ def load(text: str, file: str = "indexes.yaml") -> Loaded:
     from shared.definitions.loading.build import build
     from shared.definitions.loading.check import check
     from shared.definitions.loading.document import parse
-    from shared.definitions.loading.structure import fit
+    from shared.definitions.loading.structure import parts_that_fit
 
     findings = Findings(file)
     root = parse(text.removeprefix("\ufeff"), findings)
-    shape = None if root is None else fit(root, findings)
+    shape = None if root is None else parts_that_fit(root, findings)
     if shape is None:
         return Loaded(Definitions(), tuple(findings.faults))
     definitions = build(shape, findings)

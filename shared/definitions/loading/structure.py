@@ -33,7 +33,7 @@ _KINDS: Final = {
 _Model: TypeAlias = type[BaseModel]
 
 
-def fit(root: object, findings: Findings) -> FileShape | None:
+def parts_that_fit(root: object, findings: Findings) -> FileShape | None:
     """The parts of a file that fit the shape; every other part becomes a fault. None when nothing is left."""
     try:
         return FileShape.model_validate(root)

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from shared.definitions.field_paths import segments
 from shared.definitions.values import is_encodable
-from shared.entries.changes.paths import EvaluationError, compile_path, compile_truth
-from shared.entries.changes.shown_values import shown
+from shared.entries.changes.paths import EvaluationError, compile_condition, compile_path
+from shared.entries.changes.shown_values import value_in_message
 from shared.entries.keys.fact_key import MISSING, encode_fact_key, fact_hash, is_fact_key_value
 from shared.entries.keys.versions import NO_DOCUMENT, declared_clock, version
 from shared.entries.rows.columns import fact_columns
@@ -45,7 +45,7 @@ class Change:
     document: dict[str, Any] | None
     # Here because every index needs them, and making them once is cheaper.
     columns: Columns
-    mark: str | None = None
+    source_etag: str | None = None
 
     @property
     def is_delete(self) -> bool:
@@ -69,7 +69,7 @@ class FactReader:
         self._id = compile_path(source.id)
         self._partition_key = [_compile_key_path(path) for path in source.partition_key]
         self._version = compile_path(source.version) if source.version else None
-        self._is_deleted = compile_truth(source.deleted_when) if source.deleted_when else None
+        self._is_deleted = compile_condition(source.deleted_when) if source.deleted_when else None
 
     def unreadable(self, reason: str) -> UnreadableChangeError:
         """The error for a change of this source that cannot be read."""
@@ -95,7 +95,7 @@ class FactReader:
         """The clock of a declared version."""
         clock = declared_clock(value)
         if clock is None:
-            where = f"{shown(value)} at `{self.source.version}`"
+            where = f"{value_in_message(value)} at `{self.source.version}`"
             raise self.unreadable(f"{where} is no version: send a number from 0 up or an ISO 8601 time")
         return clock
 
@@ -122,7 +122,7 @@ class FactReader:
             version=version(clock, digest, is_delete=is_delete),
             document=None if is_delete else document,
             columns=fact_columns(identity, key),
-            mark=mark,
+            source_etag=mark,
         )
 
     def _evaluate(self, get: Callable[[Any], Any], document: dict[str, Any], key: str) -> Any:
@@ -143,12 +143,16 @@ class FactReader:
             return str(value)
         if isinstance(value, str) and value and is_encodable(value):
             return value
-        raise self.unreadable(f"{shown(value)} at `{self.source.id}` is no id: send a text or a whole number")
+        raise self.unreadable(
+            f"{value_in_message(value)} at `{self.source.id}` is no id: send a text or a whole number"
+        )
 
     def _checked_key_value(self, value: object) -> Any:
         if is_fact_key_value(value):
             return value
-        raise self.unreadable(f"{shown(value)} is no partition key value: send text, a number, a boolean or null")
+        raise self.unreadable(
+            f"{value_in_message(value)} is no partition key value: send text, a number, a boolean or null"
+        )
 
 
 def _compile_key_path(path: str) -> Callable[[Any], Any]:

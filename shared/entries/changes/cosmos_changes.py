@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from shared.definitions.field_paths import segments
 from shared.entries.changes.change import FactReader
-from shared.entries.changes.shown_values import shown
+from shared.entries.changes.shown_values import value_in_message
 from shared.entries.keys.fact_key import MISSING
 from shared.entries.keys.versions import ticks_clock
 
@@ -26,7 +26,7 @@ class CosmosReader:
     def latest(self, document: object) -> Change:
         """The change that a document of the latest version feed (or of a query of that feed) is."""
         if not isinstance(document, dict):
-            raise self._reader.unreadable(f"{shown(document)} is no document")
+            raise self._reader.unreadable(f"{value_in_message(document)} is no document")
         return self._upsert(document, document.get("_ts"), document.get("_lsn"))
 
     def all_versions(self, item: object) -> Change:
@@ -60,7 +60,9 @@ class CosmosReader:
     def _clock(self, seconds: object, lsn: object) -> str:
         clock = ticks_clock(seconds, lsn)
         if clock is None:
-            raise self._reader.unreadable(f"_ts {shown(seconds)} and _lsn {shown(lsn)} are no clock of a change feed")
+            raise self._reader.unreadable(
+                f"_ts {value_in_message(seconds)} and _lsn {value_in_message(lsn)} are no clock of a change feed"
+            )
         return clock
 
     def _key_in(self, metadata: dict[str, Any]) -> list[object]:
@@ -69,7 +71,9 @@ class CosmosReader:
         if not isinstance(given, dict):
             values = given if isinstance(given, list) else [given]
             if len(values) != len(self._key_names):
-                raise self._reader.unreadable(f"{shown(given)} is no partition key of {len(self._key_names)} levels")
+                raise self._reader.unreadable(
+                    f"{value_in_message(given)} is no partition key of {len(self._key_names)} levels"
+                )
             return values
         return [_value_at(given, names) for names in self._key_names]
 

@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from shared.entries.changes.change import FactReader
-from shared.entries.changes.shown_values import shown
+from shared.entries.changes.shown_values import value_in_message
 from shared.entries.keys.fact_key import MISSING, encode_fact_key, is_fact_key_value
 from shared.entries.keys.versions import ticks_clock
 
@@ -67,19 +67,19 @@ class EventReader:
     def _plain(self, event: dict[str, Any]) -> _Envelope:
         named = event.get("source", self._source.name)
         if named != self._source.name:
-            raise self._reader.unreadable(f"the event names the source {shown(named)}")
+            raise self._reader.unreadable(f"the event names the source {value_in_message(named)}")
         op = event.get("op")
         if op not in (_UPSERT, _DELETE):
-            raise self._reader.unreadable(f'`op` is {shown(op)}: send "upsert" or "delete"')
+            raise self._reader.unreadable(f'`op` is {value_in_message(op)}: send "upsert" or "delete"')
         return _envelope(op, event, ("id", "partitionKey", "version", "document"))
 
     def _cloud_event(self, event: dict[str, Any]) -> _Envelope:
         if not str(event["specversion"]).startswith("1."):
-            raise self._reader.unreadable(f"CloudEvents {shown(event['specversion'])} is not 1.0")
+            raise self._reader.unreadable(f"CloudEvents {value_in_message(event['specversion'])} is not 1.0")
         kind = str(event.get("type"))
         op = _UPSERT if kind.endswith(".upserted") else _DELETE if kind.endswith(".deleted") else None
         if op is None:
-            raise self._reader.unreadable(f"`type` is {shown(kind)}: it must end in .upserted or .deleted")
+            raise self._reader.unreadable(f"`type` is {value_in_message(kind)}: it must end in .upserted or .deleted")
         return _envelope(op, event, ("subject", "partitionkey", "version", "data"))
 
     def _document(self, envelope: _Envelope) -> dict[str, Any] | None:
@@ -87,7 +87,7 @@ class EventReader:
             return envelope.document
         if envelope.op == _DELETE and envelope.document in (None, MISSING):
             return None
-        raise self._reader.unreadable(f"the document is {shown(envelope.document)}: send a JSON object")
+        raise self._reader.unreadable(f"the document is {value_in_message(envelope.document)}: send a JSON object")
 
     def _fact_id(self, envelope: _Envelope, document: dict[str, Any] | None) -> object:
         inside = None if document is None else self._reader.id_of(document)
@@ -119,7 +119,7 @@ class EventReader:
             moment = enqueued if enqueued.tzinfo else enqueued.replace(tzinfo=UTC)
             clock = ticks_clock((moment - _EPOCH) // timedelta(microseconds=1), sequence_number)
             if clock is None:
-                raise self._reader.unreadable(f"sequence number {shown(sequence_number)} is no clock")
+                raise self._reader.unreadable(f"sequence number {value_in_message(sequence_number)} is no clock")
             return clock
         inside = None if document is None else self._reader.declared_version_of(document)
         if envelope.version is MISSING:
@@ -130,8 +130,8 @@ class EventReader:
         return clock
 
     def _contradiction(self, key: str, outer: object, inner: object) -> Exception:
-        reason = f"the envelope says {shown(outer)} for `{key}`, the document {shown(inner)}: let them agree"
-        return self._reader.unreadable(reason)
+        says = f"the envelope says {value_in_message(outer)} for `{key}`, the document {value_in_message(inner)}"
+        return self._reader.unreadable(f"{says}: let them agree")
 
 
 def _envelope(op: str, event: dict[str, Any], keys: tuple[str, str, str, str]) -> _Envelope:

@@ -15,15 +15,15 @@ _TIME = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d+))?(Z|[+-]\d\d:\d\
 _DIGITS_KEPT = 7
 
 
-def rewritten(value: Any) -> Any:
+def as_host_rewrites(value: Any) -> Any:
     """The value with every time in it written as the host would."""
     if isinstance(value, str):
         match = _TIME.fullmatch(value)
         return _rewrite(match) if match else value
     if isinstance(value, dict):
-        return {name: rewritten(inner) for name, inner in value.items()}
+        return {name: as_host_rewrites(inner) for name, inner in value.items()}
     if isinstance(value, list):
-        return [rewritten(inner) for inner in value]
+        return [as_host_rewrites(inner) for inner in value]
     return value
 
 

@@ -29,7 +29,7 @@ def compile_path(text: str) -> Getter:
     return compile_dotted(names) if names is not None else _compile_jmespath(text, has_own_truth=False)
 
 
-def compile_truth(text: str) -> Callable[[Any], bool]:
+def compile_condition(text: str) -> Callable[[Any], bool]:
     """Whether an expression holds: false, null, missing, 0, "", [] and {} are false."""
     names = segments(text)
     get = compile_dotted(names) if names is not None else _compile_jmespath(text, has_own_truth=True)

@@ -9,7 +9,7 @@ from shared.entries.keys.fact_key import MISSING
 _UNITS_MAX: Final = 80
 
 
-def shown(value: object) -> str:
+def value_in_message(value: object) -> str:
     """A value as a message shows it."""
     if value is MISSING:
         return "missing"

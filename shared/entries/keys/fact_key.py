@@ -12,8 +12,8 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from shared.definitions.values import is_encodable, plain_number
-from shared.entries.keys.limits import FACT_UNITS, after_cut, is_cut, within
-from shared.entries.keys.strings import END, spell, unspell
+from shared.entries.keys.limits import FACT_UNITS, after_cut, cut_to_fit, is_cut
+from shared.entries.keys.strings import END, escape, unescape
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,10 +39,10 @@ _VALUES: Final[dict[str, FactKeyValue]] = {"null": None, "none": MISSING, "true"
 def encode_fact_key(partition_key: Sequence[FactKeyValue], fact_id: str) -> str:
     """The fact key of a fact, within its budget. Every value must be `is_fact_key_value`."""
     if len(partition_key) == 1 and type(partition_key[0]) is str:
-        encoded = spell(partition_key[0]) + END + spell(fact_id) + END
+        encoded = escape(partition_key[0]) + END + escape(fact_id) + END
     else:
-        encoded = "".join([*map(_encode, partition_key), spell(fact_id), END])
-    return within(encoded, FACT_UNITS)
+        encoded = "".join([*map(_encode, partition_key), escape(fact_id), END])
+    return cut_to_fit(encoded, FACT_UNITS)
 
 
 def decode_fact_key(fact_key: str) -> tuple[tuple[FactKeyValue, ...], str] | None:
@@ -50,7 +50,7 @@ def decode_fact_key(fact_key: str) -> tuple[tuple[FactKeyValue, ...], str] | Non
     if is_cut(fact_key):
         return None
     *values, fact_id = fact_key.removesuffix(END).split(END)
-    return tuple(map(_decode, values)), unspell(fact_id)
+    return tuple(map(_decode, values)), unescape(fact_id)
 
 
 def fact_key_in(pair: str, levels: int) -> str | None:
@@ -79,7 +79,7 @@ def fact_hash(fact_key: str) -> int:
 
 def _encode(value: FactKeyValue) -> str:
     if isinstance(value, str):
-        return spell(value) + END
+        return escape(value) + END
     if isinstance(value, bool):
         return f"{_MARK}{'true' if value else 'false'}{END}"
     if isinstance(value, (int, float)):
@@ -89,7 +89,7 @@ def _encode(value: FactKeyValue) -> str:
 
 def _decode(encoded: str) -> FactKeyValue:
     if not encoded.startswith(_MARK):
-        return unspell(encoded)
+        return unescape(encoded)
     text = encoded.removeprefix(_MARK)
     if text in _VALUES:
         return _VALUES[text]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from shared.entries.keys.bounds import Bounds, Comparison, sort_bounds
-from shared.entries.keys.limits import SORT_UNITS, VERSION_UNITS, within
+from shared.entries.keys.limits import SORT_UNITS, VERSION_UNITS, cut_to_fit
 from shared.entries.keys.part_codec import PartCodec
 from shared.entries.keys.placement import AccountMap
 from shared.entries.keys.shards import ShardLayout
@@ -34,11 +34,11 @@ class IndexKeys:
 
     def partition(self, values: Sequence[PartValue | None]) -> str:
         """The encoded partition parts, within their budget; the shard comes before them."""
-        return within(self.whole_partition(values), self.shards.partition_units)
+        return cut_to_fit(self.whole_partition(values), self.shards.partition_units)
 
     def sort(self, values: Sequence[PartValue | None]) -> str:
         """The encoded sort parts, within their budget; the fact key comes after them."""
-        return within(self.whole_sort(values), SORT_UNITS)
+        return cut_to_fit(self.whole_sort(values), SORT_UNITS)
 
     def whole_partition(self, values: Sequence[PartValue | None]) -> str:
         """The encoded partition parts, however long: what to compare when a key may have been cut."""
@@ -58,6 +58,6 @@ def row_key(pair: str, version: str) -> str:
     return pair + inverted(version)
 
 
-def pair_and_version(row: str) -> tuple[str, str]:
+def split_row_key(row: str) -> tuple[str, str]:
     """The pair that a RowKey belongs to, and the version it carries."""
     return row[:-VERSION_UNITS], inverted(row[-VERSION_UNITS:])

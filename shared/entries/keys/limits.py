@@ -28,7 +28,7 @@ def units(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
-def within(encoded: str, limit_units: int) -> str:
+def cut_to_fit(encoded: str, limit_units: int) -> str:
     """`encoded` when it fits in its budget, otherwise its beginning and a digest of it all."""
     # Two units per character at most: a short text fits whatever it is made of.
     if len(encoded) * 2 <= limit_units or units(encoded) <= limit_units:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, cast
 
 from shared.definitions.values import folded
 from shared.entries.keys.numbers import encode_double, encode_integer
-from shared.entries.keys.strings import CEILING, END, descending, descending_prefix, spell, spelled_prefix
+from shared.entries.keys.strings import CEILING, END, descending, descending_prefix, escape, escaped_prefix
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,7 +39,7 @@ class PartCodec:
     def prefix_range(self, prefix: str) -> tuple[str, str]:
         """From where to (exclusively) where the strings with this prefix lie."""
         text = folded(prefix) if self.part.fold else prefix
-        return descending_prefix(text) if self.is_descending else spelled_prefix(text)
+        return descending_prefix(text) if self.is_descending else escaped_prefix(text)
 
 
 def _with_null(encode: Callable[[PartValue], str], null: str) -> Callable[[PartValue | None], str]:
@@ -61,7 +61,7 @@ def _instant_descending(value: str) -> str:
 _ENCODERS: Final = cast(
     "dict[tuple[str, str], Callable[[PartValue], str]]",
     {
-        ("string", "asc"): spell,
+        ("string", "asc"): escape,
         ("string", "desc"): descending,
         ("integer", "asc"): encode_integer,
         ("integer", "desc"): lambda value: encode_integer(-value),

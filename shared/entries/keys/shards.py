@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from shared.entries.keys.limits import PARTITION_UNITS, SHARD_UNITS, within
+from shared.entries.keys.limits import PARTITION_UNITS, SHARD_UNITS, cut_to_fit
 from shared.entries.keys.part_codec import PartCodec
 from shared.entries.keys.periods import PERIOD_UNITS, UNDATED, Periods, period_of
 
@@ -34,7 +34,7 @@ class ShardLayout:
         self.periods = Periods.of(index)
         self.partition_units = PARTITION_UNITS if self.periods is None else PARTITION_UNITS - PERIOD_UNITS
         codec = PartCodec(index.partition[0])
-        self._hot = {within(codec.encode(value), self.partition_units): count for value, count in index.hot}
+        self._hot = {cut_to_fit(codec.encode(value), self.partition_units): count for value, count in index.hot}
         self.is_sharded = self._default > 1 or bool(self._hot)
 
     def count(self, partition: str) -> int:

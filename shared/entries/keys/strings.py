@@ -32,7 +32,7 @@ _AFTER_DESCENDING_END: Final = "y"
 _COMPLEMENT: Final = bytes(range(0xFF, -1, -1))
 
 
-def _spellings() -> dict[str, str]:
+def _escapes() -> dict[str, str]:
     table = {" ": " $", "#": '"' + CEILING, "/": "." + CEILING, "?": ">" + CEILING, "\\": "[" + CEILING}
     table["'"] = "&" + CEILING
     table |= {chr(code): f' "{code:02x}' for code in range(0x20)}
@@ -42,34 +42,34 @@ def _spellings() -> dict[str, str]:
     return table
 
 
-_SPELLINGS: Final = _spellings()
-_LETTERS: Final = {spelling: letter for letter, spelling in _SPELLINGS.items()}
-_SPELLED: Final = re.compile(
+_ESCAPES: Final = _escapes()
+_LETTERS: Final = {spelling: letter for letter, spelling in _ESCAPES.items()}
+_ESCAPED: Final = re.compile(
     f' \\$| "[0-9a-f]{{2}}|~{CEILING}[0-9a-f]{{2}}|\u2027{CEILING}[0-9a-f]{{2}}|\uffed[0-9a-f]{{2}}|["&.>[]{CEILING}'
 )
 
 
-def spell(text: str) -> str:
+def escape(text: str) -> str:
     """The text with what a key may not contain spelled out; the end is not marked yet."""
     if _SPECIAL.search(text) is None:
         return text
-    return _SPECIAL.sub(lambda match: _SPELLINGS[match[0]], text)
+    return _SPECIAL.sub(lambda match: _ESCAPES[match[0]], text)
 
 
-def unspell(spelled: str) -> str:
+def unescape(spelled: str) -> str:
     """The text that was spelled so."""
-    return _SPELLED.sub(lambda match: _LETTERS[match[0]], spelled)
+    return _ESCAPED.sub(lambda match: _LETTERS[match[0]], spelled)
 
 
-def spelled_prefix(prefix: str) -> tuple[str, str]:
+def escaped_prefix(prefix: str) -> tuple[str, str]:
     """The key texts from here (inclusive) to there (exclusive) are those of strings with this prefix."""
     if not prefix:
         return END, CEILING
     if prefix[-1] != " ":
-        spelled = spell(prefix)
+        spelled = escape(prefix)
         return spelled, spelled + CEILING
     # How a space is spelled depends on what follows it: from ` $` on, all of them.
-    spelled = spell(prefix + "x")[:-1]
+    spelled = escape(prefix + "x")[:-1]
     return spelled + "$", spelled + CEILING
 
 
@@ -84,6 +84,6 @@ def complemented(text: str) -> str:
 
 
 def descending_prefix(prefix: str) -> tuple[str, str]:
-    """As `spelled_prefix`, for a descending part."""
+    """As `escaped_prefix`, for a descending part."""
     digits = complemented(prefix)
     return digits, digits + _AFTER_DESCENDING_END

@@ -65,14 +65,14 @@ def version(clock: str, digest: str, *, is_delete: bool) -> str:
     return f"{clock}{'1' if is_delete else '0'}{digest}"
 
 
-def following(version_before: str) -> str:
+def next_version(version_before: str) -> str:
     """The least version above this one. No change has it, but for another document of the same clock value whose
     digest is the next number."""
     return f"{version_before[:_CLOCK_DIGITS]}{int(version_before[_CLOCK_DIGITS:], 16) + 1:09x}"
 
 
-def newest_beside(version_claimed: str, others: Iterable[str]) -> str:
-    """The newest of a version and of those that were made just above it with `following`."""
+def newest_of_same_clock(version_claimed: str, others: Iterable[str]) -> str:
+    """The newest of a version and of those that were made just above it with `next_version`."""
     clock = version_claimed[:_CLOCK_DIGITS]
     return max([version_claimed, *(other for other in others if other[:_CLOCK_DIGITS] == clock)])
 

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 from shared.definitions.field_paths import segments
 from shared.definitions.instants import unix_seconds
 from shared.definitions.values import COERCIONS, REFUSED, to_datetime
-from shared.entries.changes.paths import compile_dotted, compile_path, compile_truth
-from shared.entries.changes.shown_values import shown
+from shared.entries.changes.paths import compile_condition, compile_dotted, compile_path
+from shared.entries.changes.shown_values import value_in_message
 from shared.entries.keys.index_keys import IndexKeys
-from shared.entries.keys.limits import SORT_UNITS, within
+from shared.entries.keys.limits import SORT_UNITS, cut_to_fit
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,7 +35,7 @@ class RefusedValueError(ValueError):
     """A value does not have its part's type; the message names path, value and type."""
 
 
-class FactKey(NamedTuple):
+class EntryKeyValues(NamedTuple):
     """One key of a fact: encoded, as typed values by part name, the element that it comes from, and until when."""
 
     partition: str
@@ -45,13 +45,13 @@ class FactKey(NamedTuple):
     expires_seconds: int | None = None
 
 
-class FactKeys:
+class KeyValueReader:
     """Finds the keys of facts in one index."""
 
     def __init__(self, index: Index) -> None:
         self._each = index.each
         self._elements = None if index.each is None else compile_path(index.each.path)
-        self._where = None if index.where is None else self._compile(index.where, compile_truth)
+        self._where = None if index.where is None else self._compile(index.where, compile_condition)
         keys = IndexKeys(index)
         codecs = keys.partition_codecs + keys.sort_codecs
         # Unpacked in the loops below, because a tuple's items cost less than attributes.
@@ -76,12 +76,12 @@ class FactKeys:
             return _FACT, compiled(text)
         return _ELEMENT, compile_dotted(names[1:])
 
-    def keys(self, document: dict[str, Any]) -> list[FactKey]:
+    def keys(self, document: dict[str, Any]) -> list[EntryKeyValues]:
         """The distinct keys of a fact, in the order of its elements; raises `RefusedValueError`."""
         if self._each is None or self._elements is None:
             key = self._key((document, None, document))
             return [] if key is None else [key]
-        found: dict[tuple[str, str], FactKey] = {}
+        found: dict[tuple[str, str], EntryKeyValues] = {}
         for element in _listed(self._elements(document)):
             both = {**document, self._each.name: element} if self._needs_both else None
             key = self._key((document, element, both))
@@ -89,7 +89,7 @@ class FactKeys:
                 found.setdefault((key.partition, key.sort), key)
         return list(found.values())
 
-    def _key(self, roots: tuple[Any, Any, Any]) -> FactKey | None:
+    def _key(self, roots: tuple[Any, Any, Any]) -> EntryKeyValues | None:
         """The key of one element, or None when it has no entry."""
         if self._where is not None and not self._where[1](roots[self._where[0]]):
             return None
@@ -105,9 +105,9 @@ class FactKeys:
             values[name] = typed
             texts.append(encode(typed))
         split = self._partition_parts
-        return FactKey(
-            within("".join(texts[:split]), self.shards.partition_units),
-            within("".join(texts[split:]), SORT_UNITS),
+        return EntryKeyValues(
+            cut_to_fit("".join(texts[:split]), self.shards.partition_units),
+            cut_to_fit("".join(texts[split:]), SORT_UNITS),
             values,
             roots[_ELEMENT],
             None if self._expires is None else self._expires_seconds(self._expires, roots),
@@ -123,7 +123,7 @@ class FactKeys:
         instant = to_datetime(value)
         if isinstance(instant, str):
             return unix_seconds(instant) + self._expire.after_seconds
-        raise RefusedValueError(f"{shown(value)} at `{self._expire.path}` is not of type datetime")
+        raise RefusedValueError(f"{value_in_message(value)} at `{self._expire.path}` is not of type datetime")
 
     def _is_left_out(self, found: list[Any]) -> bool:
         """Whether a part is null that does not keep nulls. It decides before types do: nothing is indexed."""
@@ -139,4 +139,4 @@ def _listed(value: Any) -> list[Any]:
 
 
 def _refused(part: KeyPart, value: object) -> RefusedValueError:
-    return RefusedValueError(f"{shown(value)} at `{part.path}` is not of type {part.type}")
+    return RefusedValueError(f"{value_in_message(value)} at `{part.path}` is not of type {part.type}")

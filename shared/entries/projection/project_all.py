@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from shared.entries.projection.projector import ENTRIES_MAX, HOW_TO_MEND
+from shared.entries.projection.projector import ENTRIES_MAX, HOW_TO_FIX
 from shared.errors import UnprojectableError
 
 if TYPE_CHECKING:
@@ -21,19 +21,19 @@ class Failure(NamedTuple):
     reason: str
 
 
-class Projected(NamedTuple):
+class GenerationEntries(NamedTuple):
     """The entries of a fact in one generation; with a failure, none."""
 
     generation: Generation
     entries: tuple[Entry, ...]
     failure: Failure | None = None
 
-    def failing(self, failure: Failure) -> Projected:
+    def failing(self, failure: Failure) -> GenerationEntries:
         """The same without entries, for this reason."""
-        return Projected(self.generation, (), failure)
+        return GenerationEntries(self.generation, (), failure)
 
 
-def project_all(change: Change, plan: SourcePlan) -> list[Projected]:
+def project_all(change: Change, plan: SourcePlan) -> list[GenerationEntries]:
     """The change in every generation of the plan, at most 1 000 entries over all indexes.
 
     Over that, the generations with the most entries fail first, so that the other indexes go on. An index that has
@@ -48,7 +48,7 @@ def project_all(change: Change, plan: SourcePlan) -> list[Projected]:
     return projected
 
 
-def fail_for_ledger_row(projected: list[Projected], change: Change, plan: SourcePlan) -> None:
+def fail_for_ledger_row(projected: list[GenerationEntries], change: Change, plan: SourcePlan) -> None:
     """Let the generation fail that makes the ledger row too large: the largest, and before all those that serve."""
 
     def weight(place: int) -> tuple[bool, int]:
@@ -59,7 +59,7 @@ def fail_for_ledger_row(projected: list[Projected], change: Change, plan: Source
     _fail(projected, place, change, "ledgerRowTooLarge", "its ledger row is over the limit of 900 KiB")
 
 
-def _entries_of_all_indexes(projected: list[Projected]) -> int:
+def _entries_of_all_indexes(projected: list[GenerationEntries]) -> int:
     if sum([len(one.entries) for one in projected]) <= ENTRIES_MAX:
         return 0  # as nearly always: no need to look closer
     counts: dict[str, int] = {}
@@ -69,18 +69,18 @@ def _entries_of_all_indexes(projected: list[Projected]) -> int:
     return sum(counts.values())
 
 
-def _serves(one: Projected, plan: SourcePlan) -> bool:
+def _serves(one: GenerationEntries, plan: SourcePlan) -> bool:
     return one.generation.id in plan.serving
 
 
-def _fail(projected: list[Projected], place: int, change: Change, kind: FailureKind, reason: str) -> None:
+def _fail(projected: list[GenerationEntries], place: int, change: Change, kind: FailureKind, reason: str) -> None:
     name = projected[place].generation.index.name
-    sentence = f'Index "{name}" cannot hold a fact of source "{change.source}": {reason}. {HOW_TO_MEND}'
+    sentence = f'Index "{name}" cannot hold a fact of source "{change.source}": {reason}. {HOW_TO_FIX}'
     projected[place] = projected[place].failing(Failure(kind, sentence))
 
 
-def _project(change: Change, generation: Generation) -> Projected:
+def _project(change: Change, generation: Generation) -> GenerationEntries:
     try:
-        return Projected(generation, generation.projector.project(change))
+        return GenerationEntries(generation, generation.projector.project(change))
     except UnprojectableError as error:
-        return Projected(generation, (), Failure(error.kind, str(error)))
+        return GenerationEntries(generation, (), Failure(error.kind, str(error)))

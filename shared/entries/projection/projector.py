@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from shared.definitions.field_paths import segments
 from shared.entries.changes.paths import EvaluationError
-from shared.entries.projection.key_values import FactKeys, RefusedValueError
+from shared.entries.projection.key_values import KeyValueReader, RefusedValueError
 from shared.entries.projection.selection import compile_selection
 from shared.entries.rows.columns import (
     ENTITY_BYTES_MAX,
@@ -28,7 +28,7 @@ from shared.errors import UnprojectableError
 if TYPE_CHECKING:
     from shared.definitions.model import Index, Source
     from shared.entries.changes.change import Change
-    from shared.entries.projection.key_values import FactKey
+    from shared.entries.projection.key_values import EntryKeyValues
     from shared.errors import FailureKind
 
 # The ledger takes no more per fact, over all indexes; beyond it there is no use in making columns.
@@ -36,7 +36,7 @@ ENTRIES_MAX: Final = 1000
 # A row whose JSON has fewer bytes than this is surely below 1 MiB in UTF-16, names and overheads included.
 _SURELY_FITS_BYTES: Final = 400_000
 DIGEST_DIGITS: Final = 16
-HOW_TO_MEND: Final = "Correct the fact or the definition, then replay the dead letter."
+HOW_TO_FIX: Final = "Correct the fact or the definition, then replay the dead letter."
 _KINDS: Final[dict[type[Exception], FailureKind]] = {
     EvaluationError: "notEvaluable",
     NotJsonError: "notJson",
@@ -51,7 +51,7 @@ class Entry(NamedTuple):
     """
 
     partition_key: str
-    pair: str
+    entry_key: str
     columns: Columns
     digest: str
 
@@ -67,7 +67,7 @@ class Projector:
     def __init__(self, index: Index, source: Source) -> None:
         self._index = index
         self._can_refer = source.cosmos is not None
-        self._keys = FactKeys(index)
+        self._keys = KeyValueReader(index)
         self._select = compile_selection(index)
         self._selects_element = _selects_element(index)
 
@@ -88,11 +88,11 @@ class Projector:
         except (EvaluationError, NotJsonError, RefusedValueError) as error:
             raise self._unprojectable(change, _KINDS[type(error)], str(error)) from error
 
-    def _element_columns(self, document: dict[str, Any], key: FactKey) -> Columns:
+    def _element_columns(self, document: dict[str, Any], key: EntryKeyValues) -> Columns:
         assert self._index.each is not None
         return document_columns(self._select({**document, self._index.each.name: key.element}))
 
-    def _entry(self, change: Change, key: FactKey, projected: Columns) -> Entry:
+    def _entry(self, change: Change, key: EntryKeyValues, projected: Columns) -> Entry:
         columns = {**change.columns, **projected}
         if key.expires_seconds is not None:
             columns[EXPIRES] = key.expires_seconds
@@ -108,7 +108,7 @@ class Projector:
             sha256(raw).hexdigest()[:DIGEST_DIGITS],
         )
 
-    def _reference(self, change: Change, key: FactKey) -> Columns:
+    def _reference(self, change: Change, key: EntryKeyValues) -> Columns:
         """The columns of an entry whose projection is over 1 MiB."""
         columns: Columns = {**change.columns, REFERENCE: True}
         if key.expires_seconds is not None:
@@ -124,7 +124,7 @@ class Projector:
 
     def _unprojectable(self, change: Change, kind: FailureKind, reason: str) -> UnprojectableError:
         return UnprojectableError(
-            f'Index "{self._index.name}" cannot hold a fact of source "{change.source}": {reason}. {HOW_TO_MEND}',
+            f'Index "{self._index.name}" cannot hold a fact of source "{change.source}": {reason}. {HOW_TO_FIX}',
             kind,
         )
 

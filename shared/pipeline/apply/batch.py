@@ -18,12 +18,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from shared.errors import IncompleteBatchError
-from shared.pipeline.apply.claim_batch import Claiming
+from shared.pipeline.apply.claim_batch import BatchClaimer
 from shared.pipeline.apply.coalesce import newest_of_each
-from shared.pipeline.cleanup.messages import Tombstone, pack
-from shared.pipeline.dead_letters.due import Letters
-from shared.pipeline.entry_writes.entry_writer import Waves
-from shared.pipeline.outcome import Outcome
+from shared.pipeline.cleanup.messages import Tombstone, to_messages
+from shared.pipeline.dead_letters.due import DeadLetterUpdates
+from shared.pipeline.entry_writes.entry_writer import EntryWriter
+from shared.pipeline.outcome import BatchOutcome
 from shared.tables.accounts import place_of
 
 if TYPE_CHECKING:
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
 
     from shared.entries.changes.change import Change
     from shared.entries.projection.generations import SourcePlan
-    from shared.pipeline.apply.claim_batch import Claims, Work
-    from shared.pipeline.apply.decide import PartWrites, Trim
+    from shared.pipeline.apply.claim_batch import ClaimedChange, ClaimResult
+    from shared.pipeline.apply.decide import EarlyRemoval, GenerationWrites
     from shared.pipeline.cleanup.messages import SweepQueue
     from shared.pipeline.concurrency import RunAll
-    from shared.pipeline.dead_letters.store import DeadLetters
-    from shared.pipeline.entry_writes.transaction_buffer import Gathered
+    from shared.pipeline.dead_letters.store import DeadLetterStore
+    from shared.pipeline.entry_writes.transaction_buffer import TransactionBuffer
     from shared.pipeline.ledger.cache import LedgerCache
     from shared.tables.accounts import Accounts
 
@@ -50,7 +50,7 @@ class Applier:
     def __init__(
         self,
         accounts: Accounts,
-        dead_letters: DeadLetters,
+        dead_letters: DeadLetterStore,
         sweep_queue: SweepQueue,
         cache: LedgerCache,
         run_all: RunAll,
@@ -59,15 +59,15 @@ class Applier:
     ) -> None:
         self._cache = cache
         self._run_all = run_all
-        self._letters = Letters(accounts.main, dead_letters, run_all)
+        self._letters = DeadLetterUpdates(accounts.main, dead_letters, run_all)
         self._sweep_queue = sweep_queue
-        self._waves = Waves(accounts, run_all)
-        self._claiming = Claiming(accounts.main, self._waves, cache, run_all, run_buckets, now_seconds)
+        self._entry_writer = EntryWriter(accounts, run_all)
+        self._claiming = BatchClaimer(accounts.main, self._entry_writer, cache, run_all, run_buckets, now_seconds)
 
-    async def apply(self, plan: SourcePlan, changes: Sequence[Change]) -> Outcome:
+    async def apply(self, plan: SourcePlan, changes: Sequence[Change]) -> BatchOutcome:
         """Apply every change or raise `IncompleteBatchError`; then the whole batch is to be applied again."""
         newest = newest_of_each(changes)
-        live = self._waves.new_wave()
+        live = self._entry_writer.new_buffer()
         claims = await self._claiming.claim(plan, newest, partial(self._start_writing, live))
         failures = claims.failures
         failures |= await self._write(live, claims.claimed)
@@ -77,42 +77,42 @@ class Applier:
         failures |= await self._announce_tombstones(done, claims.trims)
         for work in claims.claimed:
             if work.fact not in failures:
-                self._cache.finish(work.key, work.etag, work.written)
+                self._cache.mark_finished(work.key, work.etag, work.written)
         if failures:
             raise _incomplete(plan.source, failures, len(newest))
         return _outcome(plan, len(changes), len(newest), claims)
 
-    async def _start_writing(self, live: Gathered, claimed: Sequence[Work]) -> None:
+    async def _start_writing(self, live: TransactionBuffer, claimed: Sequence[ClaimedChange]) -> None:
         """Live rows of facts that are claimed: what fills a transaction is sent while other facts are claimed."""
-        await self._waves.add_live(live, _writes(claimed))
+        await self._entry_writer.add_live(live, _writes(claimed))
 
-    async def _write(self, live: Gathered, claimed: Sequence[Work]) -> dict[str, Exception]:
+    async def _write(self, live: TransactionBuffer, claimed: Sequence[ClaimedChange]) -> dict[str, Exception]:
         """Both waves. A fact whose live rows are not all acknowledged keeps its old entries for now."""
         await live.finish()
         standing = [work for work in claimed if work.fact not in live.failures]
-        return live.failures | await self._waves.write_removals(_writes(standing))
+        return live.failures | await self._entry_writer.write_removals(_writes(standing))
 
     async def _announce_tombstones(
-        self, works: Sequence[Work], trims: Sequence[tuple[str, Trim]]
+        self, works: Sequence[ClaimedChange], trims: Sequence[tuple[str, EarlyRemoval]]
     ) -> dict[str, Exception]:
         """Messages come after the tombstones they name, and before the facts are finished."""
-        removals = [(work.fact, part) for work in works for part in work.decision.writes if part.left]
+        removals = [(work.fact, part) for work in works for part in work.decision.writes if part.removed]
         results = await self._run_all(
-            [partial(self._sweep_queue.send, message) for message in pack(_tombstones([*trims, *removals]))]
+            [partial(self._sweep_queue.send, message) for message in to_messages(_tombstones([*trims, *removals]))]
         )
         errors = [result for result in results if isinstance(result, Exception)]
         # Which facts a message named does not matter: the batch comes back as a whole.
         return {fact: errors[0] for fact, _ in [*trims, *removals]} if errors else {}
 
 
-def _writes(works: Iterable[Work]) -> list[tuple[str, PartWrites]]:
+def _writes(works: Iterable[ClaimedChange]) -> list[tuple[str, GenerationWrites]]:
     return [(work.fact, part) for work in works for part in work.decision.writes]
 
 
-def _tombstones(parts: Iterable[tuple[str, PartWrites | Trim]]) -> Iterable[Tombstone]:
+def _tombstones(parts: Iterable[tuple[str, GenerationWrites | EarlyRemoval]]) -> Iterable[Tombstone]:
     for _, part in parts:
-        for left in part.left:
-            yield Tombstone(place_of(part.generation, left.partition), left.pair, part.version)
+        for left in part.removed:
+            yield Tombstone(place_of(part.generation, left.partition), left.entry_key, part.version)
 
 
 def _incomplete(source: str, failures: dict[str, Exception], total: int) -> IncompleteBatchError:
@@ -124,14 +124,14 @@ def _incomplete(source: str, failures: dict[str, Exception], total: int) -> Inco
     return error
 
 
-def _outcome(plan: SourcePlan, received: int, facts: int, claims: Claims) -> Outcome:
-    outcome = Outcome(received=received, coalesced=received - facts)
+def _outcome(plan: SourcePlan, received: int, facts: int, claims: ClaimResult) -> BatchOutcome:
+    outcome = BatchOutcome(received=received, coalesced=received - facts)
     for work in claims.claimed:
         decision = work.decision
-        written = sum([len(part.live) for part in decision.writes])
-        removed = sum([len(part.left) for part in decision.writes])
+        written = sum([len(part.current) for part in decision.writes])
+        removed = sum([len(part.removed) for part in decision.writes])
         for part in decision.writes:
-            outcome.count_entries(part.generation.index.name, len(part.live), len(part.left))
+            outcome.count_entries(part.generation.index.name, len(part.current), len(part.removed))
         outcome.dead_letters += len(decision.failed)
         if decision.claim is None:
             outcome.redelivered += 1

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from shared.entries.projection.project_all import fail_for_ledger_row, project_all
 from shared.errors import StorageUnavailableError
-from shared.pipeline.apply.decide import ABSENT, Decision, Known, decide
-from shared.pipeline.apply.insert_or_read import FirstMove
-from shared.pipeline.ledger.ledger_writes import Claim, claim_all
+from shared.pipeline.apply.decide import ABSENT, Decision, KnownRow, decide
+from shared.pipeline.apply.insert_or_read import InsertOrRead
+from shared.pipeline.ledger.ledger_writes import Claim, write_claims
 from shared.pipeline.ledger.rows import LEDGER_TABLE, PARTS_BYTES_MAX, decode, encode, ledger_partition, parts_bytes
 
 if TYPE_CHECKING:
@@ -22,26 +22,26 @@ if TYPE_CHECKING:
 
     from shared.entries.changes.change import Change
     from shared.entries.projection.generations import SourcePlan
-    from shared.entries.projection.project_all import Projected
-    from shared.pipeline.apply.decide import Trim
+    from shared.entries.projection.project_all import GenerationEntries
+    from shared.pipeline.apply.decide import EarlyRemoval
     from shared.pipeline.concurrency import RunAll
-    from shared.pipeline.entry_writes.entry_writer import Waves
+    from shared.pipeline.entry_writes.entry_writer import EntryWriter
     from shared.pipeline.ledger.cache import LedgerCache
     from shared.tables.port import Entity, Tables
 
-Then: TypeAlias = "Callable[[Sequence[Work]], Awaitable[None]]"
+OnClaimed: TypeAlias = "Callable[[Sequence[ClaimedChange]], Awaitable[None]]"
 
 _ROUNDS_MAX: Final = 20
 
 
 @dataclass(slots=True)
-class Work:
+class ClaimedChange:
     """One change on its way through the protocol."""
 
     change: Change
     key: tuple[str, str]
-    projected: list[Projected]
-    known: Known = ABSENT
+    projected: list[GenerationEntries]
+    known: KnownRow = ABSENT
     decision: Decision = field(init=False)
     entity: Entity | None = None
     # Of the ledger row that the writes belong to: the claimed one, or for a redelivery the one that was read.
@@ -61,24 +61,24 @@ class Work:
         """Whether the entries of a version are all written, when this work's writes are; False when unknown."""
         if version == self.change.version and generation in self.written:
             return all(one.generation.id != generation for one in self.decision.failed)
-        part = self.known.row.parts.get(generation)
+        part = self.known.row.states.get(generation)
         is_known = part is not None and part.version == version and not part.failed
         return is_known and generation in self.known.finished
 
 
 @dataclass(slots=True)
-class Claims:
+class ClaimResult:
     """What became of a batch: facts with writes to make, facts with nothing to do, facts that failed.
 
     `trims` have been written; their tombstones are to be swept, whatever became of the claims.
     """
 
-    claimed: list[Work] = field(default_factory=list)
-    passed: list[Work] = field(default_factory=list)
+    claimed: list[ClaimedChange] = field(default_factory=list)
+    passed: list[ClaimedChange] = field(default_factory=list)
     failures: dict[str, Exception] = field(default_factory=dict)
-    trims: list[tuple[str, Trim]] = field(default_factory=list)
+    trims: list[tuple[str, EarlyRemoval]] = field(default_factory=list)
 
-    def add(self, other: Claims) -> None:
+    def add(self, other: ClaimResult) -> None:
         """Take what became of other changes."""
         self.claimed += other.claimed
         self.passed += other.passed
@@ -86,13 +86,13 @@ class Claims:
         self.trims += other.trims
 
 
-class Claiming:
+class BatchClaimer:
     """Claims batches of changes."""
 
     def __init__(
         self,
         ledger: Tables,
-        waves: Waves,
+        waves: EntryWriter,
         cache: LedgerCache,
         run_all: RunAll,
         run_buckets: RunAll,
@@ -104,20 +104,20 @@ class Claiming:
         self._run_all = run_all
         self._run_buckets = run_buckets
         self._now_seconds = now_seconds
-        self.first_move = FirstMove()
+        self.first_move = InsertOrRead()
 
-    async def claim(self, plan: SourcePlan, changes: Iterable[Change], then: Then) -> Claims:
+    async def claim(self, plan: SourcePlan, changes: Iterable[Change], then: OnClaimed) -> ClaimResult:
         """Settle every change, bucket by bucket: while one bucket's claims are on their way, the next is projected.
 
         `then` gets the claimed works of each bucket, as soon as they are.
         """
         if not plan.generations:
-            return Claims()
+            return ClaimResult()
         buckets: dict[str, list[Change]] = {}
         for change in changes:
             partition = ledger_partition(plan.source, change.fact_hash, plan.buckets)
             buckets.setdefault(partition, []).append(change)
-        claims = Claims()
+        claims = ClaimResult()
         work = [partial(self._claim_bucket, plan, partition, together, then) for partition, together in buckets.items()]
         for result in await self._run_buckets(work):
             if isinstance(result, Exception):
@@ -125,14 +125,16 @@ class Claiming:
             claims.add(result)
         return claims
 
-    async def _claim_bucket(self, plan: SourcePlan, partition: str, changes: Sequence[Change], then: Then) -> Claims:
+    async def _claim_bucket(
+        self, plan: SourcePlan, partition: str, changes: Sequence[Change], then: OnClaimed
+    ) -> ClaimResult:
         claims = await self._settle(plan, partition, changes)
         await then(claims.claimed)
         return claims
 
-    async def _settle(self, plan: SourcePlan, partition: str, changes: Sequence[Change]) -> Claims:
-        claims = Claims()
-        works = [Work(change, (partition, change.fact_key), project_all(change, plan)) for change in changes]
+    async def _settle(self, plan: SourcePlan, partition: str, changes: Sequence[Change]) -> ClaimResult:
+        claims = ClaimResult()
+        works = [ClaimedChange(change, (partition, change.fact_key), project_all(change, plan)) for change in changes]
         await self._look_first(works, claims)
         for _ in range(_ROUNDS_MAX):
             works = [work for work in works if work.fact not in claims.failures]
@@ -144,7 +146,7 @@ class Claiming:
         claims.failures |= {work.fact: _contended() for work in works}
         return claims
 
-    async def _look_first(self, works: Sequence[Work], claims: Claims) -> None:
+    async def _look_first(self, works: Sequence[ClaimedChange], claims: ClaimResult) -> None:
         """What is cached; of the rest, assume that there is no ledger row, or read."""
         unknown = []
         for work in works:
@@ -157,11 +159,11 @@ class Claiming:
             await self._read_all(unknown, claims)
             self._observe(unknown)
 
-    def _observe(self, works: Sequence[Work]) -> None:
+    def _observe(self, works: Sequence[ClaimedChange]) -> None:
         absent = sum([work.known.etag is None for work in works])
         self.first_move.observe(existing=len(works) - absent, absent=absent)
 
-    async def _read_all(self, works: Sequence[Work], claims: Claims) -> None:
+    async def _read_all(self, works: Sequence[ClaimedChange], claims: ClaimResult) -> None:
         results = await self._run_all([partial(self._read, work) for work in works]) if works else []
         for work, result in zip(works, results, strict=True):
             if isinstance(result, Exception):
@@ -169,18 +171,20 @@ class Claiming:
             else:
                 work.known = result
 
-    async def _read(self, work: Work) -> Known:
+    async def _read(self, work: ClaimedChange) -> KnownRow:
         row = await self._ledger.get(LEDGER_TABLE, *work.key)
         if row is None:
             self._cache.forget(work.key)
             return ABSENT
         cached = self._cache.get(work.key)
         finished = cached.finished if cached is not None and cached.etag == row.etag else frozenset()
-        known = Known(decode(row.entity), row.etag, finished)
+        known = KnownRow(decode(row.entity), row.etag, finished)
         self._cache.put(work.key, known)
         return known
 
-    async def _decide_all(self, plan: SourcePlan, works: Sequence[Work], claims: Claims) -> list[Work]:
+    async def _decide_all(
+        self, plan: SourcePlan, works: Sequence[ClaimedChange], claims: ClaimResult
+    ) -> list[ClaimedChange]:
         """Settle what needs no claim; the others."""
         for work in works:
             self._decide(plan, work)
@@ -202,7 +206,7 @@ class Claiming:
                 claims.passed.append(work)
         return claimants
 
-    def _decide(self, plan: SourcePlan, work: Work) -> None:
+    def _decide(self, plan: SourcePlan, work: ClaimedChange) -> None:
         """Decide; a ledger row that would be too large lets the largest parts fail, before anything is claimed."""
         now_seconds = int(self._now_seconds())
         while True:
@@ -214,12 +218,12 @@ class Claiming:
                 return
             fail_for_ledger_row(work.projected, work.change, plan)
 
-    async def _claim_all(self, works: Sequence[Work], claims: Claims) -> list[Work]:
+    async def _claim_all(self, works: Sequence[ClaimedChange], claims: ClaimResult) -> list[ClaimedChange]:
         """Trim and claim; the works that lost."""
         await self._trim(works, claims)
         works = [work for work in works if work.fact not in claims.failures]
         wanted = [Claim(work.fact, work.entity, work.known.etag) for work in works if work.entity is not None]
-        result = await claim_all(self._ledger, wanted, self._run_all)
+        result = await write_claims(self._ledger, wanted, self._run_all)
         claims.failures |= result.failures
         lost = []
         for work in works:
@@ -235,24 +239,24 @@ class Claiming:
         self._observe_inserts(works, lost)
         return lost
 
-    def _observe_inserts(self, works: Sequence[Work], lost: Sequence[Work]) -> None:
+    def _observe_inserts(self, works: Sequence[ClaimedChange], lost: Sequence[ClaimedChange]) -> None:
         """Only of rows that were assumed to be absent is there something to learn."""
         inserted = sum([work.known is ABSENT for work in works])
         existing = sum([work.known is ABSENT for work in lost])
         if self.first_move.is_insert:
             self.first_move.observe(existing=existing, absent=inserted - existing)
 
-    async def _trim(self, works: Sequence[Work], claims: Claims) -> None:
+    async def _trim(self, works: Sequence[ClaimedChange], claims: ClaimResult) -> None:
         """Before the claim: the tombstones that it lets go of."""
         trims = [(work.fact, trim) for work in works for trim in work.decision.trims]
         if trims:
             claims.failures |= await self._waves.write_trims(trims)
             claims.trims += [(fact, trim) for fact, trim in trims if fact not in claims.failures]
 
-    def _won(self, work: Work, etag: str) -> None:
+    def _won(self, work: ClaimedChange, etag: str) -> None:
         assert work.decision.claim is not None
         work.etag = etag
-        self._cache.put(work.key, Known(work.decision.claim, etag, work.decision.still_finished))
+        self._cache.put(work.key, KnownRow(work.decision.claim, etag, work.decision.still_finished))
 
 
 def _contended() -> StorageUnavailableError:

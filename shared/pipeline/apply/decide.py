@@ -21,22 +21,22 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from shared.entries.keys.versions import following, newest_beside
-from shared.pipeline.ledger.rows import LedgerRow, Left, Live, Part
-from shared.pipeline.ledger.without_expired_periods import present, present_entries
+from shared.entries.keys.versions import newest_of_same_clock, next_version
+from shared.pipeline.ledger.rows import CurrentEntry, GenerationState, LedgerRow, RemovedEntry
+from shared.pipeline.ledger.without_expired_periods import entries_in_open_periods, without_expired_periods
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from shared.entries.changes.change import Change
     from shared.entries.projection.generations import Generation, SourcePlan
-    from shared.entries.projection.project_all import Projected
+    from shared.entries.projection.project_all import GenerationEntries
     from shared.entries.projection.projector import Entry
     from shared.entries.rows.columns import Columns
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownRow:
     """What this worker knows of a ledger row: its content and ETag (none: there is no row), and which parts'
     writes are finished. A cached one may be outdated; the ETag of a claim finds that out."""
 
@@ -46,15 +46,15 @@ class Known:
     is_cached: bool = False
 
 
-ABSENT: Final = Known(LedgerRow(), None)
+ABSENT: Final = KnownRow(LedgerRow(), None)
 
 
 class LiveWrite(NamedTuple):
     """A row to write: the entry's columns at `at`, in place of the row of its pair at `replaces`."""
 
     partition: str
-    pair: str
-    at: str
+    entry_key: str
+    version: str
     columns: Columns
     replaces: str | None
 
@@ -63,12 +63,12 @@ class Removal(NamedTuple):
     """A pair to hide with a tombstone, in place of its row at `replaces`; None when that is most likely gone."""
 
     partition: str
-    pair: str
+    entry_key: str
     replaces: str | None
 
 
 @dataclass(frozen=True, slots=True)
-class PartWrites:
+class GenerationWrites:
     """The blind writes of one part: live rows first, then tombstones at `version` for what is left.
 
     `must_list`: nobody knows which rows the pairs have, so look before writing. `is_whole`: these are all the writes
@@ -77,19 +77,19 @@ class PartWrites:
 
     generation: Generation
     version: str
-    live: tuple[LiveWrite, ...]
-    left: tuple[Removal, ...]
+    current: tuple[LiveWrite, ...]
+    removed: tuple[Removal, ...]
     must_list: bool = False
     is_whole: bool = True
 
 
 @dataclass(frozen=True, slots=True)
-class Trim:
+class EarlyRemoval:
     """Tombstones of a previous version, to be written before the claim lets go of them."""
 
     generation: Generation
     version: str
-    left: tuple[Removal, ...]
+    removed: tuple[Removal, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,9 +101,9 @@ class Decision:
     """
 
     claim: LedgerRow | None
-    writes: tuple[PartWrites, ...]
-    trims: tuple[Trim, ...]
-    failed: tuple[Projected, ...]
+    writes: tuple[GenerationWrites, ...]
+    trims: tuple[EarlyRemoval, ...]
+    failed: tuple[GenerationEntries, ...]
     lettered: tuple[str, ...]
     # Parts known finished before, and still as they were.
     still_finished: frozenset[str]
@@ -118,8 +118,8 @@ READ_FIRST: Final = replace(NOTHING, needs_read=True)
 
 def decide(
     change: Change,
-    projected: Sequence[Projected],
-    known: Known,
+    projected: Sequence[GenerationEntries],
+    known: KnownRow,
     plan: SourcePlan,
     now_seconds: int,
 ) -> Decision:
@@ -128,7 +128,7 @@ def decide(
         return replace(NOTHING, newer=newer)
     decider = _Decider(change, known, plan, now_seconds)
     for one in projected:
-        decider.add(one)
+        decider.decide_generation(one)
     if decider.redelivers and known.is_cached and not decider.claimed:
         return READ_FIRST
     return decider.decision()
@@ -137,7 +137,7 @@ def decide(
 class _Decider:
     """Collects the parts of one decision."""
 
-    def __init__(self, change: Change, known: Known, plan: SourcePlan, now_seconds: int) -> None:
+    def __init__(self, change: Change, known: KnownRow, plan: SourcePlan, now_seconds: int) -> None:
         self._change = change
         self._plan = plan
         self._now_seconds = now_seconds
@@ -146,22 +146,22 @@ class _Decider:
         self._known = known
         # By index, not by part: the letter of a generation that is retired is closed by its successor.
         self._may_have_letter = {
-            plan.index_of(generation) for generation, part in known.row.parts.items() if part.may_have_letter
+            plan.index_of(generation) for generation, part in known.row.states.items() if part.may_have_dead_letter
         }
-        self.claimed: dict[str, Part] = {}
+        self.claimed: dict[str, GenerationState] = {}
         self.redelivers = False
-        self._writes: list[PartWrites] = []
-        self._trims: list[Trim] = []
-        self._failed: list[Projected] = []
+        self._writes: list[GenerationWrites] = []
+        self._trims: list[EarlyRemoval] = []
+        self._failed: list[GenerationEntries] = []
         self._lettered: set[str] = set()
         self._newer: str | None = None
 
-    def add(self, one: Projected) -> None:
+    def decide_generation(self, one: GenerationEntries) -> None:
         """Decide about one part."""
-        part = self._known.row.parts.get(one.generation.id)
+        part = self._known.row.states.get(one.generation.id)
         if one.generation.periods is not None:
-            part = None if part is None else present(part, one.generation, self._now_seconds)
-            there = present_entries(one, self._now_seconds)
+            part = None if part is None else without_expired_periods(part, one.generation, self._now_seconds)
+            there = entries_in_open_periods(one, self._now_seconds)
             self._came_late |= there is not one
             one = there
         version = self._change.version
@@ -176,82 +176,82 @@ class _Decider:
         elif one.generation.id not in self._known.finished:
             self._redeliver(one, part)
 
-    def _claim(self, one: Projected, part: Part | None) -> None:
+    def _claim(self, one: GenerationEntries, part: GenerationState | None) -> None:
         is_finished = part is None or one.generation.id in self._known.finished
-        before = {} if part is None else {(entry.partition, entry.pair): entry for entry in part.live}
+        before = {} if part is None else {(entry.partition, entry.entry_key): entry for entry in part.current}
         live, writes = [], []
         for entry in one.entries:
-            old = before.pop((entry.partition_key, entry.pair), None)
+            old = before.pop((entry.partition_key, entry.entry_key), None)
             if old is not None and old.digest == entry.digest:
                 live.append(old)
                 if not is_finished:
-                    writes.append(_live_write(entry, old.at, None))
+                    writes.append(_live_write(entry, old.version, None))
             else:
-                live.append(Live(entry.partition_key, entry.pair, self._change.version, entry.digest))
-                writes.append(_live_write(entry, self._change.version, None if old is None else old.at))
-        left = [Left(old.partition, old.pair, old.at) for old in before.values()]
+                live.append(CurrentEntry(entry.partition_key, entry.entry_key, self._change.version, entry.digest))
+                writes.append(_live_write(entry, self._change.version, None if old is None else old.version))
+        left = [RemovedEntry(old.partition, old.entry_key, old.version) for old in before.values()]
         removals = [Removal(*old) for old in left]
-        if part is not None and part.left and not is_finished:
+        if part is not None and part.removed and not is_finished:
             carried = self._carried(one, part)
             left += carried
             removals += _without_rows(carried)
         self._note_failure(one)
-        self.claimed[one.generation.id] = Part(
+        self.claimed[one.generation.id] = GenerationState(
             self._change.version,
             tuple(live),
             tuple(left),
             failed=one.failure is not None,
             failed_before=one.generation.index.name in self._may_have_letter,
         )
-        self._writes.append(PartWrites(one.generation, self._change.version, tuple(writes), tuple(removals)))
+        self._writes.append(GenerationWrites(one.generation, self._change.version, tuple(writes), tuple(removals)))
 
-    def _carried(self, one: Projected, part: Part) -> list[Left]:
+    def _carried(self, one: GenerationEntries, part: GenerationState) -> list[RemovedEntry]:
         """What stays left from an unfinished version; nothing when it is trimmed."""
-        if len(part.left) > self._plan.left_max:
-            self._trims.append(Trim(one.generation, part.tombstones_at, tuple(_without_rows(part.left))))
+        if len(part.removed) > self._plan.left_max:
+            self._trims.append(EarlyRemoval(one.generation, part.tombstones_at, tuple(_without_rows(part.removed))))
             return []
-        keys = {(entry.partition_key, entry.pair) for entry in one.entries}
-        return [old for old in part.left if (old.partition, old.pair) not in keys]
+        keys = {(entry.partition_key, entry.entry_key) for entry in one.entries}
+        return [old for old in part.removed if (old.partition, old.entry_key) not in keys]
 
-    def _claim_again(self, one: Projected, part: Part) -> None:
+    def _claim_again(self, one: GenerationEntries, part: GenerationState) -> None:
         """A part that failed at this very version and does not fail any more. Its tombstones are at `v`, and whoever
         failed may still be writing them: the rows are written just above, where a late tombstone cannot hide them."""
         version = self._change.version
-        keys = {(entry.partition_key, entry.pair) for entry in one.entries}
+        keys = {(entry.partition_key, entry.entry_key) for entry in one.entries}
         # Only code that fails where other code has claimed leaves live entries in a failed part.
-        before = [*part.left, *(Left(old.partition, old.pair, old.at) for old in part.live)]
-        at = following(newest_beside(version, [old.at for old in before]))
-        left = tuple([old for old in before if (old.partition, old.pair) not in keys])
-        live = tuple([Live(entry.partition_key, entry.pair, at, entry.digest) for entry in one.entries])
-        claimed = Part(version, live, left, failed_before=True)
+        before = [*part.removed, *(RemovedEntry(old.partition, old.entry_key, old.version) for old in part.current)]
+        at = next_version(newest_of_same_clock(version, [old.version for old in before]))
+        left = tuple([old for old in before if (old.partition, old.entry_key) not in keys])
+        live = tuple([CurrentEntry(entry.partition_key, entry.entry_key, at, entry.digest) for entry in one.entries])
+        claimed = GenerationState(version, live, left, failed_before=True)
         self.claimed[one.generation.id] = claimed
         writes = tuple([_live_write(entry, at, None) for entry in one.entries])
         removals = tuple(_without_rows(left))
-        self._writes.append(PartWrites(one.generation, claimed.tombstones_at, writes, removals, must_list=True))
+        self._writes.append(GenerationWrites(one.generation, claimed.tombstones_at, writes, removals, must_list=True))
 
-    def _redeliver(self, one: Projected, part: Part) -> None:
+    def _redeliver(self, one: GenerationEntries, part: GenerationState) -> None:
         """Write what the part says. The same version of a fact has the same entries, so their columns are here;
         unless the code that claimed them could project what this code cannot. Then nobody may know whether they were
         written: the part has failed, and a dead letter says so."""
         self.redelivers = True
-        at = {(entry.partition, entry.pair): entry.at for entry in part.live}
+        at = {(entry.partition, entry.entry_key): entry.version for entry in part.current}
         writes = tuple(
             [
-                _live_write(entry, at[entry.partition_key, entry.pair], None)
+                _live_write(entry, at[entry.partition_key, entry.entry_key], None)
                 for entry in one.entries
-                if (entry.partition_key, entry.pair) in at
+                if (entry.partition_key, entry.entry_key) in at
             ]
         )
         self._note_failure(one)
         if one.failure is not None and not part.failed:
             self.claimed[one.generation.id] = replace(part, failed=True)
-        removals = tuple(_without_rows(part.left))
-        is_whole = len(writes) == len(part.live)
+        removals = tuple(_without_rows(part.removed))
+        is_whole = len(writes) == len(part.current)
         self._writes.append(
-            PartWrites(one.generation, part.tombstones_at, writes, removals, must_list=True, is_whole=is_whole)
+            GenerationWrites(one.generation, part.tombstones_at, writes, removals, must_list=True, is_whole=is_whole)
         )
 
-    def _note_failure(self, one: Projected) -> None:
+    def _note_failure(self, one: GenerationEntries) -> None:
         if one.failure is not None:
             self._failed.append(one)
             self._lettered.add(one.generation.index.name)
@@ -271,37 +271,37 @@ class _Decider:
 
     def _row(self) -> LedgerRow:
         old = self._known.row
-        carried = {generation: part for generation, part in old.parts.items() if generation not in self._plan.retired}
+        carried = {generation: part for generation, part in old.states.items() if generation not in self._plan.retired}
         parts = {**carried, **self.claimed}
-        if not self._is_newest(old.parts):
-            return LedgerRow(parts, old.mark, old.deleted_at_seconds, _if_empty(parts, old.expired_at_seconds))
+        if not self._is_newest(old.states):
+            return LedgerRow(parts, old.source_etag, old.deleted_at_seconds, _if_empty(parts, old.expired_at_seconds))
         if self._change.is_delete:
-            return LedgerRow(parts, self._change.mark, self._now_seconds)
+            return LedgerRow(parts, self._change.source_etag, self._now_seconds)
         # A build brings the version that the ledger has to another generation: what has expired stays so.
-        is_known = any(part.version == self._change.version for part in old.parts.values())
+        is_known = any(part.version == self._change.version for part in old.states.values())
         expired_before = old.expired_at_seconds if is_known else None
         expired_at = self._now_seconds if self._came_late else expired_before
-        return LedgerRow(parts, self._change.mark, None, _if_empty(parts, expired_at))
+        return LedgerRow(parts, self._change.source_etag, None, _if_empty(parts, expired_at))
 
-    def _is_newest(self, parts: Mapping[str, Part]) -> bool:
+    def _is_newest(self, parts: Mapping[str, GenerationState]) -> bool:
         return all(part.version <= self._change.version for part in parts.values())
 
 
-def _if_empty(parts: Mapping[str, Part], expired_at_seconds: int | None) -> int | None:
+def _if_empty(parts: Mapping[str, GenerationState], expired_at_seconds: int | None) -> int | None:
     """When the last entry expired, unless there is one: an older change may bring some to a new generation."""
-    return None if any(part.live for part in parts.values()) else expired_at_seconds
+    return None if any(part.current for part in parts.values()) else expired_at_seconds
 
 
 def _newer_than(change: Change, row: LedgerRow) -> str | None:
     """The newest version of a fact that has moved on since the change, in whatever generation; else None."""
-    newest = max([part.version for part in row.parts.values()], default="")
+    newest = max([part.version for part in row.states.values()], default="")
     return newest if newest > change.version else None
 
 
-def _without_rows(left: Iterable[Left]) -> list[Removal]:
+def _without_rows(left: Iterable[RemovedEntry]) -> list[Removal]:
     """To be hidden; the rows were deleted by whoever claimed that they are left, or the sweep finds them."""
-    return [Removal(old.partition, old.pair, None) for old in left]
+    return [Removal(old.partition, old.entry_key, None) for old in left]
 
 
 def _live_write(entry: Entry, at: str, replaces: str | None) -> LiveWrite:
-    return LiveWrite(entry.partition_key, entry.pair, at, entry.columns, replaces)
+    return LiveWrite(entry.partition_key, entry.entry_key, at, entry.columns, replaces)

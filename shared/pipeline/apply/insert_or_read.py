@@ -12,7 +12,7 @@ _RECENT: Final = 1000
 _EXISTING_SHARE_MAX: Final = 1 / 3
 
 
-class FirstMove:
+class InsertOrRead:
     """Remembers what became of recent first moves."""
 
     def __init__(self) -> None:

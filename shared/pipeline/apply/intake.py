@@ -8,13 +8,13 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from shared.errors import UnreadableChangeError
-from shared.pipeline.dead_letters.rows import unreadable_letter
+from shared.pipeline.dead_letters.rows import unreadable_dead_letter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from shared.entries.changes.change import Change
-    from shared.pipeline.dead_letters.rows import Letter, Via
+    from shared.pipeline.dead_letters.rows import ArrivedBy, DeadLetter
 
 T = TypeVar("T")
 
@@ -24,7 +24,7 @@ class Intake:
     """The changes of a batch, and the letters of what was none."""
 
     changes: list[Change] = field(default_factory=list)
-    letters: list[Letter] = field(default_factory=list)
+    unreadable: list[DeadLetter] = field(default_factory=list)
 
 
 class ReceivedEvent(NamedTuple):
@@ -54,7 +54,7 @@ def read_all(
     items: Iterable[T],
     read: Callable[[T], Change],
     plain: Callable[[T], object] = lambda item: item,
-    via: Via = "feed",
+    via: ArrivedBy = "feed",
 ) -> Intake:
     """Read every item; one that cannot be read delays none of the others. `plain` is what its letter keeps."""
     intake = Intake()
@@ -62,5 +62,5 @@ def read_all(
         try:
             intake.changes.append(read(item))
         except UnreadableChangeError as error:
-            intake.letters.append(unreadable_letter(source, plain(item), str(error), via))
+            intake.unreadable.append(unreadable_dead_letter(source, plain(item), str(error), via))
     return intake

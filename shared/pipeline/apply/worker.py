@@ -12,9 +12,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from shared.catalog.catalog import Catalog
-from shared.catalog.period_tables import drop_over, make_near
-from shared.catalog.plans import plans_of
-from shared.catalog.register import Entrance, check_sources, never
+from shared.catalog.period_tables import create_near_tables, drop_expired_tables
+from shared.catalog.plans import source_plans
+from shared.catalog.register import DefinitionRegistrar, check_sources, feed_starts_at_beginning
 from shared.entries.changes.cosmos_changes import CosmosReader
 from shared.entries.changes.event_changes import EventReader
 from shared.errors import IncompleteBatchError, SettingError, TableMissingError
@@ -25,8 +25,8 @@ from shared.pipeline.apply.write_plans import PIPELINE_TABLES
 from shared.pipeline.cleanup.expiry import Expirer, ExpiryWalk, sweep_message
 from shared.pipeline.cleanup.sweeper import Sweeper
 from shared.pipeline.concurrency import Bounded
-from shared.pipeline.dead_letters.service import DEAD_LETTER_SECONDS, LETTERS_AT_ONCE, new_desk
-from shared.pipeline.dead_letters.store import DeadLetters
+from shared.pipeline.dead_letters.service import DEAD_LETTER_SECONDS, REPLAYS_AT_ONCE, new_service
+from shared.pipeline.dead_letters.store import DeadLetterStore
 from shared.pipeline.ledger.cache import LedgerCache
 from shared.pipeline.ledger.retention import Retention
 from shared.pipeline.ledger.view import has_applied
@@ -35,18 +35,18 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from collections.abc import Set as AbstractSet
 
-    from shared.catalog.catalog import Snapshot
     from shared.catalog.register import HasMovedOn
+    from shared.catalog.rows import CatalogSnapshot
     from shared.definitions.model import Definitions
     from shared.entries.changes.change import Change
     from shared.entries.projection.generations import Generation, SourcePlan
     from shared.pipeline.apply.intake import Intake
     from shared.pipeline.cleanup.messages import SweepQueue
     from shared.pipeline.concurrency import RunAll
-    from shared.pipeline.dead_letters.rows import Letter
+    from shared.pipeline.dead_letters.rows import DeadLetter
     from shared.pipeline.dead_letters.store import Blobs
     from shared.pipeline.ledger.view import Seen
-    from shared.pipeline.outcome import Outcome
+    from shared.pipeline.outcome import BatchOutcome
     from shared.tables.accounts import Accounts
 
 _log = logging.getLogger(__name__)
@@ -74,11 +74,11 @@ class Services:
     build_delay_seconds: int = 1920
     # How long dead letters stay, which is less than deleted facts do, and how they are replayed side by side.
     dead_letter_retention_seconds: int = DEAD_LETTER_SECONDS
-    run_letters: RunAll = field(default_factory=partial(Bounded, LETTERS_AT_ONCE))
+    run_replays: RunAll = field(default_factory=partial(Bounded, REPLAYS_AT_ONCE))
     # Whether the feed of a source that the catalog does not know has passed changes already.
-    has_moved_on: HasMovedOn = never
+    has_moved_on: HasMovedOn = feed_starts_at_beginning
     # Told of every batch that was applied.
-    report: Callable[[str, Outcome], None] = telemetry.batch_applied
+    report: Callable[[str, BatchOutcome], None] = telemetry.batch_applied
 
 
 class Worker:
@@ -94,7 +94,7 @@ class Worker:
         sources = definitions.sources.items()
         self._readers = {name: CosmosReader(source) for name, source in sources if source.cosmos}
         self._event_readers = {name: EventReader(source) for name, source in sources if source.event_hub}
-        self._dead_letters = DeadLetters(services.accounts.main, services.blobs, services.now_seconds)
+        self._dead_letters = DeadLetterStore(services.accounts.main, services.blobs, services.now_seconds)
         self._applier = Applier(
             services.accounts,
             self._dead_letters,
@@ -104,7 +104,7 @@ class Worker:
             services.run_buckets,
             services.now_seconds,
         )
-        self.dead_letters = new_desk(definitions, self._catalog, self._current_plans, services)
+        self.dead_letters = new_service(definitions, self._catalog, self._current_plans, services)
         self._sweeper = Sweeper(services.accounts, services.run_all)
         self._expirer = Expirer(services.accounts, services.run_all, services.now_seconds)
         self._walk = ExpiryWalk(
@@ -130,7 +130,7 @@ class Worker:
         self._services.accounts.require(self._definitions.indexes.values())
         await self._create(PIPELINE_TABLES)
         services = self._services
-        entrance = Entrance(
+        entrance = DefinitionRegistrar(
             self._catalog,
             services.accounts.main,
             services.run_all,
@@ -138,7 +138,7 @@ class Worker:
             services.has_moved_on,
         )
         now_seconds = services.now_seconds()
-        await self._learn(await entrance.enter(self._definitions, now_seconds), now_seconds)
+        await self._learn(await entrance.register(self._definitions, now_seconds), now_seconds)
 
     async def refresh(self) -> None:
         """Read the catalog again when what this worker knows of it is too old to start a batch with."""
@@ -152,21 +152,21 @@ class Worker:
         await self.refresh()
         return self._plans
 
-    async def _learn(self, snapshot: Snapshot, read_at_seconds: float) -> None:
+    async def _learn(self, snapshot: CatalogSnapshot, read_at_seconds: float) -> None:
         """Write to what this snapshot says, which is as old as its query: not as its answer."""
         check_sources(snapshot, self._definitions)
-        plans = {name: self._within_reach(plan) for name, plan in plans_of(snapshot, self._definitions).items()}
+        plans = {name: self._within_reach(plan) for name, plan in source_plans(snapshot, self._definitions).items()}
         generations = [generation for plan in plans.values() for generation in plan.generations]
         await self._create({place for generation in generations for place in generation.tables()})
         for generation in generations:
-            await self._make_near(generation)
+            await self._create_near_tables(generation)
         self._plans = plans
         self._read_at_seconds = read_at_seconds
 
-    async def _make_near(self, generation: Generation) -> None:
+    async def _create_near_tables(self, generation: Generation) -> None:
         """The tables of the periods that entries of now expire in, unless this worker has seen to them before."""
         wanted = generation.near_tables(self._services.now_seconds()) - self._created
-        if wanted and await make_near(self._services.accounts, generation, wanted):
+        if wanted and await create_near_tables(self._services.accounts, generation, wanted):
             self._created |= wanted
 
     def _within_reach(self, plan: SourcePlan) -> SourcePlan:
@@ -221,7 +221,7 @@ class Worker:
             services.accounts, plan, generation, seen, services.now_seconds()
         )
 
-    async def retain(self) -> None:
+    async def forget_deleted_facts(self) -> None:
         """Forget some of the facts that were deleted long ago; called every hour."""
         await self._retention.clean(self._plans.values())
 
@@ -241,32 +241,32 @@ class Worker:
         try:
             await self._walk.walk(self._plans.values())
         finally:  # an account that does not answer one of them may answer the other
-            await drop_over(services.accounts, self._plans.values(), services.now_seconds())
+            await drop_expired_tables(services.accounts, self._plans.values(), services.now_seconds())
 
     async def _apply(self, source: str, intake: Intake) -> None:
         """Dead letters first: they are few, and nothing of the batch may be acknowledged without them."""
         await self.refresh()
         try:
-            await self._put_letters(intake.letters)
+            await self._put_dead_letters(intake.unreadable)
             outcome = await self._applier.apply(self._plans[source], intake.changes)
         except (IncompleteBatchError, TableMissingError) as error:
-            await self._mend(error)
+            await self._create_missing_tables(error)
             raise
         self._report(source, intake, outcome)
 
-    async def _put_letters(self, letters: Sequence[Letter]) -> None:
+    async def _put_dead_letters(self, letters: Sequence[DeadLetter]) -> None:
         for result in await self._services.run_all([partial(self._dead_letters.put, one) for one in letters]):
             if isinstance(result, Exception):
                 raise result
 
-    async def _mend(self, error: IncompleteBatchError | TableMissingError) -> None:
+    async def _create_missing_tables(self, error: IncompleteBatchError | TableMissingError) -> None:
         """A table that somebody removed is made again, so that the batch succeeds when it comes back."""
         if isinstance(error, TableMissingError) or isinstance(error.__cause__, TableMissingError):
             self._created.clear()
             await self.prepare()
 
-    def _report(self, source: str, intake: Intake, outcome: Outcome) -> None:
-        outcome.received += len(intake.letters)
-        outcome.dead_letters += len(intake.letters)
+    def _report(self, source: str, intake: Intake, outcome: BatchOutcome) -> None:
+        outcome.received += len(intake.unreadable)
+        outcome.dead_letters += len(intake.unreadable)
         outcome.transactions = self._services.take_transactions()
         self._services.report(source, outcome)

@@ -20,14 +20,14 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, cast
 
 from shared.entries.keys.fact_key import fact_hash
-from shared.entries.keys.index_keys import pair_and_version
+from shared.entries.keys.index_keys import split_row_key
 from shared.entries.rows.columns import EXPIRES, FACT, fact_key_of
 from shared.entries.rows.entry_row import is_expired
 from shared.errors import OperationFailedError, TableMissingError
-from shared.pipeline.cleanup.messages import Expired, Tombstone, pack, unpack
+from shared.pipeline.cleanup.messages import Expired, Tombstone, from_message, to_messages
 from shared.pipeline.cleanup.sweeper import delete_rows
 from shared.pipeline.concurrency import all_of
-from shared.pipeline.entry_writes.stored_rows import list_pair
+from shared.pipeline.entry_writes.stored_rows import list_rows_of
 from shared.pipeline.ledger.rows import LEDGER_TABLE, decode, encode, ledger_partition
 from shared.tables.accounts import Place
 from shared.tables.port import PARTITION_KEY, ROW_KEY, Replace
@@ -108,7 +108,7 @@ class ExpiryWalk:
         return found
 
     async def _announce(self, expired: Sequence[Expired]) -> None:
-        for message in pack(expired):
+        for message in to_messages(expired):
             await self._queue.send(message)
 
     async def _expired(self, plan: SourcePlan, generation: Generation, account: str, row: Row) -> Expired:
@@ -116,7 +116,7 @@ class ExpiryWalk:
         place = Place(account, generation.table, cast(str, row.entity[PARTITION_KEY]))
         fact_key = fact_key_of(await self._whole(place, row))
         partition = ledger_partition(plan.source, fact_hash(fact_key), plan.buckets)
-        return Expired(place, *pair_and_version(row_key), generation.id, partition, fact_key)
+        return Expired(place, *split_row_key(row_key), generation.id, partition, fact_key)
 
     async def _whole(self, place: Place, row: Row) -> Columns:
         """The columns of a row that say which fact it is of; an id that takes several is read with all of them."""
@@ -152,9 +152,9 @@ class Expirer:
     async def _try(self, expired: Expired) -> bool:
         place = expired.place
         tables = self._accounts.tables(place.account)
-        listed = await list_pair(tables, place.table, place.partition, expired.pair)
-        rows = [row for row in listed if row.at <= expired.version]
-        if not rows or rows[0].at != expired.version or not self._is_over(rows[0].expires_seconds):
+        listed = await list_rows_of(tables, place.table, place.partition, expired.entry_key)
+        rows = [row for row in listed if row.version <= expired.version]
+        if not rows or rows[0].version != expired.version or not self._is_over(rows[0].expires_seconds):
             return False
         await self._let_go(self._accounts.main, expired)
         await delete_rows(tables, place, rows)
@@ -177,20 +177,20 @@ class Expirer:
 
 def _without(row: LedgerRow, expired: Expired, now_seconds: int) -> LedgerRow:
     """The row without the entry; the same object when it does not list it."""
-    part = row.parts.get(expired.generation)
+    part = row.states.get(expired.generation)
     if part is None:
         return row
-    listed = (expired.place.partition, expired.pair, expired.version)
-    live = tuple([entry for entry in part.live if (entry.partition, entry.pair, entry.at) != listed])
-    if len(live) == len(part.live):
+    listed = (expired.place.partition, expired.entry_key, expired.version)
+    live = tuple([entry for entry in part.current if (entry.partition, entry.entry_key, entry.version) != listed])
+    if len(live) == len(part.current):
         return row
-    parts = {**row.parts, expired.generation: replace(part, live=live)}
-    is_last = row.deleted_at_seconds is None and not any(one.live for one in parts.values())
-    return replace(row, parts=parts, expired_at_seconds=now_seconds if is_last else None)
+    parts = {**row.states, expired.generation: replace(part, current=live)}
+    is_last = row.deleted_at_seconds is None and not any(one.current for one in parts.values())
+    return replace(row, states=parts, expired_at_seconds=now_seconds if is_last else None)
 
 
 async def sweep_message(message: str | bytes, sweeper: Sweeper, expirer: Expirer) -> None:
     """Do all that a sweep message asks for."""
-    named = unpack(message)
+    named = from_message(message)
     await sweeper.sweep([one for one in named if isinstance(one, Tombstone)])
     await expirer.remove([one for one in named if isinstance(one, Expired)])

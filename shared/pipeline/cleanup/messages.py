@@ -20,7 +20,7 @@ class Tombstone(NamedTuple):
     """A tombstone that was written: its place, pair and version."""
 
     place: Place
-    pair: str
+    entry_key: str
     version: str
 
 
@@ -28,7 +28,7 @@ class Expired(NamedTuple):
     """An entry whose time is over: its place, pair and version, and the ledger row that still lists it."""
 
     place: Place
-    pair: str
+    entry_key: str
     version: str
     generation: str
     ledger_partition: str
@@ -42,7 +42,7 @@ class SweepQueue(Protocol):
         """Keep a message; it becomes visible after the sweep delay."""
 
 
-def pack(swept: Iterable[Tombstone | Expired]) -> Iterator[str]:
+def to_messages(swept: Iterable[Tombstone | Expired]) -> Iterator[str]:
     """Messages that name these tombstones and expired entries."""
     pieces: list[bytes] = []
     size = 2
@@ -61,7 +61,7 @@ def _message(pieces: Sequence[bytes]) -> str:
     return (b"[" + b",".join(pieces) + b"]").decode()
 
 
-def unpack(message: str | bytes) -> tuple[Tombstone | Expired, ...]:
+def from_message(message: str | bytes) -> tuple[Tombstone | Expired, ...]:
     """The tombstones and expired entries that a message names."""
     return tuple(map(_read, orjson.loads(message)))
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from shared.errors import OperationFailedError, TableMissingError
 from shared.pipeline.concurrency import all_of
-from shared.pipeline.entry_writes.stored_rows import list_pair
+from shared.pipeline.entry_writes.stored_rows import list_rows_of
 from shared.tables.limits import OPERATIONS_MAX
 from shared.tables.port import Delete
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from shared.pipeline.cleanup.messages import Tombstone
     from shared.pipeline.concurrency import RunAll
-    from shared.pipeline.entry_writes.stored_rows import PairRow
+    from shared.pipeline.entry_writes.stored_rows import StoredRow
     from shared.tables.accounts import Accounts, Place
     from shared.tables.port import Tables
 
@@ -59,16 +59,16 @@ class Sweeper:
         tables = self._accounts.tables(place.account)
         rows = [
             row
-            for row in await list_pair(tables, place.table, place.partition, tombstone.pair)
-            if row.at <= tombstone.version
+            for row in await list_rows_of(tables, place.table, place.partition, tombstone.entry_key)
+            if row.version <= tombstone.version
         ]
-        if not any(row.is_tombstone and row.at == tombstone.version for row in rows):
+        if not any(row.is_tombstone and row.version == tombstone.version for row in rows):
             return False
         await delete_rows(tables, place, rows)
         return True
 
 
-async def delete_rows(tables: Tables, place: Place, rows: Sequence[PairRow]) -> None:
+async def delete_rows(tables: Tables, place: Place, rows: Sequence[StoredRow]) -> None:
     """Delete listed rows of a pair, as they were: in one transaction, or oldest first should there be too many."""
     ordered = rows[::-1]
     for start in range(0, len(ordered), OPERATIONS_MAX):

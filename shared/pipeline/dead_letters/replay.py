@@ -24,7 +24,7 @@ from shared.entries.projection.project_all import project_all
 from shared.entries.rows.columns import fact_columns
 from shared.errors import NotReplayableError, UnreadableChangeError
 from shared.pipeline.apply.intake import ReceivedEvent
-from shared.pipeline.dead_letters.rows import Letter, document_of
+from shared.pipeline.dead_letters.rows import DeadLetter, document_of
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from shared.entries.projection.generations import SourcePlan
     from shared.pipeline.apply.batch import Applier
     from shared.pipeline.dead_letters.listing import DeadLetterList
-    from shared.pipeline.dead_letters.rows import KeptLetter, Via
-    from shared.pipeline.dead_letters.store import DeadLetters
-    from shared.pipeline.outcome import Outcome
+    from shared.pipeline.dead_letters.rows import ArrivedBy, StoredDeadLetter
+    from shared.pipeline.dead_letters.store import DeadLetterStore
+    from shared.pipeline.outcome import BatchOutcome
 
 Result = Literal["applied", "stillFails", "superseded", "refused"]
 
@@ -47,7 +47,7 @@ _log = logging.getLogger(__name__)
 class Replayed(NamedTuple):
     """What became of a letter: its change is in the index; it fails again; it is outdated; it was not tried."""
 
-    letter: KeptLetter
+    letter: StoredDeadLetter
     result: Result
     detail: str
 
@@ -64,7 +64,7 @@ class Replayer:
         definitions: Definitions,
         plans: Callable[[], Awaitable[Mapping[str, SourcePlan]]],
         new_applier: Callable[[], Applier],
-        letters: DeadLetters,
+        letters: DeadLetterStore,
         listed: DeadLetterList,
         retention_seconds: int,
         now_seconds: Callable[[], float],
@@ -77,7 +77,7 @@ class Replayer:
         self._retention_seconds = retention_seconds
         self._now_seconds = now_seconds
 
-    async def replay(self, letter: KeptLetter) -> Replayed:
+    async def replay(self, letter: StoredDeadLetter) -> Replayed:
         """Replay one letter, as it is now. Raises when storage does; then it is still there."""
         whole = await self._listed.again(letter)
         if whole is None:
@@ -92,7 +92,7 @@ class Replayer:
         )
         return replayed
 
-    async def _replay(self, letter: KeptLetter) -> Replayed:
+    async def _replay(self, letter: StoredDeadLetter) -> Replayed:
         plan = self._checked_plan(letter, await self._plans())
         content = await self._letters.content(letter.row)
         if content is None:
@@ -107,7 +107,7 @@ class Replayer:
             return replayed
         return replayed._replace(detail=_half_mended(letter, change, plan) or replayed.detail)
 
-    def _checked_plan(self, letter: KeptLetter, plans: Mapping[str, SourcePlan]) -> SourcePlan:
+    def _checked_plan(self, letter: StoredDeadLetter, plans: Mapping[str, SourcePlan]) -> SourcePlan:
         plan = plans.get(letter.source)
         if plan is None:
             raise NotReplayableError(f'There is no source "{letter.source}" any more: define it again, or purge.')
@@ -124,7 +124,7 @@ class Replayer:
                 "since: write the fact again, then purge the letter."
             )
 
-    def _change(self, letter: KeptLetter, document: Any) -> Change:
+    def _change(self, letter: StoredDeadLetter, document: Any) -> Change:
         if letter.is_unreadable:
             return self._read_again(letter, document)
         if letter.fact_id is None or not isinstance(document, dict):
@@ -139,10 +139,10 @@ class Replayer:
             version=letter.version,
             document=document,
             columns=fact_columns(letter.fact_id, letter.partition_key),
-            mark=letter.mark,
+            source_etag=letter.source_etag,
         )
 
-    def _read_again(self, letter: KeptLetter, kept: Any) -> Change:
+    def _read_again(self, letter: StoredDeadLetter, kept: Any) -> Change:
         source = self._definitions.sources[letter.source]
         if letter.via == "event" and source.event_hub is not None and isinstance(kept, dict):
             event = ReceivedEvent.from_plain(kept)
@@ -156,14 +156,16 @@ class Replayer:
             f'Source "{letter.source}" does not get changes in this way any more: purge the letter.'
         )
 
-    async def _still_unreadable(self, letter: KeptLetter, content: bytes, reason: str) -> Replayed:
+    async def _still_unreadable(self, letter: StoredDeadLetter, content: bytes, reason: str) -> Replayed:
         """Keep the new reason, which may be another than before."""
         await self._letters.put(
-            Letter(letter.id, letter.source, "", "unreadable", reason, "", content, via=cast("Via", letter.via))
+            DeadLetter(
+                letter.id, letter.source, "", "unreadable", reason, "", content, via=cast("ArrivedBy", letter.via)
+            )
         )
         return Replayed(letter, "stillFails", reason)
 
-    async def _judged(self, letter: KeptLetter, outcome: Outcome) -> Replayed:
+    async def _judged(self, letter: StoredDeadLetter, outcome: BatchOutcome) -> Replayed:
         if letter.is_unreadable and await self._letters.remove(letter.row):
             return _of_readable(letter, outcome)
         while (now := await self._listed.again(letter)) is not None:
@@ -174,7 +176,7 @@ class Replayer:
         return Replayed(letter, "superseded", _SUPERSEDED) if outcome.dropped else _applied(letter)
 
 
-def _of_readable(letter: KeptLetter, outcome: Outcome) -> Replayed:
+def _of_readable(letter: StoredDeadLetter, outcome: BatchOutcome) -> Replayed:
     """What could not be read can be read now; it may still not fit an index, and then has a letter for that."""
     if outcome.dead_letters:
         detail = f"It can be read now, but does not fit {outcome.dead_letters} of its indexes: see their dead letters."
@@ -182,7 +184,7 @@ def _of_readable(letter: KeptLetter, outcome: Outcome) -> Replayed:
     return Replayed(letter, "superseded", _SUPERSEDED) if outcome.dropped else _applied(letter)
 
 
-def _half_mended(letter: KeptLetter, change: Change, plan: SourcePlan) -> str | None:
+def _half_mended(letter: StoredDeadLetter, change: Change, plan: SourcePlan) -> str | None:
     """What to say of a change that fits some generations of its index, as while a mended definition is built."""
     kept = [one for one in project_all(change, plan) if one.generation.index.name == letter.index]
     failing = [one.generation.id for one in kept if one.failure is not None]
@@ -195,7 +197,7 @@ def _half_mended(letter: KeptLetter, change: Change, plan: SourcePlan) -> str | 
     )
 
 
-def _applied(letter: KeptLetter) -> Replayed:
+def _applied(letter: StoredDeadLetter) -> Replayed:
     return Replayed(letter, "applied", "The change has been applied; the letter is closed.")
 
 

@@ -29,11 +29,11 @@ SUMMARY: Final = ("index", "kind", "reason", "version", FAILED_AT, "via", "mark"
 _REASON_CHARACTERS_MAX: Final = 8000
 
 # How a change arrived: what could not be read is read again by the same reader.
-Via = Literal["feed", "event"]
+ArrivedBy = Literal["feed", "event"]
 
 
 @dataclass(frozen=True, slots=True)
-class Letter:
+class DeadLetter:
     """A change that failed. `index` is empty when the change could not be read at all."""
 
     id: str
@@ -45,19 +45,19 @@ class Letter:
     content: bytes
     # Which fact it is, as in its entries; of what could not be read nobody knows.
     fact: Columns = field(default_factory=dict)
-    mark: str | None = None
-    via: Via | None = None
+    source_etag: str | None = None
+    via: ArrivedBy | None = None
 
 
-def letter_id(source: str, fact: str, index: str) -> str:
+def dead_letter_id(source: str, fact: str, index: str) -> str:
     """The id of the one dead letter that a fact may have in an index."""
     return sha256(f"{source}\0{fact}\0{index}".encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
-def letter_of(change: Change, index: str, kind: FailureKind, reason: str) -> Letter:
+def dead_letter_of(change: Change, index: str, kind: FailureKind, reason: str) -> DeadLetter:
     """The dead letter of a change that does not fit an index."""
-    return Letter(
-        letter_id(change.source, change.fact_key, index),
+    return DeadLetter(
+        dead_letter_id(change.source, change.fact_key, index),
         change.source,
         index,
         kind,
@@ -65,15 +65,15 @@ def letter_of(change: Change, index: str, kind: FailureKind, reason: str) -> Let
         change.version,
         _content(change.document),
         change.columns,
-        change.mark,
+        change.source_etag,
     )
 
 
-def unreadable_letter(source: str, raw: object, reason: str, via: Via) -> Letter:
+def unreadable_dead_letter(source: str, raw: object, reason: str, via: ArrivedBy) -> DeadLetter:
     """The dead letter of what was no change; what arrived takes the place of the fact."""
     content = _content(raw)
-    identity = letter_id(source, sha256(content).hexdigest(), "")
-    return Letter(identity, source, "", "unreadable", reason, "", content, via=via)
+    identity = dead_letter_id(source, sha256(content).hexdigest(), "")
+    return DeadLetter(identity, source, "", "unreadable", reason, "", content, via=via)
 
 
 def _content(document: Any) -> bytes:
@@ -88,7 +88,7 @@ def _content(document: Any) -> bytes:
         return repr(document).encode("utf-8", "backslashreplace")
 
 
-def to_entity(letter: Letter) -> Entity:
+def to_entity(letter: DeadLetter) -> Entity:
     """The row of a letter, without its time and its document."""
     entity: Entity = {
         PARTITION_KEY: letter.source,
@@ -99,14 +99,14 @@ def to_entity(letter: Letter) -> Entity:
         "version": letter.version,
         **letter.fact,
     }
-    if letter.mark is not None:
-        entity["mark"] = letter.mark
+    if letter.source_etag is not None:
+        entity["mark"] = letter.source_etag
     if letter.via is not None:
         entity["via"] = letter.via
     return entity
 
 
-def blob_folder(letter: Letter) -> str:
+def blob_folder(letter: DeadLetter) -> str:
     """Where the document of a letter goes that fits in no row."""
     return f"{letter.source}/{letter.id}/{letter.version or 'unreadable'}"
 
@@ -117,7 +117,7 @@ def version_of(row: Row) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class KeptLetter:
+class StoredDeadLetter:
     """A dead letter as its row tells it, without its document."""
 
     id: str
@@ -129,7 +129,7 @@ class KeptLetter:
     failed_at_seconds: int
     fact_id: str | None
     partition_key: tuple[FactKeyValue, ...]
-    mark: str | None
+    source_etag: str | None
     via: str | None
     row: Row = field(compare=False, repr=False)
 
@@ -139,11 +139,11 @@ class KeptLetter:
         return not self.index
 
 
-def kept_letter(row: Row) -> KeptLetter:
+def stored_dead_letter(row: Row) -> StoredDeadLetter:
     """The letter that a row is."""
     fields: dict[str, Any] = dict(row.entity)
     fact = _fact(fields)
-    return KeptLetter(
+    return StoredDeadLetter(
         fields[ROW_KEY],
         fields[PARTITION_KEY],
         fields.get("index", ""),

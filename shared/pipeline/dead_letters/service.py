@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from shared.errors import NotReplayableError
 from shared.pipeline.apply.batch import Applier
-from shared.pipeline.dead_letters.listing import DeadLetterList, LetterFilter, LetterPage
+from shared.pipeline.dead_letters.listing import DeadLetterFilter, DeadLetterList, DeadLetterPage
 from shared.pipeline.dead_letters.replay import Replayer
 from shared.pipeline.dead_letters.rows import document_of
-from shared.pipeline.dead_letters.store import DeadLetters
+from shared.pipeline.dead_letters.store import DeadLetterStore
 from shared.pipeline.ledger.cache import LedgerCache
 
 if TYPE_CHECKING:
@@ -22,17 +22,17 @@ if TYPE_CHECKING:
     from shared.entries.projection.generations import SourcePlan
     from shared.pipeline.apply.worker import Services
     from shared.pipeline.concurrency import RunAll
-    from shared.pipeline.dead_letters.listing import Place
+    from shared.pipeline.dead_letters.listing import ListPosition
     from shared.pipeline.dead_letters.replay import Replayed
-    from shared.pipeline.dead_letters.rows import KeptLetter
+    from shared.pipeline.dead_letters.rows import StoredDeadLetter
 
-LETTERS_AT_ONCE: Final = 8
+REPLAYS_AT_ONCE: Final = 8
 DEAD_LETTER_SECONDS: Final = 14 * 86_400
 _PURGED_AT_ONCE: Final = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownNames:
     """The names that a filter may use: of sources and indexes that there are or were."""
 
     sources: tuple[str, ...]
@@ -40,35 +40,35 @@ class Known:
 
 
 @dataclass(frozen=True, slots=True)
-class DeadLetterDesk:
+class DeadLetterService:
     """The dead letters of an app. Letters are replayed several at once, each on its own."""
 
-    known: Callable[[], Awaitable[Known]]
-    letters: DeadLetters
-    listed: DeadLetterList
+    known: Callable[[], Awaitable[KnownNames]]
+    store: DeadLetterStore
+    listing: DeadLetterList
     replayer: Replayer
-    run_letters: RunAll
+    run_replays: RunAll
     retention_seconds: int
     now_seconds: Callable[[], float]
 
-    async def page(self, wanted: LetterFilter, size: int, after: Place | None) -> LetterPage:
+    async def page(self, wanted: DeadLetterFilter, size: int, after: ListPosition | None) -> DeadLetterPage:
         """One page of letters."""
-        return await self.listed.page((await self.known()).sources, wanted, size, after)
+        return await self.listing.page((await self.known()).sources, wanted, size, after)
 
-    async def find(self, identity: str) -> KeptLetter:
+    async def find(self, identity: str) -> StoredDeadLetter:
         """One letter; raises `UnknownDeadLetterError`."""
-        return await self.listed.find((await self.known()).sources, identity)
+        return await self.listing.find((await self.known()).sources, identity)
 
-    async def document(self, letter: KeptLetter) -> Any:
+    async def document(self, letter: StoredDeadLetter) -> Any:
         """What arrived, as JSON or as text; raises `NotReplayableError` when it is gone."""
-        content = await self.letters.content(letter.row)
+        content = await self.store.content(letter.row)
         if content is None:
             raise NotReplayableError("The blob with its document is gone: write the fact again, then purge the letter.")
         return document_of(content)
 
-    async def replay(self, letters: Sequence[KeptLetter]) -> list[Replayed]:
+    async def replay(self, letters: Sequence[StoredDeadLetter]) -> list[Replayed]:
         """Replay these letters. When storage fails on one, the others are done all the same; then it raises."""
-        results = await self.run_letters([partial(self.replayer.replay, letter) for letter in letters])
+        results = await self.run_replays([partial(self.replayer.replay, letter) for letter in letters])
         done: list[Replayed] = []
         for result in results:
             if isinstance(result, Exception):
@@ -77,32 +77,32 @@ class DeadLetterDesk:
         return done
 
     async def purge(
-        self, wanted: LetterFilter, size: int, after: Place | None, older_than_seconds: float | None = None
-    ) -> tuple[int, Place | None]:
+        self, wanted: DeadLetterFilter, size: int, after: ListPosition | None, older_than_seconds: float | None = None
+    ) -> tuple[int, ListPosition | None]:
         """Forget at most `size` letters that are older than the retention, or than asked: how many, and how far."""
         age_seconds = self.retention_seconds if older_than_seconds is None else older_than_seconds
         old = replace(wanted, failed_before_seconds=self.now_seconds() - age_seconds)
         page = await self.page(old, size, after)
-        return await self.listed.purge(page.letters), page.last
+        return await self.listing.purge(page.dead_letters), page.last
 
     async def purge_all(self) -> int:
         """Forget every letter that is older than the retention; called by a timer."""
-        purged, place = await self.purge(LetterFilter(), _PURGED_AT_ONCE, None)
+        purged, place = await self.purge(DeadLetterFilter(), _PURGED_AT_ONCE, None)
         while place is not None:
-            more, place = await self.purge(LetterFilter(), _PURGED_AT_ONCE, place)
+            more, place = await self.purge(DeadLetterFilter(), _PURGED_AT_ONCE, place)
             purged += more
         return purged
 
 
-def new_desk(
+def new_service(
     definitions: Definitions,
     catalog: Catalog,
     plans: Callable[[], Awaitable[Mapping[str, SourcePlan]]],
     services: Services,
-) -> DeadLetterDesk:
+) -> DeadLetterService:
     """The desk of a worker."""
     tables, now_seconds = services.accounts.main, services.now_seconds
-    letters = DeadLetters(tables, services.blobs, now_seconds)
+    letters = DeadLetterStore(tables, services.blobs, now_seconds)
     listed = DeadLetterList(tables, letters)
     seconds = services.dead_letter_retention_seconds
 
@@ -119,11 +119,11 @@ def new_desk(
 
     replayer = Replayer(definitions, plans, new_applier, letters, listed, seconds, now_seconds)
 
-    async def known() -> Known:
+    async def known() -> KnownNames:
         """The names of the definitions, and of the catalog, which forgets none."""
         snapshot = await catalog.read()
         sources = {*definitions.sources, *snapshot.buckets}
         indexes = {*definitions.indexes, *(one.index for one in snapshot.generations)}
-        return Known(tuple(sorted(sources)), tuple(sorted(indexes)))
+        return KnownNames(tuple(sorted(sources)), tuple(sorted(indexes)))
 
-    return DeadLetterDesk(known, letters, listed, replayer, services.run_letters, seconds, now_seconds)
+    return DeadLetterService(known, letters, listed, replayer, services.run_replays, seconds, now_seconds)

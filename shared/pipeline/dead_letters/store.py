@@ -24,7 +24,7 @@ from shared.tables.port import PARTITION_KEY, ROW_KEY, Delete, Insert, Replace
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from shared.pipeline.dead_letters.rows import Letter
+    from shared.pipeline.dead_letters.rows import DeadLetter
     from shared.tables.port import Entity, Row, Tables
 
 _ROW_BYTES_MAX: Final = 800 * 1024
@@ -44,7 +44,7 @@ class Blobs(Protocol):
         """Forget the content; it may be gone."""
 
 
-class DeadLetters:
+class DeadLetterStore:
     """The dead letters of all sources."""
 
     def __init__(self, tables: Tables, blobs: Blobs, now_seconds: Callable[[], float]) -> None:
@@ -52,7 +52,7 @@ class DeadLetters:
         self._blobs = blobs
         self._now_seconds = now_seconds
 
-    async def put(self, letter: Letter) -> None:
+    async def put(self, letter: DeadLetter) -> None:
         """Keep a dead letter, unless there is one of a newer version. One of the same version keeps its time: it is
         the same failure, which was seen again.
 
@@ -112,7 +112,7 @@ class DeadLetters:
             return None
         return await self.content(now)
 
-    async def _entity(self, letter: Letter) -> Entity:
+    async def _entity(self, letter: DeadLetter) -> Entity:
         entity = to_entity(letter)
         packed = compress(letter.content)
         if len(packed) <= _ROW_BYTES_MAX:

@@ -11,122 +11,122 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from shared.entries.keys.index_keys import row_key
 from shared.entries.rows.entry_row import live_row, tombstone_row
-from shared.pipeline.entry_writes.stored_rows import list_pair
-from shared.pipeline.entry_writes.transaction_buffer import Gathered, PairWrite
+from shared.pipeline.entry_writes.stored_rows import list_rows_of
+from shared.pipeline.entry_writes.transaction_buffer import EntryWrite, TransactionBuffer
 from shared.tables.accounts import place_of
 from shared.tables.port import Delete, Upsert
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from shared.pipeline.apply.decide import LiveWrite, PartWrites, Removal, Trim
+    from shared.pipeline.apply.decide import EarlyRemoval, GenerationWrites, LiveWrite, Removal
     from shared.pipeline.concurrency import RunAll
-    from shared.pipeline.entry_writes.stored_rows import PairRow
+    from shared.pipeline.entry_writes.stored_rows import StoredRow
     from shared.tables.accounts import Accounts, Place
     from shared.tables.port import Operation
 
 
-class Wanted(NamedTuple):
+class WantedRow(NamedTuple):
     """The newest row that a pair of a fact should have, and the row that it replaces."""
 
     fact: str
     place: Place
-    pair: str
-    at: str
+    entry_key: str
+    version: str
     row: Upsert
     is_tombstone: bool
     replaces: str | None
 
 
-class Waves:
+class EntryWriter:
     """Sends the writes of many facts together."""
 
     def __init__(self, accounts: Accounts, run_all: RunAll) -> None:
         self._accounts = accounts
         self._run_all = run_all
 
-    def new_wave(self) -> Gathered:
+    def new_buffer(self) -> TransactionBuffer:
         """Nothing written yet."""
-        return Gathered(self._accounts, self._run_all)
+        return TransactionBuffer(self._accounts, self._run_all)
 
-    async def write_live(self, parts: Iterable[tuple[str, PartWrites]]) -> dict[str, Exception]:
+    async def write_live(self, parts: Iterable[tuple[str, GenerationWrites]]) -> dict[str, Exception]:
         """The first wave; the facts that failed."""
-        wave = self.new_wave()
+        wave = self.new_buffer()
         await self.add_live(wave, parts)
         return await self._finished(wave)
 
-    async def add_live(self, wave: Gathered, parts: Iterable[tuple[str, PartWrites]]) -> None:
+    async def add_live(self, wave: TransactionBuffer, parts: Iterable[tuple[str, GenerationWrites]]) -> None:
         """More of the first wave: what fills a transaction is sent."""
-        known: list[Wanted] = []
-        unknown: list[Wanted] = []
+        known: list[WantedRow] = []
+        unknown: list[WantedRow] = []
         for fact, part in parts:
-            wanted = [_live(fact, part, write) for write in part.live]
+            wanted = [_live(fact, part, write) for write in part.current]
             (unknown if part.must_list else known).extend(wanted)
         await self._add(wave, known, unknown)
 
-    async def write_removals(self, parts: Iterable[tuple[str, PartWrites]]) -> dict[str, Exception]:
+    async def write_removals(self, parts: Iterable[tuple[str, GenerationWrites]]) -> dict[str, Exception]:
         """The second wave; the facts that failed."""
-        known: list[Wanted] = []
-        unknown: list[Wanted] = []
+        known: list[WantedRow] = []
+        unknown: list[WantedRow] = []
         for fact, part in parts:
-            wanted = [_tombstone(fact, part, left) for left in part.left]
+            wanted = [_tombstone(fact, part, left) for left in part.removed]
             (unknown if part.must_list else known).extend(wanted)
         return await self._write(known, unknown)
 
-    async def write_trims(self, trims: Iterable[tuple[str, Trim]]) -> dict[str, Exception]:
+    async def write_trims(self, trims: Iterable[tuple[str, EarlyRemoval]]) -> dict[str, Exception]:
         """Tombstones of previous versions. The rows they hide are most likely gone; if not, the sweep finds them."""
-        wanted = [_tombstone(fact, trim, left) for fact, trim in trims for left in trim.left]
+        wanted = [_tombstone(fact, trim, left) for fact, trim in trims for left in trim.removed]
         return await self._write(wanted, [])
 
-    async def _write(self, known: Sequence[Wanted], unknown: Sequence[Wanted]) -> dict[str, Exception]:
-        wave = self.new_wave()
+    async def _write(self, known: Sequence[WantedRow], unknown: Sequence[WantedRow]) -> dict[str, Exception]:
+        wave = self.new_buffer()
         await self._add(wave, known, unknown)
         return await self._finished(wave)
 
-    async def _finished(self, wave: Gathered) -> dict[str, Exception]:
+    async def _finished(self, wave: TransactionBuffer) -> dict[str, Exception]:
         await wave.finish()
         return wave.failures
 
-    async def _add(self, wave: Gathered, known: Sequence[Wanted], unknown: Sequence[Wanted]) -> None:
-        writes = [PairWrite(wanted.fact, wanted.place, _operations(wanted)) for wanted in known]
+    async def _add(self, wave: TransactionBuffer, known: Sequence[WantedRow], unknown: Sequence[WantedRow]) -> None:
+        writes = [EntryWrite(wanted.fact, wanted.place, _operations(wanted)) for wanted in known]
         listings = await self._run_all([partial(self._list, wanted) for wanted in unknown]) if unknown else []
         for wanted, rows in zip(unknown, listings, strict=True):
             if isinstance(rows, Exception):
                 wave.failures[wanted.fact] = rows
             elif operations := _missing_operations(wanted, rows):
-                writes.append(PairWrite(wanted.fact, wanted.place, operations))
+                writes.append(EntryWrite(wanted.fact, wanted.place, operations))
         await wave.add(writes)
 
-    async def _list(self, wanted: Wanted) -> list[PairRow]:
+    async def _list(self, wanted: WantedRow) -> list[StoredRow]:
         place = wanted.place
-        return await list_pair(self._accounts.tables(place.account), place.table, place.partition, wanted.pair)
+        return await list_rows_of(self._accounts.tables(place.account), place.table, place.partition, wanted.entry_key)
 
 
-def _live(fact: str, part: PartWrites, write: LiveWrite) -> Wanted:
-    row = Upsert(live_row(write.partition, write.pair, write.at, write.columns))
+def _live(fact: str, part: GenerationWrites, write: LiveWrite) -> WantedRow:
+    row = Upsert(live_row(write.partition, write.entry_key, write.version, write.columns))
     place = place_of(part.generation, write.partition)
-    return Wanted(fact, place, write.pair, write.at, row, is_tombstone=False, replaces=write.replaces)
+    return WantedRow(fact, place, write.entry_key, write.version, row, is_tombstone=False, replaces=write.replaces)
 
 
-def _tombstone(fact: str, part: PartWrites | Trim, left: Removal) -> Wanted:
-    row = Upsert(tombstone_row(left.partition, left.pair, part.version))
+def _tombstone(fact: str, part: GenerationWrites | EarlyRemoval, left: Removal) -> WantedRow:
+    row = Upsert(tombstone_row(left.partition, left.entry_key, part.version))
     place = place_of(part.generation, left.partition)
-    return Wanted(fact, place, left.pair, part.version, row, is_tombstone=True, replaces=left.replaces)
+    return WantedRow(fact, place, left.entry_key, part.version, row, is_tombstone=True, replaces=left.replaces)
 
 
-def _operations(wanted: Wanted) -> tuple[Operation, ...]:
-    if wanted.replaces is None or wanted.replaces == wanted.at:
+def _operations(wanted: WantedRow) -> tuple[Operation, ...]:
+    if wanted.replaces is None or wanted.replaces == wanted.version:
         return (wanted.row,)
-    return (wanted.row, Delete(wanted.place.partition, row_key(wanted.pair, wanted.replaces)))
+    return (wanted.row, Delete(wanted.place.partition, row_key(wanted.entry_key, wanted.replaces)))
 
 
-def _missing_operations(wanted: Wanted, rows: Sequence[PairRow]) -> tuple[Operation, ...]:
+def _missing_operations(wanted: WantedRow, rows: Sequence[StoredRow]) -> tuple[Operation, ...]:
     """What makes a listed pair right: the wanted row unless it or a newer one is there, without the older ones."""
-    is_there = any(row.at > wanted.at or _is_wanted(row, wanted) for row in rows)
-    older = [Delete(wanted.place.partition, row.row_key) for row in rows if row.at < wanted.at]
+    is_there = any(row.version > wanted.version or _is_wanted(row, wanted) for row in rows)
+    older = [Delete(wanted.place.partition, row.row_key) for row in rows if row.version < wanted.version]
     # The oldest first, should they take more than one transaction: no newer row goes before an older one.
     return (*(() if is_there else (wanted.row,)), *reversed(older))
 
 
-def _is_wanted(row: PairRow, wanted: Wanted) -> bool:
-    return row.at == wanted.at and row.is_tombstone == wanted.is_tombstone
+def _is_wanted(row: StoredRow, wanted: WantedRow) -> bool:
+    return row.version == wanted.version and row.is_tombstone == wanted.is_tombstone

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
-from shared.entries.keys.index_keys import pair_and_version
+from shared.entries.keys.index_keys import split_row_key
 from shared.entries.keys.periods import is_of_period
 from shared.entries.rows.columns import EXPIRES
 from shared.entries.rows.entry_row import GONE, is_tombstone
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
 _AFTER_VERSIONS: Final = "g"
 
 
-class PairRow(NamedTuple):
+class StoredRow(NamedTuple):
     """A row of a pair: the version it carries, whether it is a tombstone, its ETag, and until when it counts."""
 
     row_key: str
-    at: str
+    version: str
     is_tombstone: bool
     etag: str
     expires_seconds: int | None = None
 
 
-async def list_pair(tables: Tables, table: str, partition: str, pair: str) -> list[PairRow]:
+async def list_rows_of(tables: Tables, table: str, partition: str, pair: str) -> list[StoredRow]:
     """All rows of a pair, the newest first; none when its period has no table."""
     try:
         return await _list_pair(tables, table, partition, pair)
@@ -38,8 +38,8 @@ async def list_pair(tables: Tables, table: str, partition: str, pair: str) -> li
         raise
 
 
-async def _list_pair(tables: Tables, table: str, partition: str, pair: str) -> list[PairRow]:
-    found: list[PairRow] = []
+async def _list_pair(tables: Tables, table: str, partition: str, pair: str) -> list[StoredRow]:
+    found: list[StoredRow] = []
     continuation = None
     while True:
         page = await tables.query(
@@ -47,10 +47,10 @@ async def _list_pair(tables: Tables, table: str, partition: str, pair: str) -> l
         )
         for row in page.rows:
             key = cast(str, row.entity[ROW_KEY])
-            owner, at = pair_and_version(key)
+            owner, at = split_row_key(key)
             if owner == pair:
                 expires = cast("int | None", row.entity.get(EXPIRES))
-                found.append(PairRow(key, at, is_tombstone(row.entity), row.etag, expires))
+                found.append(StoredRow(key, at, is_tombstone(row.entity), row.etag, expires))
         continuation = page.continuation
         if continuation is None:
             return found

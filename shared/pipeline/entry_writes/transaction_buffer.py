@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _RESENDS_MAX: Final = 3
 
 
-class PairWrite(NamedTuple):
+class EntryWrite(NamedTuple):
     """What is done to the rows of one pair of a fact, together."""
 
     fact: str
@@ -40,11 +40,11 @@ class _Group:
     __slots__ = ("size", "writes")
 
     def __init__(self) -> None:
-        self.writes: list[PairWrite] = []
+        self.writes: list[EntryWrite] = []
         self.size = 0
 
 
-class Gathered:
+class TransactionBuffer:
     """Writes that are sent when they fill a transaction, or at the end. `failures` are the facts whose writes were not
     all acknowledged, each with a reason."""
 
@@ -54,7 +54,7 @@ class Gathered:
         self._open: dict[Place, _Group] = {}
         self.failures: dict[str, Exception] = {}
 
-    async def add(self, writes: Iterable[PairWrite]) -> None:
+    async def add(self, writes: Iterable[EntryWrite]) -> None:
         """Keep these, and send the transactions that are full."""
         await self._send(list(self._filled(writes)))
 
@@ -63,7 +63,7 @@ class Gathered:
         rest, self._open = self._open, {}
         await self._send(list(rest.values()))
 
-    def _filled(self, writes: Iterable[PairWrite]) -> Iterator[_Group]:
+    def _filled(self, writes: Iterable[EntryWrite]) -> Iterator[_Group]:
         """Groups that hold as many writes to one partition as a transaction takes."""
         for write in writes:
             size = len(write.operations)
@@ -84,7 +84,7 @@ class Gathered:
             if isinstance(result, Exception):
                 self.failures |= {write.fact: result for write in group.writes}
 
-    async def _send_group(self, writes: Sequence[PairWrite]) -> None:
+    async def _send_group(self, writes: Sequence[EntryWrite]) -> None:
         place = writes[0].place
         operations = [operation for write in writes for operation in write.operations]
         await _send_or_make(self._accounts.tables(place.account), place.table, operations)
@@ -97,16 +97,16 @@ async def _send_or_make(tables: Tables, table: str, operations: Sequence[Operati
     Not without the generation's own, which goes first when it is retired: nobody would drop it any more.
     """
     try:
-        await send_blind(tables, table, operations)
+        await send_unconditional(tables, table, operations)
     except TableMissingError:
         if not is_of_period(table):
             raise
         await tables.query(without_period(table), None, limit=1, select=(GONE,))
         await tables.create_table(table)
-        await send_blind(tables, table, operations)
+        await send_unconditional(tables, table, operations)
 
 
-async def send_blind(tables: Tables, table: str, operations: Sequence[Operation]) -> None:
+async def send_unconditional(tables: Tables, table: str, operations: Sequence[Operation]) -> None:
     """Upserts and deletes of one partition, in as few transactions as it takes. Deletes follow their upserts."""
     for start in range(0, len(operations), OPERATIONS_MAX):
         await _send(tables, table, list(operations[start : start + OPERATIONS_MAX]))
@@ -127,7 +127,7 @@ async def _send(tables: Tables, table: str, operations: list[Operation]) -> None
                 raise
             resends += 1
         if resends == _RESENDS_MAX:
-            await _send_apart(tables, table, operations)
+            await _delete_one_by_one(tables, table, operations)
             return
 
 
@@ -140,7 +140,7 @@ async def _send_halves(tables: Tables, table: str, operations: list[Operation]) 
     await _send(tables, table, operations[middle:])
 
 
-async def _send_apart(tables: Tables, table: str, operations: list[Operation]) -> None:
+async def _delete_one_by_one(tables: Tables, table: str, operations: list[Operation]) -> None:
     """Upserts together, then each delete by itself: many rows are gone, as after a crash."""
     await _send(tables, table, [operation for operation in operations if not isinstance(operation, Delete)])
     for operation in operations:

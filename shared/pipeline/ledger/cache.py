@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import Final
 
-from shared.pipeline.apply.decide import Known
+from shared.pipeline.apply.decide import KnownRow
 
 # A row with one entry takes about a kilobyte: this is some 50 MB at most.
 WEIGHT_MAX: Final = 50_000
@@ -18,21 +18,21 @@ class LedgerCache:
     """A bounded number of rows, counted with their entries, by ledger partition and fact key."""
 
     def __init__(self, weight_max: int = WEIGHT_MAX) -> None:
-        self._rows: OrderedDict[tuple[str, str], Known] = OrderedDict()
+        self._rows: OrderedDict[tuple[str, str], KnownRow] = OrderedDict()
         self._weight = 0
         self._weight_max = weight_max
 
-    def get(self, key: tuple[str, str]) -> Known | None:
+    def get(self, key: tuple[str, str]) -> KnownRow | None:
         """What is known of a row, or None."""
         known = self._rows.get(key)
         if known is not None:
             self._rows.move_to_end(key)
         return known
 
-    def put(self, key: tuple[str, str], known: Known) -> None:
+    def put(self, key: tuple[str, str], known: KnownRow) -> None:
         """Know this of a row from now on."""
         self.forget(key)
-        self._rows[key] = Known(known.row, known.etag, known.finished, is_cached=True)
+        self._rows[key] = KnownRow(known.row, known.etag, known.finished, is_cached=True)
         self._weight += _weight(known)
         while self._weight > self._weight_max:
             _, oldest = self._rows.popitem(last=False)
@@ -49,12 +49,12 @@ class LedgerCache:
         self._rows.clear()
         self._weight = 0
 
-    def finish(self, key: tuple[str, str], etag: str, finished: frozenset[str]) -> None:
+    def mark_finished(self, key: tuple[str, str], etag: str, finished: frozenset[str]) -> None:
         """These parts' writes are finished for the row with this ETag. Of any other it says nothing."""
         known = self._rows.get(key)
         if known is not None and known.etag == etag:
-            self._rows[key] = Known(known.row, known.etag, known.finished | finished, is_cached=True)
+            self._rows[key] = KnownRow(known.row, known.etag, known.finished | finished, is_cached=True)
 
 
-def _weight(known: Known) -> int:
-    return 1 + sum([len(part.live) + len(part.left) for part in known.row.parts.values()])
+def _weight(known: KnownRow) -> int:
+    return 1 + sum([len(part.current) + len(part.removed) for part in known.row.states.values()])

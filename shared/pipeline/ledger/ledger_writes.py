@@ -40,7 +40,7 @@ class Claimed(NamedTuple):
     failures: dict[str, Exception]
 
 
-async def claim_all(tables: Tables, claims: Sequence[Claim], run_all: RunAll) -> Claimed:
+async def write_claims(tables: Tables, claims: Sequence[Claim], run_all: RunAll) -> Claimed:
     """Send all claims, grouped by ledger partition."""
     groups = list(_groups(claims))
     results = await run_all([partial(_claim_group, tables, group) for group in groups])

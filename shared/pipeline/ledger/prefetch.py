@@ -10,7 +10,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Final, cast
 
-from shared.pipeline.apply.decide import Known
+from shared.pipeline.apply.decide import KnownRow
 from shared.pipeline.ledger.rows import LEDGER_TABLE, decode, ledger_partition
 from shared.tables.port import ROW_KEY, RowRange
 
@@ -53,7 +53,7 @@ async def _read_bucket(ledger: Tables, cache: LedgerCache, partition: str, wante
         found = 0
         for row in page.rows:
             if row.entity[ROW_KEY] in among:
-                cache.put((partition, row.entity[ROW_KEY]), Known(decode(row.entity), row.etag))
+                cache.put((partition, row.entity[ROW_KEY]), KnownRow(decode(row.entity), row.etag))
                 found += 1
         if page.continuation is None:
             return

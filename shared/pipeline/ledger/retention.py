@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from shared.entries.projection.generations import Generation, SourcePlan
-    from shared.pipeline.ledger.rows import LedgerRow, Live
+    from shared.pipeline.ledger.rows import CurrentEntry, LedgerRow
     from shared.tables.port import Continuation, Page, Row, Tables
 
 # What one run does before it leaves the rest to the next: pages of a thousand facts, and facts that it looks at to
@@ -106,7 +106,11 @@ class Retention:
         table; what is in a generation that this worker does not know counts."""
         limit_seconds, ended_at = self._limit_seconds(), row.ended_at_seconds
         known = {one.id: one for one in plan.generations}
-        live = [(known.get(one), part.live) for one, part in row.parts.items() if part.live and one not in plan.retired]
+        live = [
+            (known.get(one), part.current)
+            for one, part in row.states.items()
+            if part.current and one not in plan.retired
+        ]
         if ended_at is None:
             return bool(live) and all(_is_over(one, entries, limit_seconds) for one, entries in live)
         return ended_at <= limit_seconds and all(_is_over(one, entries, limit_seconds) for one, entries in live)
@@ -133,5 +137,5 @@ class Retention:
         return forgotten
 
 
-def _is_over(generation: Generation | None, entries: Sequence[Live], at_seconds: float) -> bool:
+def _is_over(generation: Generation | None, entries: Sequence[CurrentEntry], at_seconds: float) -> bool:
     return generation is not None and all(generation.is_over(one.partition, at_seconds) for one in entries)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import orjson
 
-from shared.entries.keys.versions import following, newest_beside
+from shared.entries.keys.versions import newest_of_same_clock, next_version
 from shared.tables.port import PARTITION_KEY, ROW_KEY
 
 if TYPE_CHECKING:
@@ -34,30 +34,30 @@ _PROPERTY_BYTES: Final = 64 * 1024
 _SMALL_BYTES: Final = 4096
 
 
-class Live(NamedTuple):
+class CurrentEntry(NamedTuple):
     """An entry that the fact has: where, the version that its row carries, and the digest of its columns."""
 
     partition: str
-    pair: str
-    at: str
+    entry_key: str
+    version: str
     digest: str
 
 
-class Left(NamedTuple):
+class RemovedEntry(NamedTuple):
     """An entry that the fact had before and no longer has, and the version that its row carried."""
 
     partition: str
-    pair: str
-    at: str
+    entry_key: str
+    version: str
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class GenerationState:
     """What the ledger says about one generation."""
 
     version: str
-    live: tuple[Live, ...] = ()
-    left: tuple[Left, ...] = ()
+    current: tuple[CurrentEntry, ...] = ()
+    removed: tuple[RemovedEntry, ...] = ()
     # The version does not fit, and has a dead letter. Only after code that could not project what other code had
     # claimed does a failed part have live entries.
     failed: bool = False
@@ -69,11 +69,11 @@ class Part:
     def tombstones_at(self) -> str:
         """The version that hides what is left. It is the part's own, unless a row was written just above that: see
         `shared.pipeline.apply.decide`."""
-        newest = newest_beside(self.version, [one.at for one in self.left])
-        return following(newest) if any(one.at == newest for one in self.left) else self.version
+        newest = newest_of_same_clock(self.version, [one.version for one in self.removed])
+        return next_version(newest) if any(one.version == newest for one in self.removed) else self.version
 
     @property
-    def may_have_letter(self) -> bool:
+    def may_have_dead_letter(self) -> bool:
         """Whether there may be a dead letter, due or outdated."""
         return self.failed or self.failed_before
 
@@ -82,8 +82,8 @@ class Part:
 class LedgerRow:
     """All parts of a fact, by generation. `mark` is the fact's own ETag at the newest version."""
 
-    parts: Mapping[str, Part] = field(default_factory=dict)
-    mark: str | None = None
+    states: Mapping[str, GenerationState] = field(default_factory=dict)
+    source_etag: str | None = None
     deleted_at_seconds: int | None = None
     expired_at_seconds: int | None = None
 
@@ -105,11 +105,11 @@ def bucket_partition(source: str, bucket: int) -> str:
 
 def encode(row: LedgerRow, partition: str, fact_key: str) -> Entity:
     """The row as an entity."""
-    plain = [_plain(generation, part, len(fact_key)) for generation, part in sorted(row.parts.items())]
+    plain = [_plain(generation, part, len(fact_key)) for generation, part in sorted(row.states.items())]
     entity: Entity = {PARTITION_KEY: partition, ROW_KEY: fact_key}
     put_bytes(entity, _PARTS, compress(orjson.dumps(plain)))
-    if row.mark is not None:
-        entity[MARK] = row.mark
+    if row.source_etag is not None:
+        entity[MARK] = row.source_etag
     if row.deleted_at_seconds is not None:
         entity[DELETED_AT] = row.deleted_at_seconds
     if row.expired_at_seconds is not None:
@@ -122,7 +122,7 @@ def decode(entity: Mapping[str, Any]) -> LedgerRow:
     fact_key = entity[ROW_KEY]
     plain = orjson.loads(decompress(take_bytes(entity, _PARTS)))
     return LedgerRow(
-        {generation: _part(rest, fact_key) for generation, *rest in plain},
+        {generation: _generation_state(rest, fact_key) for generation, *rest in plain},
         entity.get(MARK),
         entity.get(DELETED_AT),
         entity.get(EXPIRED_AT),
@@ -139,21 +139,28 @@ def parts_bytes(entity: Mapping[str, Any]) -> int:
     return len(take_bytes(entity, _PARTS))
 
 
-def _plain(generation: str, part: Part, suffix: int) -> list[Any]:
+def _plain(generation: str, part: GenerationState, suffix: int) -> list[Any]:
     live = [
-        [entry.partition, entry.pair[:-suffix], 0 if entry.at == part.version else entry.at, entry.digest]
-        for entry in part.live
+        [
+            entry.partition,
+            entry.entry_key[:-suffix],
+            0 if entry.version == part.version else entry.version,
+            entry.digest,
+        ]
+        for entry in part.current
     ]
-    left = [[entry.partition, entry.pair[:-suffix], entry.at] for entry in part.left]
+    left = [[entry.partition, entry.entry_key[:-suffix], entry.version] for entry in part.removed]
     return [generation, part.version, int(part.failed) | part.failed_before << 1, live, left]
 
 
-def _part(fields: list[Any], fact_key: str) -> Part:
+def _generation_state(fields: list[Any], fact_key: str) -> GenerationState:
     version, failures, live, left = fields
-    return Part(
+    return GenerationState(
         version,
-        tuple([Live(partition, sort + fact_key, at or version, digest) for partition, sort, at, digest in live]),
-        tuple([Left(partition, sort + fact_key, at) for partition, sort, at in left]),
+        tuple(
+            [CurrentEntry(partition, sort + fact_key, at or version, digest) for partition, sort, at, digest in live]
+        ),
+        tuple([RemovedEntry(partition, sort + fact_key, at) for partition, sort, at in left]),
         bool(failures & 1),
         bool(failures & 2),
     )

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from shared.tables.port import Entity, Row, Tables
 
 
-class Kept(NamedTuple):
+class LedgerFact(NamedTuple):
     """A fact as the ledger keeps it, with the version of each of its parts. Of most facts nobody asks for more."""
 
     fact_key: str
@@ -21,12 +21,12 @@ class Kept(NamedTuple):
     entity: Entity
 
     @classmethod
-    def of(cls, row: Row) -> Kept:
+    def of(cls, row: Row) -> LedgerFact:
         """A row that was read."""
         return cls(cast(str, row.entity[ROW_KEY]), versions_in(row.entity), row.entity)
 
     @property
-    def mark(self) -> str | None:
+    def source_etag(self) -> str | None:
         """The fact's own ETag at the newest version."""
         return cast("str | None", self.entity.get(MARK))
 
@@ -36,7 +36,7 @@ class Kept(NamedTuple):
         return DELETED_AT in self.entity
 
 
-async def ledger_pages(ledger: Tables, partition: str, after: str | None = None) -> AsyncIterator[list[Kept]]:
+async def ledger_pages(ledger: Tables, partition: str, after: str | None = None) -> AsyncIterator[list[LedgerFact]]:
     """The rows of a bucket in key order, from its beginning or after a fact, page by page; no page is empty.
 
     Rows keep their keys, so that the service's own continuations are safe here.
@@ -46,13 +46,13 @@ async def ledger_pages(ledger: Tables, partition: str, after: str | None = None)
     while True:
         page = await ledger.query(LEDGER_TABLE, rows, continuation=continuation)
         if page.rows:
-            yield [Kept.of(row) for row in page.rows]
+            yield [LedgerFact.of(row) for row in page.rows]
         continuation = page.continuation
         if continuation is None:
             return
 
 
-async def read_kept(ledger: Tables, partition: str, fact_keys: Iterable[str]) -> list[Kept]:
+async def read_ledger_fact(ledger: Tables, partition: str, fact_keys: Iterable[str]) -> list[LedgerFact]:
     """The rows of these facts of a bucket, as far as they are there, one by one."""
     found = [await ledger.get(LEDGER_TABLE, partition, key) for key in fact_keys]
-    return [Kept.of(row) for row in found if row is not None]
+    return [LedgerFact.of(row) for row in found if row is not None]

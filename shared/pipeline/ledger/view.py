@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Final, Protocol
 from shared.entries.keys.fact_key import fact_hash
 from shared.entries.keys.index_keys import row_key
 from shared.errors import TableMissingError
-from shared.pipeline.entry_writes.stored_rows import list_pair
+from shared.pipeline.entry_writes.stored_rows import list_rows_of
 from shared.pipeline.ledger.rows import LEDGER_TABLE, decode, ledger_partition
-from shared.pipeline.ledger.without_expired_periods import present
+from shared.pipeline.ledger.without_expired_periods import without_expired_periods
 from shared.tables.accounts import place_of
 
 if TYPE_CHECKING:
     from shared.entries.projection.generations import Generation, SourcePlan
-    from shared.pipeline.ledger.rows import LedgerRow, Part
+    from shared.pipeline.ledger.rows import GenerationState, LedgerRow
     from shared.tables.accounts import Accounts
 
 _TICKS_DIGITS: Final = 16
@@ -55,35 +55,35 @@ async def has_applied(
     if found is None:
         return False
     row = decode(found.entity)
-    part = row.parts.get(generation.id)
+    part = row.states.get(generation.id)
     if part is None or not _is_claimed(row, part, seen):
         return False
     try:
-        return await _is_written(accounts, generation, present(part, generation, now_seconds))
+        return await _is_written(accounts, generation, without_expired_periods(part, generation, now_seconds))
     except TableMissingError:
         if generation.periods is None:
             raise
         return False  # it is made with the first row of its period
 
 
-def _is_claimed(row: LedgerRow, part: Part, seen: Seen) -> bool:
+def _is_claimed(row: LedgerRow, part: GenerationState, seen: Seen) -> bool:
     """Of two versions of one second only the ETag tells which is which; then only that very version counts."""
     if seen.declared_clock is not None:
         return part.version[:_CLOCK_DIGITS] >= seen.declared_clock
-    if row.mark is not None and row.mark == seen.etag:
+    if row.source_etag is not None and row.source_etag == seen.etag:
         return True
     return seen.ts_seconds is not None and int(part.version[:_TICKS_DIGITS]) > seen.ts_seconds
 
 
-async def _is_written(accounts: Accounts, generation: Generation, part: Part) -> bool:
-    for live in part.live:
+async def _is_written(accounts: Accounts, generation: Generation, part: GenerationState) -> bool:
+    for live in part.current:
         place = place_of(generation, live.partition)
         tables = accounts.tables(place.account)
-        if await tables.get(place.table, place.partition, row_key(live.pair, live.at)) is None:
+        if await tables.get(place.table, place.partition, row_key(live.entry_key, live.version)) is None:
             return False
-    for left in part.left:
+    for left in part.removed:
         place = place_of(generation, left.partition)
-        rows = await list_pair(accounts.tables(place.account), place.table, place.partition, left.pair)
+        rows = await list_rows_of(accounts.tables(place.account), place.table, place.partition, left.entry_key)
         if rows and not rows[0].is_tombstone:
             return False
     return True

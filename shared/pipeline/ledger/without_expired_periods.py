@@ -10,22 +10,22 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from shared.entries.projection.generations import Generation
-    from shared.entries.projection.project_all import Projected
-    from shared.pipeline.ledger.rows import Part
+    from shared.entries.projection.project_all import GenerationEntries
+    from shared.pipeline.ledger.rows import GenerationState
 
 
-def present(part: Part, generation: Generation, now_seconds: float) -> Part:
+def without_expired_periods(part: GenerationState, generation: Generation, now_seconds: float) -> GenerationState:
     """A part without the entries of periods that are over; the same object when there are none."""
     if generation.periods is None:
         return part
-    live = tuple([one for one in part.live if not generation.is_over(one.partition, now_seconds)])
-    left = tuple([one for one in part.left if not generation.is_over(one.partition, now_seconds)])
-    if len(live) == len(part.live) and len(left) == len(part.left):
+    live = tuple([one for one in part.current if not generation.is_over(one.partition, now_seconds)])
+    left = tuple([one for one in part.removed if not generation.is_over(one.partition, now_seconds)])
+    if len(live) == len(part.current) and len(left) == len(part.removed):
         return part
-    return replace(part, live=live, left=left)
+    return replace(part, current=live, removed=left)
 
 
-def present_entries(one: Projected, now_seconds: float) -> Projected:
+def entries_in_open_periods(one: GenerationEntries, now_seconds: float) -> GenerationEntries:
     """A projection likewise: a late change of a period that is over is no error, and makes no table anew."""
     generation = one.generation
     if generation.periods is None:

@@ -27,7 +27,7 @@ class Stored(NamedTuple):
 
 
 Partition: TypeAlias = dict[str, Stored]
-State: TypeAlias = frozenset[tuple[str, frozenset[tuple[str, str, Stored]]]]
+StoreState: TypeAlias = frozenset[tuple[str, frozenset[tuple[str, str, Stored]]]]
 
 _NOTHING = Stored(0, None)
 
@@ -35,11 +35,11 @@ _NOTHING = Stored(0, None)
 class Store:
     """Tables of partitions of rows."""
 
-    def __init__(self, state: State = frozenset()) -> None:
+    def __init__(self, state: StoreState = frozenset()) -> None:
         self._tables: dict[str, dict[str, Partition]] = {}
         self.restore(state)
 
-    def state(self) -> State:
+    def state(self) -> StoreState:
         """Everything that a future call can depend on, as one hashable value."""
         return frozenset(
             (
@@ -49,7 +49,7 @@ class Store:
             for table, partitions in self._tables.items()
         )
 
-    def restore(self, state: State) -> None:
+    def restore(self, state: StoreState) -> None:
         """Become the store that gave `state`."""
         self._tables = {}
         for table, rows in state:

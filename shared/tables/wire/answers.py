@@ -43,7 +43,7 @@ _XML_CODE: Final = re.compile(rb"<(?:m:)?code>([^<]*)<", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class TableAnswer:
     """A whole HTTP answer."""
 
     status: int
@@ -88,7 +88,7 @@ class Refusal:
         )
 
 
-def refusal_of(answer: Answer) -> Refusal:
+def refusal_of(answer: TableAnswer) -> Refusal:
     """What an unsuccessful answer says."""
     code, message = read_error(answer.body)
     return Refusal(answer.status, code, message, _retry_after_seconds(answer.headers))

@@ -9,7 +9,7 @@ import orjson
 from shared.errors import TableLeavingError, TableMissingError
 from shared.tables.port import Continuation, Page, Row
 from shared.tables.wire import batch
-from shared.tables.wire.answers import BEING_DELETED, Answer, refusal_of, unreadable
+from shared.tables.wire.answers import BEING_DELETED, TableAnswer, refusal_of, unreadable
 from shared.tables.wire.entity import ETAG_PROPERTY, decode
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ _NEXT_ROW: Final = "x-ms-continuation-NextRowKey"
 _NEXT_TABLE: Final = "x-ms-continuation-NextTableName"
 
 
-def read_row(answer: Answer, table: str) -> Row | None:
+def read_row(answer: TableAnswer, table: str) -> Row | None:
     """The row of a point read, or None when the service says that there is none."""
     if answer.status == 200:
         return _row(_json(answer, table), table)
@@ -32,7 +32,7 @@ def read_row(answer: Answer, table: str) -> Row | None:
     raise refusal.error(table)
 
 
-def read_page(answer: Answer, table: str) -> Page:
+def read_page(answer: TableAnswer, table: str) -> Page:
     """The page of a query."""
     if answer.status != 200:
         raise refusal_of(answer).error(table)
@@ -45,14 +45,14 @@ def read_page(answer: Answer, table: str) -> Page:
     return Page(rows, None if partition is None else Continuation(partition, answer.headers.get(_NEXT_ROW)))
 
 
-def read_etags(answer: Answer, table: str, operations: Sequence[Operation]) -> tuple[str | None, ...]:
+def read_etags(answer: TableAnswer, table: str, operations: Sequence[Operation]) -> tuple[str | None, ...]:
     """The ETags of a transaction."""
     if answer.status != 202:
         raise refusal_of(answer).error(table)
     return batch.decode(answer.body, table, operations)
 
 
-def read_created(answer: Answer, table: str) -> bool:
+def read_created(answer: TableAnswer, table: str) -> bool:
     """Whether the table was created now; False when it was there."""
     if answer.status in {201, 204}:
         return True
@@ -64,7 +64,7 @@ def read_created(answer: Answer, table: str) -> bool:
     raise refusal.error(table)
 
 
-def read_deleted(answer: Answer, table: str) -> bool:
+def read_deleted(answer: TableAnswer, table: str) -> bool:
     """Whether the table was deleted now; False when it was gone."""
     if answer.status == 204:
         return True
@@ -75,7 +75,7 @@ def read_deleted(answer: Answer, table: str) -> bool:
     raise error
 
 
-def read_tables(answer: Answer, table: str) -> tuple[list[str], str | None]:
+def read_tables(answer: TableAnswer, table: str) -> tuple[list[str], str | None]:
     """The names on a page of tables, and where the next one begins."""
     if answer.status != 200:
         raise refusal_of(answer).error(table)
@@ -87,7 +87,7 @@ def read_tables(answer: Answer, table: str) -> tuple[list[str], str | None]:
     return names, answer.headers.get(_NEXT_TABLE)
 
 
-def _json(answer: Answer, table: str) -> Any:
+def _json(answer: TableAnswer, table: str) -> Any:
     try:
         return orjson.loads(answer.body)
     except orjson.JSONDecodeError as error:

@@ -15,7 +15,7 @@ import aiohttp
 from yarl import URL
 
 from shared.errors import RequestRefusedError, StorageUnavailableError
-from shared.tables.wire.answers import Answer
+from shared.tables.wire.answers import TableAnswer
 
 if TYPE_CHECKING:
     import ssl
@@ -72,7 +72,7 @@ class Transport:
         self._wire = wire
         self._session: aiohttp.ClientSession | None = None
 
-    async def send(self, request: Request, within_seconds: float) -> Answer:
+    async def send(self, request: Request, within_seconds: float) -> TableAnswer:
         """The answer to one request, whatever its status."""
         signed = await self._signer.headers(self._base_path + request.path.partition("?")[0])
         try:
@@ -85,7 +85,7 @@ class Transport:
                 timeout=self._timeout(within_seconds),
             ) as response:
                 self._clock.hear(response.headers.get("Date"))
-                return Answer(response.status, response.headers, await response.read())
+                return TableAnswer(response.status, response.headers, await response.read())
         except aiohttp.ClientConnectorCertificateError as error:
             raise RequestRefusedError(
                 f"The certificate of {self._endpoint} is not trusted: check its name and certificate."

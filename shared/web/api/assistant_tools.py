@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from shared.errors import BadLookupError
 from shared.inputs.faults import fault
 from shared.lookup.client import as_parameters
-from shared.web.answers import answer_of, json_answer
+from shared.web.answers import answer_or_problem, json_answer
 from shared.web.openapi.parameters import lookup_parameters
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from shared.definitions.model import Index, Source
     from shared.lookup.lookups import Lookups
-    from shared.web.answers import Answer
+    from shared.web.answers import HttpAnswer
 
 
 def description(index: Index) -> str:
@@ -47,17 +47,17 @@ def _kind(schema: dict[str, Any]) -> str:
     return "string" if kind == "array" else kind
 
 
-async def call(lookups: Callable[[], Lookups], index: str, context: str) -> str:
+async def answer_tool_call(lookups: Callable[[], Lookups], index: str, context: str) -> str:
     """The answer to a call of a tool: a page as JSON text, or a problem."""
 
-    async def work() -> Answer:
+    async def work() -> HttpAnswer:
         page = await lookups().find(index, _arguments(context))
         content: dict[str, Any] = {"value": page.entries}
         if page.next_parameters is not None:
             content["token"] = page.next_parameters["token"]
         return json_answer(content)
 
-    return (await answer_of(work())).body.decode()
+    return (await answer_or_problem(work())).body.decode()
 
 
 def _arguments(context: str) -> dict[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shared.web.answers import Answer, json_answer
+from shared.web.answers import HttpAnswer, json_answer
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from shared.definitions.loading.load import Loaded
 
 
-async def live() -> Answer:
+async def live() -> HttpAnswer:
     """The process answers."""
     return json_answer({"status": "live"})
 
@@ -22,7 +22,7 @@ async def ready(
     check_settings: Callable[[], None],
     check_storage: Callable[[], Awaitable[None]],
     check_catalog: Callable[[], Awaitable[None]],
-) -> Answer:
+) -> HttpAnswer:
     """Ready when the definitions have no fault and no check raises anything."""
     definitions().require()
     check_settings()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from shared.errors import IndexBuildingError
 from shared.inputs.no_parameters import no_parameters
 from shared.inputs.parameters import parse, query_of, to_query
-from shared.web.answers import Answer, json_answer
+from shared.web.answers import HttpAnswer, json_answer
 from shared.web.api.index_descriptions import describe
 
 if TYPE_CHECKING:
@@ -32,17 +32,17 @@ class LookupApi:
         self._generations = generations
         self._lookups = lookups
 
-    async def indexes(self, url: str) -> Answer:
+    async def indexes(self, url: str) -> HttpAnswer:
         """All indexes."""
         no_parameters(url)
         return json_answer({"value": [await self._described(name) for name in self._definitions.indexes]})
 
-    async def index(self, name: str, url: str) -> Answer:
+    async def index(self, name: str, url: str) -> HttpAnswer:
         """One index."""
         no_parameters(url)
         return json_answer(await self._described(name))
 
-    async def entries(self, name: str, url: str, if_none_match: str | None) -> Answer:
+    async def entries(self, name: str, url: str, if_none_match: str | None) -> HttpAnswer:
         """One page of a lookup; 304 when the caller has it already."""
         page = await self._lookups.find(name, parse(query_of(url)))
         _log.debug(
@@ -51,14 +51,14 @@ class LookupApi:
         )
         headers = {} if page.etag is None else {"ETag": page.etag, "Cache-Control": _REVALIDATE}
         if page.etag is not None and _matches(if_none_match, page.etag):
-            return Answer(b"", 304, headers=headers)
+            return HttpAnswer(b"", 304, headers=headers)
         return json_answer(_page(page, url), headers)
 
-    async def explain(self, name: str, url: str) -> Answer:
+    async def explain(self, name: str, url: str) -> HttpAnswer:
         """How a lookup would run."""
         return json_answer(await self._lookups.explain(name, parse(query_of(url))))
 
-    async def openapi(self, url: str) -> Answer:
+    async def openapi(self, url: str) -> HttpAnswer:
         """The description of this API."""
         from shared.web.openapi.document import openapi  # rarely asked for, and brings in much that lookups do not need
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from shared.inputs.no_parameters import no_parameters
-from shared.web.answers import Answer, json_answer
+from shared.web.answers import HttpAnswer, json_answer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from shared.monitoring.status import StatusReader
 
 
-async def status(reader: StatusReader, url: str) -> Answer:
+async def status(reader: StatusReader, url: str) -> HttpAnswer:
     """How the app is; an answer also while the storage is down, with what is known."""
     no_parameters(url)
     return json_answer(await reader.status())
 
 
-async def history(reader: StatusReader, url: str) -> Answer:
+async def history(reader: StatusReader, url: str) -> HttpAnswer:
     """The lag of each source over time."""
     no_parameters(url)
     known = await reader.history()

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, urlsplit
 
 from shared.errors import LifecycleRefusedError
-from shared.inputs.bodies import NUMBER, SWITCH, TEXT, WHOLE_NUMBER, members
+from shared.inputs.bodies import NUMBER, SWITCH, TEXT, WHOLE_NUMBER, read_members
 from shared.inputs.faults import shown
 from shared.inputs.no_parameters import no_parameters
-from shared.web.answers import Answer, json_answer
-from shared.web.api.lifecycle import moment
+from shared.web.answers import HttpAnswer, json_answer
+from shared.web.api.lifecycle import instant_text
 
 if TYPE_CHECKING:
-    from shared.verification.service import Found, VerificationDesk
+    from shared.verification.service import VerificationResult, VerificationService
 
 # Kind, generation and second of its start; its number when that second has several.
 IDENTITY: Final = "verification-[0-9a-f]{16}-[0-9]{1,12}(-[0-9]{1,6})?"
@@ -31,13 +31,13 @@ _MEMBERS: Final = {
 class VerificationApi:
     """Answers requests about verifications."""
 
-    def __init__(self, desk: VerificationDesk) -> None:
+    def __init__(self, desk: VerificationService) -> None:
         self._desk = desk
 
-    async def start(self, index: str, body: bytes, url: str) -> Answer:
+    async def start(self, index: str, body: bytes, url: str) -> HttpAnswer:
         """Start one; `Location` says where its report will be."""
         no_parameters(url)
-        asked = members(body, _MEMBERS)
+        asked = read_members(body, _MEMBERS)
         found = await self._desk.start(
             index,
             asked.get("generation"),
@@ -49,9 +49,9 @@ class VerificationApi:
         parts = urlsplit(url)
         path = f"/api/indexes/{quote(index, safe='')}/verifications/{quote(found.task.id, safe='')}"
         answer = json_answer(described(found))
-        return Answer(answer.body, _ACCEPTED, headers={"Location": f"{parts.scheme}://{parts.netloc}{path}"})
+        return HttpAnswer(answer.body, _ACCEPTED, headers={"Location": f"{parts.scheme}://{parts.netloc}{path}"})
 
-    async def one(self, index: str, identity: str, url: str) -> Answer:
+    async def one(self, index: str, identity: str, url: str) -> HttpAnswer:
         """How a verification stands, and what it found."""
         no_parameters(url)
         # What else may come in a path may be no key of a table.
@@ -61,13 +61,13 @@ class VerificationApi:
             )
         return json_answer(described(await self._desk.found(index, identity)))
 
-    async def latest(self, index: str, url: str) -> Answer:
+    async def latest(self, index: str, url: str) -> HttpAnswer:
         """The latest, the last one first."""
         no_parameters(url)
         return json_answer({"value": [described(one) for one in await self._desk.latest(index)]})
 
 
-def described(found: Found) -> dict[str, Any]:
+def described(found: VerificationResult) -> dict[str, Any]:
     """A verification as JSON."""
     task, about = found.task, found.task.about
     return {
@@ -79,8 +79,8 @@ def described(found: Found) -> dict[str, Any]:
         "repair": about["repairs"],
         "reconcile": about["reconciles"],
         "budget": about["budget"],
-        "startedAt": moment(task.started_at),
-        "endedAt": moment(task.ended_at),
+        "startedAt": instant_text(task.started_at),
+        "endedAt": instant_text(task.ended_at),
         "problem": task.problem,
         **found.report,
     }

@@ -33,7 +33,7 @@ _STATUSES: Final = {
 }
 
 
-def operation(
+def call_with_key(
     operation_id: str,
     summary: str,
     answer: Schema,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, get_args
 from shared.pipeline.dead_letters.replay import Result
 from shared.pipeline.dead_letters.rows import KINDS
 from shared.web.api.dead_letters import DAYS_MAX, OLDER_THAN
-from shared.web.openapi.calls import ADMIN_KEY, operation
+from shared.web.openapi.calls import ADMIN_KEY, call_with_key
 from shared.web.openapi.parameters import option, paging
 from shared.web.openapi.schema_parts import COUNT, INSTANT, TEXT, list_of, object_of, reference
 
@@ -59,7 +59,7 @@ def letter_schema() -> Schema:
 
 
 def _call(operation_id: str, summary: str, answer: Schema, problems: list[int], parameters: list[Schema]) -> Schema:
-    return {**operation(operation_id, summary, answer, [*problems, 500, 503], ADMIN_KEY), "parameters": parameters}
+    return {**call_with_key(operation_id, summary, answer, [*problems, 500, 503], ADMIN_KEY), "parameters": parameters}
 
 
 def _filters(definitions: Definitions) -> list[Schema]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from shared.web.openapi import schemas
-from shared.web.openapi.calls import SECURITY, anonymous, operation
+from shared.web.openapi.calls import SECURITY, anonymous, call_with_key
 from shared.web.openapi.dead_letters import dead_letter_paths, letter_schema
 from shared.web.openapi.lifecycle import generation_schema, lifecycle_paths, served_schema, standing_schema
 from shared.web.openapi.parameters import index_name, lookup_parameters
@@ -65,20 +65,23 @@ def openapi(definitions: Definitions) -> dict[str, Any]:
 
 def _common_paths(names: list[str]) -> list[tuple[str, Any]]:
     listed = object_of(value=list_of(reference("Index")))
-    one = operation("getIndex", "One index", reference("Index"), [400, 404, 500, 503])
+    one = call_with_key("getIndex", "One index", reference("Index"), [400, 404, 500, 503])
     one["parameters"] = [index_name(names)]
     return [
-        ("/api/indexes", {"get": operation("listIndexes", "All indexes", listed, [400, 500, 503])}),
+        ("/api/indexes", {"get": call_with_key("listIndexes", "All indexes", listed, [400, 500, 503])}),
         *([("/api/indexes/{name}", {"get": one})] if names else []),
-        ("/api/openapi.json", {"get": operation("getOpenApi", "This document", {"type": "object"}, [400, 500, 503])}),
-        ("/api/status", {"get": operation("getStatus", "How the app is", reference("Status"), [400, 500, 503])}),
+        (
+            "/api/openapi.json",
+            {"get": call_with_key("getOpenApi", "This document", {"type": "object"}, [400, 500, 503])},
+        ),
+        ("/api/status", {"get": call_with_key("getStatus", "How the app is", reference("Status"), [400, 500, 503])}),
         (
             "/api/status/history",
-            {"get": operation("getLagHistory", "Lag over time", history_schema(), [400, 500, 503])},
+            {"get": call_with_key("getLagHistory", "Lag over time", history_schema(), [400, 500, 503])},
         ),
         (
             "/api/advice",
-            {"get": operation("getAdvice", "Every index in numbers, and advice", advice_schema(), [400, 500, 503])},
+            {"get": call_with_key("getAdvice", "Every index in numbers, and advice", advice_schema(), [400, 500, 503])},
         ),
         ("/api/health/live", {"get": anonymous("isLive", "The process runs", [])}),
         ("/api/health/ready", {"get": anonymous("isReady", "The app can do its work", [500, 503])}),
@@ -87,7 +90,7 @@ def _common_paths(names: list[str]) -> list[tuple[str, Any]]:
 
 def _lookup(index: Index, definitions: Definitions, entry: str) -> Schema:
     source = definitions.sources[index.source]
-    lookup = operation(
+    lookup = call_with_key(
         f"find.{index.name}",
         f"Look up entries of {index.name}",
         schemas.page_schema(entry),
@@ -103,7 +106,7 @@ def _lookup(index: Index, definitions: Definitions, entry: str) -> Schema:
 
 
 def _explanation(index: Index, definitions: Definitions) -> Schema:
-    explanation = operation(
+    explanation = call_with_key(
         f"explain.{index.name}",
         f"How a lookup of {index.name} would run",
         reference("Explanation"),

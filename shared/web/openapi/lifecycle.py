@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, get_args
 
-from shared.catalog.rows import State
+from shared.catalog.rows import GenerationPhase
 from shared.tasks.rows import TaskState
-from shared.web.openapi.calls import ADMIN_KEY, operation
+from shared.web.openapi.calls import ADMIN_KEY, call_with_key
 from shared.web.openapi.parameters import index_name
 from shared.web.openapi.schema_parts import (
     CLAIM,
@@ -35,12 +35,12 @@ def lifecycle_paths(names: Sequence[str]) -> dict[str, Any]:
     """How an index stands, and what moves it on; none without an index."""
     base = "/api/indexes/{name}"
     standing, served = reference("Standing"), reference("Served")
-    start = operation(
+    start = call_with_key(
         "startBuild", "Build the generation of a changed definition", standing, _PROBLEMS, ADMIN_KEY, good=202
     )
     calls: dict[str, dict[str, Schema]] = {
         f"{base}/builds": {
-            "get": operation("getBuilds", "How the index stands", standing, _READING_PROBLEMS, ADMIN_KEY),
+            "get": call_with_key("getBuilds", "How the index stands", standing, _READING_PROBLEMS, ADMIN_KEY),
             "post": {**start, "requestBody": body_of(budget=BUDGET)},
         },
         f"{base}/read-only": {
@@ -73,7 +73,7 @@ def generation_schema() -> Schema:
     """A generation. Null is what has not happened."""
     return object_of(
         id=TEXT,
-        state={"enum": list(get_args(State))},
+        state={"enum": list(get_args(GenerationPhase))},
         table=TEXT,
         enteredAt=INSTANT,
         buildsFrom=INSTANT,
@@ -112,4 +112,4 @@ def _build() -> Schema:
 
 
 def _call(operation_id: str, summary: str, answer: Schema) -> Schema:
-    return operation(operation_id, summary, answer, _PROBLEMS, ADMIN_KEY)
+    return call_with_key(operation_id, summary, answer, _PROBLEMS, ADMIN_KEY)

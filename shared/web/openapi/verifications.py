@@ -9,7 +9,7 @@ from shared.verification.findings import KINDS
 from shared.verification.report import COUNTS, MORE_COUNTS
 from shared.verification.sample import SAMPLE_MAX
 from shared.web.api.verifications import IDENTITY
-from shared.web.openapi.calls import ADMIN_KEY, operation
+from shared.web.openapi.calls import ADMIN_KEY, call_with_key
 from shared.web.openapi.lifecycle import BUDGET, with_index_name
 from shared.web.openapi.schema_parts import CLAIM, COUNT, INSTANT, TEXT, body_of, list_of, object_of, or_null, reference
 
@@ -32,13 +32,13 @@ def verification_paths(names: Sequence[str]) -> dict[str, Any]:
     base = "/api/indexes/{name}/verifications"
     one, reading = reference("Verification"), (400, 404, 500, 503)
     listed = object_of(value=list_of(one))
-    start = operation("startVerification", "Verify an index", one, (400, 404, 409, 500, 503), ADMIN_KEY, good=202)
+    start = call_with_key("startVerification", "Verify an index", one, (400, 404, 409, 500, 503), ADMIN_KEY, good=202)
     start["responses"]["202"]["headers"] = {"Location": {"schema": TEXT, "description": "Where its report will be."}}
     body = body_of(generation=TEXT, sample=_SAMPLE, budget=BUDGET, repair=CLAIM, reconcile=CLAIM)
-    shown = operation("getVerification", "One verification, with its report", one, reading, ADMIN_KEY)
+    shown = call_with_key("getVerification", "One verification, with its report", one, reading, ADMIN_KEY)
     calls: dict[str, dict[str, Schema]] = {
         base: {
-            "get": operation("listVerifications", "The latest verifications", listed, reading, ADMIN_KEY),
+            "get": call_with_key("listVerifications", "The latest verifications", listed, reading, ADMIN_KEY),
             "post": {**start, "requestBody": body},
         },
         f"{base}/{{id}}": {"get": {**shown, "parameters": [_ID]}},

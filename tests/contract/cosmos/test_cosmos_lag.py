@@ -14,7 +14,7 @@ from azure.cosmos.aio import CosmosClient
 from shared.app.settings import LEASE_CONTAINER
 from shared.definitions.model import CosmosContainer, Source
 from shared.errors import FeedUnavailableError
-from shared.monitoring.cosmos_lag import CosmosFeed
+from shared.monitoring.cosmos_lag import CosmosLag
 from shared.sources.trigger_leases import trigger_prefix
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ async def test_without_leases_the_first_change_waits(
     container: ContainerProxy, leases: ContainerProxy, async_client: CosmosClient
 ) -> None:
     """An empty container has no lag; afterwards it is that of the first change."""
-    feed = CosmosFeed(source_of(container), lambda: ACCOUNT, lambda: async_client)
+    feed = CosmosLag(source_of(container), lambda: ACCOUNT, lambda: async_client)
     assert await feed.oldest_waiting() is None
     first = container.create_item({"id": "1", "pk": "a"})
     container.create_item({"id": "2", "pk": "b"})
@@ -87,7 +87,7 @@ async def test_leases_of_the_extension_say_what_is_applied(
 ) -> None:
     """Their continuations are ETags of the feed. What comes after them waits, until they move on."""
     source = source_of(container)
-    feed = CosmosFeed(source, lambda: ACCOUNT, lambda: async_client)
+    feed = CosmosLag(source, lambda: ACCOUNT, lambda: async_client)
     for number in range(20):
         container.create_item({"id": str(number), "pk": f"p{number}"})
     note_all_applied(leases, source, container)
@@ -112,7 +112,7 @@ async def test_a_lease_without_a_position_has_applied_nothing(
         enable_cross_partition_query=True,
     ):
         leases.upsert_item({**lease, "ContinuationToken": None})
-    assert await CosmosFeed(source, lambda: ACCOUNT, lambda: async_client).oldest_waiting() == first["_ts"]
+    assert await CosmosLag(source, lambda: ACCOUNT, lambda: async_client).oldest_waiting() == first["_ts"]
 
 
 async def test_the_range_of_a_lease_may_have_split(
@@ -123,7 +123,7 @@ async def test_the_range_of_a_lease_may_have_split(
     for number in range(20):
         container.create_item({"id": str(number), "pk": f"p{number}"})
     note_all_applied(leases, source, container)
-    feed = CosmosFeed(source, lambda: ACCOUNT, lambda: async_client)
+    feed = CosmosLag(source, lambda: ACCOUNT, lambda: async_client)
     assert await feed.oldest_waiting() is None
     local_cosmos.order(kind="split", container=container.container_link, range="0")
     assert await feed.oldest_waiting() is None
@@ -136,7 +136,7 @@ async def test_a_feed_of_all_versions_waits_for_deletes_too(
 ) -> None:
     """Before it has leases nothing waits: it starts with them."""
     source = source_of(container, all_versions=True)
-    feed = CosmosFeed(source, lambda: ACCOUNT, lambda: async_client)
+    feed = CosmosLag(source, lambda: ACCOUNT, lambda: async_client)
     item = container.create_item({"id": "1", "pk": "a"})
     assert await feed.oldest_waiting() is None
     note_all_applied(leases, source, container)
@@ -151,7 +151,7 @@ async def test_an_account_that_refuses_is_told(
     container: ContainerProxy, leases: ContainerProxy, async_client: CosmosClient, local_cosmos: LocalCosmos
 ) -> None:
     """The lag is unknown, and why."""
-    feed = CosmosFeed(source_of(container), lambda: ACCOUNT, lambda: async_client)
+    feed = CosmosLag(source_of(container), lambda: ACCOUNT, lambda: async_client)
     local_cosmos.order(kind="refuse", status=403, times=1, method="GET", path="/colls")
     with pytest.raises(FeedUnavailableError, match="may read facts and leases"):
         await feed.oldest_waiting()
@@ -161,7 +161,7 @@ async def test_a_container_with_another_partition_key_is_told(
     async_client: CosmosClient, new_container: Callable[..., ContainerProxy]
 ) -> None:
     """The status says so before anybody misses a fact."""
-    feed = CosmosFeed(source_of(new_container("/tenant")), lambda: ACCOUNT, lambda: async_client)
+    feed = CosmosLag(source_of(new_container("/tenant")), lambda: ACCOUNT, lambda: async_client)
     with pytest.raises(FeedUnavailableError, match="partitioned by /tenant, its definition says /pk"):
         await feed.oldest_waiting()
 
@@ -171,7 +171,7 @@ async def test_a_feed_has_moved_on_when_a_lease_is_past_changes(
 ) -> None:
     """Facts alone say nothing: a feed of latest versions brings them from the beginning."""
     source = source_of(container)
-    feed = CosmosFeed(source, lambda: ACCOUNT, lambda: async_client)
+    feed = CosmosLag(source, lambda: ACCOUNT, lambda: async_client)
     container.create_item({"id": "1", "pk": "a"})
     assert not await feed.has_moved_on(time.time() + 1000)
     note_all_applied(leases, source, container)
@@ -182,7 +182,7 @@ async def test_a_feed_of_all_versions_has_moved_on_when_there_are_facts_from_bef
     container: ContainerProxy, async_client: CosmosClient
 ) -> None:
     """It starts with the present; what was written a moment ago is what it starts with."""
-    feed = CosmosFeed(source_of(container, all_versions=True), lambda: ACCOUNT, lambda: async_client)
+    feed = CosmosLag(source_of(container, all_versions=True), lambda: ACCOUNT, lambda: async_client)
     assert not await feed.has_moved_on(time.time() + 1000)
     container.create_item({"id": "1", "pk": "a"})
     assert not await feed.has_moved_on(time.time())

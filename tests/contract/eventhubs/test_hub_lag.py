@@ -13,7 +13,7 @@ from azure.storage.blob.aio import ContainerClient
 from shared.app.connections import event_hub_client, event_hubs_namespace
 from shared.app.settings import EVENT_CONSUMER_GROUP, EVENT_LAG_GROUP, EventHubsConnection
 from shared.errors import FeedUnavailableError
-from shared.monitoring.event_lag import HubFeed
+from shared.monitoring.event_lag import EventHubLag
 from tests.contract.eventhubs.clients import receiving_async, until
 from tests.contract.eventhubs.conftest import HubUnderTest
 from tests.contract.eventhubs.server import LocalEventHubs
@@ -34,10 +34,10 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalEventHubs]
     assert started.stop() == 0
 
 
-def feed_of(server: LocalEventHubs, azurite: str, container: str, group: str = EVENT_LAG_GROUP) -> HubFeed:
+def feed_of(server: LocalEventHubs, azurite: str, container: str, group: str = EVENT_LAG_GROUP) -> EventHubLag:
     """The hub as the status asks it."""
     connection = EventHubsConnection(connection_string=server.connection_string)
-    return HubFeed(
+    return EventHubLag(
         "parcels",
         HUB,
         partial(event_hubs_namespace, connection),

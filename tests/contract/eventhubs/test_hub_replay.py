@@ -11,7 +11,7 @@ from azure.eventhub.aio import EventHubProducerClient
 from shared.app.connections import event_hub_client
 from shared.app.settings import EventHubsConnection
 from shared.definitions.model import Source
-from shared.sources.hub_events import CONSUMER_GROUP, EventPage, HubReplay
+from shared.sources.hub_events import REPLAY_CONSUMER_GROUP, EventPage, HubReplay
 
 if TYPE_CHECKING:
     from tests.contract.eventhubs.conftest import HubUnderTest
@@ -28,7 +28,7 @@ async def send(hub: HubUnderTest, *bodies: str) -> None:
 async def read(hub: HubUnderTest, continuation: str | None, page_events: int) -> list[EventPage]:
     """Every page after a continuation."""
     connection = EventHubsConnection(connection_string=hub.connection_string)
-    replay = HubReplay(partial(event_hub_client, connection, group=CONSUMER_GROUP))
+    replay = HubReplay(partial(event_hub_client, connection, group=REPLAY_CONSUMER_GROUP))
     source = Source("orders", event_hub=hub.name)
     assert PARTITION in await replay.partitions(source)
     return [page async for page in replay.pages(source, PARTITION, continuation, page_events)]

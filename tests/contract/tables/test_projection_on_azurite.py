@@ -67,7 +67,7 @@ def test_a_projected_document_comes_back_from_the_service_as_it_was(
     fact = {**document, "id": f"f{next(_IDS)}", "pk": "p", "_ts": 1, "_lsn": 1}
     change = READER.latest(fact)
     (entry,) = PROJECTOR.project(change)
-    row = row_key(entry.pair, change.version)
+    row = row_key(entry.entry_key, change.version)
     keys = {"PartitionKey": entry.partition_key, "RowKey": row}
     table.upsert_entity({**keys, **{name: written(value) for name, value in entry.columns.items()}})
     back = {name: read(value) for name, value in table.get_entity(entry.partition_key, row).items()}

@@ -8,11 +8,19 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from shared.definitions.model import Index, KeyPart
-from shared.definitions.values import rank
+from shared.definitions.values import sort_rank
 from shared.entries.keys.bounds import Comparison
 from shared.entries.keys.fact_key import MISSING, decode_fact_key, encode_fact_key, fact_key_in
-from shared.entries.keys.index_keys import IndexKeys, pair_and_version, row_key
-from shared.entries.keys.limits import FACT_UNITS, KEY_UNITS, PARTITION_UNITS, SHARD_UNITS, SORT_UNITS, is_cut, within
+from shared.entries.keys.index_keys import IndexKeys, row_key, split_row_key
+from shared.entries.keys.limits import (
+    FACT_UNITS,
+    KEY_UNITS,
+    PARTITION_UNITS,
+    SHARD_UNITS,
+    SORT_UNITS,
+    cut_to_fit,
+    is_cut,
+)
 from shared.entries.keys.limits import units as count_units
 from tests.property.entries.test_key_order import _FORBIDDEN, units
 from tests.property.strategies import VALUES, integers, long_texts, orders, parts, parts_with_values, texts
@@ -41,7 +49,7 @@ def test_every_key_of_every_entry_fits_the_service(sort: list[str], partition_ke
 def test_cut_keys_stay_distinct(values: list[str], limit: int) -> None:
     """Injective also over the limit."""
     keys = IndexKeys(index(KeyPart(path="s", name="s")))
-    assert len({within(keys.whole_sort([value]), limit) for value in values}) == len(values)
+    assert len({cut_to_fit(keys.whole_sort([value]), limit) for value in values}) == len(values)
 
 
 @given(
@@ -137,7 +145,7 @@ def test_ranges_of_every_type_hold_what_compares(data: st.DataObject, part: KeyP
     keys = IndexKeys(index(part))
     bounds = keys.bounds([], [Comparison(operator, asked)])
     for value in [*others, asked]:
-        left, right = rank(part.type, value), rank(part.type, asked)
+        left, right = sort_rank(part.type, value), sort_rank(part.type, asked)
         wanted = {"gt": left > right, "ge": left >= right, "lt": left < right, "le": left <= right}[operator]
         found = units(bounds.lower) <= units(keys.sort([value]) + "fact") < units(bounds.upper)
         assert (found and bounds.holds(keys.whole_sort([value]))) == wanted
@@ -177,7 +185,7 @@ def test_two_comparisons_bound_both_sides() -> None:
 
 def test_a_row_key_gives_back_its_pair_and_version() -> None:
     """The pair is the RowKey without its last 44 units."""
-    assert pair_and_version(row_key("Smith !c-1 !42 !", _VERSION)) == ("Smith !c-1 !42 !", _VERSION)
+    assert split_row_key(row_key("Smith !c-1 !42 !", _VERSION)) == ("Smith !c-1 !42 !", _VERSION)
 
 
 def test_the_shard_prefix_has_its_room() -> None:

@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from shared.definitions.model import KeyPart
-from shared.definitions.values import folded, rank
+from shared.definitions.values import folded, sort_rank
 from shared.entries.keys.part_codec import PartCodec
 from tests.property.strategies import VALUES, bmp_texts, doubles, integers, parts, parts_with_values, texts
 
@@ -39,7 +39,7 @@ def compare(part: KeyPart, left: PartValue | None, right: PartValue | None) -> i
     if left is None or right is None:
         result = (left is not None) - (right is not None)
     else:
-        result = sign(rank(part.type, left), rank(part.type, right))
+        result = sign(sort_rank(part.type, left), sort_rank(part.type, right))
     return -result if part.order == "desc" else result
 
 

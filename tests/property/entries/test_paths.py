@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shared.definitions.field_paths import quoted, segments
-from shared.entries.changes.paths import EvaluationError, compile_path, compile_truth
+from shared.entries.changes.paths import EvaluationError, compile_condition, compile_path
 from tests.property.strategies import json_values, texts
 
 names = st.sampled_from(["a", "b", "_c", "D1", "Major Genre", 'qu"ote', "back\\slash", "é", ""]) | texts
@@ -57,14 +57,14 @@ def test_truth_is_the_same_for_a_field_and_for_an_expression(value: Any) -> None
     """false, null, 0, "", [] and {} are false, everything else is true."""
     falsy = value in (None, False, 0, "", [], {})
     for text in ("field", "field || `null`", "field && field", "[field][0]"):
-        assert compile_truth(text)({"field": value}) is not falsy
+        assert compile_condition(text)({"field": value}) is not falsy
 
 
 @pytest.mark.parametrize("text", ["!count", "!(count && active)", "active && !count", "[!count][0]"])
 def test_zero_is_false_inside_an_expression_too(text: str) -> None:
     """JMESPath alone would call 0 true, and `!count` false."""
-    assert compile_truth(text)({"count": 0, "active": True})
-    assert not compile_truth(text)({"count": 1, "active": True})
+    assert compile_condition(text)({"count": 0, "active": True})
+    assert not compile_condition(text)({"count": 1, "active": True})
 
 
 def test_values_of_expressions_are_plain_jmespath() -> None:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shared.definitions.model import Index, KeyPart, Placement, RangeSlice
-from shared.definitions.values import folded, rank
+from shared.definitions.values import folded, sort_rank
 from shared.entries.keys.index_keys import IndexKeys
 from shared.entries.keys.placement import DEFAULT_ACCOUNT
 from tests.property.strategies import VALUES, long_texts, orders, part_types
@@ -33,7 +33,7 @@ def values_of(part_type: PartType) -> st.SearchStrategy[Any]:
 
 def comparable(part: KeyPart, value: PartValue) -> Any:
     """What Python orders as the values of the part stand."""
-    return rank(part.type, folded(value) if part.fold and isinstance(value, str) else value)
+    return sort_rank(part.type, folded(value) if part.fold and isinstance(value, str) else value)
 
 
 def short(value: PartValue) -> bool:

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shared.inputs.page_tokens import Tokens
+from shared.inputs.page_tokens import PageTokens
 from shared.lookup.lookups import Lookups
 from shared.lookup.replicas import Replicas
 from shared.tables.memory.calls import Query
@@ -24,7 +24,7 @@ from tests.worlds.lookup_worlds import PAGES_MAX, World
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from shared.lookup.generations import Generation
+    from shared.lookup.generations import ReadableGeneration
     from shared.lookup.lookups import LookupPage
     from shared.tables.memory.calls import Call
     from shared.tables.memory.store import Store
@@ -40,14 +40,14 @@ LOOKUPS_PER_WORLD = 12
 class OneGeneration:
     """The generation of a made-up index."""
 
-    def __init__(self, generation: Generation) -> None:
+    def __init__(self, generation: ReadableGeneration) -> None:
         self._generation = generation
 
-    async def serving(self, index: str) -> Generation:
+    async def serving(self, index: str) -> ReadableGeneration:
         """Always the one."""
         return self._generation
 
-    async def still_there(self, index: str, generation: str) -> Generation | None:
+    async def still_there(self, index: str, generation: str) -> ReadableGeneration | None:
         """The one, by its id."""
         return self._generation if generation == self._generation.id else None
 
@@ -110,7 +110,7 @@ async def check_world(tables: Tables, data: st.DataObject) -> None:
     await tables.create_table(table)
     await worlds.write(tables, world.generation, operations)
     lookups = Lookups(
-        OneGeneration(world.generation), Replicas(tables), Tokens(b"key"), now_seconds=lambda: worlds.NOW_SECONDS
+        OneGeneration(world.generation), Replicas(tables), PageTokens(b"key"), now_seconds=lambda: worlds.NOW_SECONDS
     )
     for _ in range(LOOKUPS_PER_WORLD):
         asked = data.draw(worlds.lookups(world.index, values))

@@ -107,7 +107,7 @@ async def _found_after(batches: list[tuple[bool, list[Version]]]) -> list[str]:
         ]
         number += len(batch)
         intake = read_all("orders", events, lambda event: reader.read(*event))
-        assert not intake.letters
+        assert not intake.unreadable
         await world.apply(*intake.changes)
     partitions = [f"{name} !" for name in (*TOWNS, *TAGS)]
     rows = [row for index in ("by-town", "by-tag") for row in visible(await world.rows(index, *partitions))]

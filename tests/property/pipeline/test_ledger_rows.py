@@ -5,7 +5,16 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.pipeline.ledger.rows import LedgerRow, Left, Live, Part, compress, decode, decompress, encode
+from shared.pipeline.ledger.rows import (
+    CurrentEntry,
+    GenerationState,
+    LedgerRow,
+    RemovedEntry,
+    compress,
+    decode,
+    decompress,
+    encode,
+)
 from shared.tables.port import Insert
 from shared.tables.wire import batch
 
@@ -13,16 +22,18 @@ FACT_KEY = "pk !id !"
 VERSIONS = st.text("0123456789abcdef", min_size=44, max_size=44)
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=20)
 PAIRS = TEXTS.map(lambda sort: sort + FACT_KEY)
-LIVE = st.builds(Live, TEXTS, PAIRS, VERSIONS, st.text("0123456789abcdef", min_size=16, max_size=16))
-LEFT = st.builds(Left, TEXTS, PAIRS, VERSIONS)
+LIVE = st.builds(CurrentEntry, TEXTS, PAIRS, VERSIONS, st.text("0123456789abcdef", min_size=16, max_size=16))
+LEFT = st.builds(RemovedEntry, TEXTS, PAIRS, VERSIONS)
 
 
 @st.composite
-def parts(draw: st.DrawFn) -> Part:
+def parts(draw: st.DrawFn) -> GenerationState:
     """A part; some of its entries carry its own version."""
     version = draw(VERSIONS)
-    live = [entry._replace(at=version) if draw(st.booleans()) else entry for entry in draw(st.lists(LIVE, max_size=5))]
-    return Part(version, tuple(live), tuple(draw(st.lists(LEFT, max_size=5))), draw(st.booleans()))
+    live = [
+        entry._replace(version=version) if draw(st.booleans()) else entry for entry in draw(st.lists(LIVE, max_size=5))
+    ]
+    return GenerationState(version, tuple(live), tuple(draw(st.lists(LEFT, max_size=5))), draw(st.booleans()))
 
 
 ROWS = st.builds(
@@ -49,10 +60,10 @@ def test_bytes_come_back_from_compression(raw: bytes) -> None:
 def test_a_large_row_is_split_over_properties_that_the_service_takes(tens_of_kilobytes: int) -> None:
     """No property is over 64 KiB."""
     entries = [
-        Live(f"{number:030x}", f"{number * 7919:020x}{FACT_KEY}", "0" * 44, f"{number:016x}")
+        CurrentEntry(f"{number:030x}", f"{number * 7919:020x}{FACT_KEY}", "0" * 44, f"{number:016x}")
         for number in range(tens_of_kilobytes * 1000)
     ]
-    row = LedgerRow({"0" * 16: Part("1" * 44, tuple(entries))})
+    row = LedgerRow({"0" * 16: GenerationState("1" * 44, tuple(entries))})
     entity = encode(row, "source-001", FACT_KEY)
     assert batch.encode([Insert(entity)], "Ledger")
     assert decode(entity) == row

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from shared.advice.advisor import Advisor, Sources
+from shared.advice.advisor import Advisor, AdvisorDependencies
 from shared.advice.sampling import Sampler
 from shared.definitions.model import Placement
 from shared.monitoring.counters import Totals
@@ -21,7 +21,7 @@ async def totals() -> Totals:
 
 def advisor(world: BuildingWorld) -> Advisor:
     """What an app with the world's storage advises with."""
-    sources = Sources(
+    sources = AdvisorDependencies(
         world.catalog,
         Sampler(world.accounts, lambda: world.seconds),
         totals,

@@ -10,8 +10,8 @@ from uuid import uuid4
 import pytest
 
 from shared.advice.sampling import Sampler
-from shared.advice.statistics import Tally
-from shared.catalog.period_tables import drop_over
+from shared.advice.statistics import EntryStatistics
+from shared.catalog.period_tables import drop_expired_tables
 from shared.tables.memory.calls import Query
 from shared.tables.memory.memory_tables import DirectCarrier, MemoryTables
 from tests.worlds.world import TOWNS, World
@@ -81,7 +81,7 @@ async def test_entries_in_tables_per_period_are_counted_until_their_period_is_ov
     assert found.tables == 4
     assert found.entry_bytes is not None
     world.now_seconds += 20 * 86_400
-    await drop_over(world.accounts, [world.plan], world.now_seconds)
+    await drop_expired_tables(world.accounts, [world.plan], world.now_seconds)
     found = await statistics_of(world)
     assert (found.facts, found.entries, found.top[0].entries) == (3, 1, 1)
 
@@ -125,7 +125,7 @@ async def test_an_index_without_facts_has_empty_statistics(service: Tables) -> N
 def test_partitions_that_grow_with_time_are_told_from_those_that_do_not() -> None:
     """Also when most entries share one partition."""
     random = Random(3)
-    growing, mixed, hot = Tally(), Tally(), Tally()
+    growing, mixed, hot = EntryStatistics(), EntryStatistics(), EntryStatistics()
     for number in range(1000):
         at = f"{number:05d}"
         growing.add([(f"2024-{number // 20:03d}", at)])

@@ -9,15 +9,15 @@ from uuid import uuid4
 
 import pytest
 
-from shared.catalog.catalog import Catalog, Served, Verification
-from shared.catalog.plans import plans_of
-from shared.catalog.register import Entrance
-from shared.catalog.rows import write_source
+from shared.catalog.catalog import Catalog
+from shared.catalog.plans import source_plans
+from shared.catalog.register import DefinitionRegistrar
+from shared.catalog.rows import ServingRow, VerifiedMark, write_source
 from shared.pipeline.concurrency import Bounded
 from tests.worlds.world import TOWNS, World, definitions_of
 
 if TYPE_CHECKING:
-    from shared.catalog.catalog import Listed
+    from shared.catalog.rows import CatalogGeneration
     from shared.definitions.model import Source
     from shared.entries.projection.generations import SourcePlan
     from shared.tables.port import Tables
@@ -46,14 +46,14 @@ class Catalogued(World):
             return has_moved_on
 
         definitions = definitions_of(text)
-        entrance = Entrance(self.catalog, self.tables, Bounded(), 100, moved_on)
-        return plans_of(await entrance.enter(definitions, self.now_seconds), definitions)[self.plan.source]
+        entrance = DefinitionRegistrar(self.catalog, self.tables, Bounded(), 100, moved_on)
+        return source_plans(await entrance.register(definitions, self.now_seconds), definitions)[self.plan.source]
 
     async def states(self) -> list[str]:
         """The states of the source's generations."""
         return [one.state for one in await self.entered()]
 
-    async def entered(self) -> list[Listed]:
+    async def entered(self) -> list[CatalogGeneration]:
         """The source's generations."""
         return [one for one in (await self.catalog.read()).generations if one.source == self.plan.source]
 
@@ -172,11 +172,11 @@ async def test_a_row_that_changed_meanwhile_is_not_overwritten(world: Catalogued
     await world.catalog.note_verified(seen.id, 0, 7)
     assert not await world.catalog.write(replace(served, since=9.0), replace(seen, state="retired"))
     (now,) = await world.entered()
-    assert (now.state, now.verified) == ("serving", Verification(7, 0))
+    assert (now.state, now.verified) == ("serving", VerifiedMark(7, 0))
     assert (await world.catalog.read()).served[world.index].since == 0
 
 
 def test_until_its_moment_a_switch_changes_nothing() -> None:
     """All readers have read the row by then."""
-    served = Served("i", "new", "old", 100.0)
-    assert (served.at(99.9), served.at(100.0)) == ("old", "new")
+    served = ServingRow("i", "new", "old", 100.0)
+    assert (served.generation_at(99.9), served.generation_at(100.0)) == ("old", "new")

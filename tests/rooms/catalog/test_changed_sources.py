@@ -80,6 +80,6 @@ async def test_a_source_without_an_index_is_free_to_change(world: BuildingWorld)
     lifecycle = world.lifecycle(without)
     for seconds in (0, GRACE_SECONDS + 1, BUILD_DELAY_SECONDS + 1):
         world.seconds += seconds
-        await lifecycle.tidy(world.accounts)
+        await lifecycle.retire_unwanted(world.accounts)
     assert {one.state for one in (await world.catalog.read()).generations} == {"retired"}
     await world.worker(CHANGED["partitionKey"])

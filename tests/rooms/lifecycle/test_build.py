@@ -11,11 +11,11 @@ import pytest
 
 from shared.app.lifecycle import beside
 from shared.errors import StorageUnavailableError, TransientError
-from shared.lifecycle.build import Builds, Sources, window_of
+from shared.lifecycle.build import Builds, BuildSources, changes_per_apply
 from shared.pipeline.apply.intake import ReceivedEvent
 from shared.pipeline.apply.worker import Worker
 from shared.pipeline.concurrency import CALLS_AT_ONCE
-from shared.pipeline.dead_letters.listing import LetterFilter
+from shared.pipeline.dead_letters.listing import DeadLetterFilter
 from shared.pipeline.ledger.rows import LEDGER_TABLE
 from shared.sources.hub_events import HubEvent
 from shared.tables.memory.memory_tables import MemoryTables
@@ -272,7 +272,7 @@ async def test_an_event_that_a_build_cannot_read_can_be_replayed_as_an_event(wor
     world.events.events = [good, broken]
     await world.worker(changed)
     await world.build(changed)
-    (letter,) = (await worker.dead_letters.page(LetterFilter(), 10, None)).letters
+    (letter,) = (await worker.dead_letters.page(DeadLetterFilter(), 10, None)).dead_letters
     assert letter.via == "event"
     (replayed,) = await worker.dead_letters.replay([letter])
     assert replayed.result == "stillFails"
@@ -296,10 +296,10 @@ async def test_facts_with_long_keys_in_any_script_are_caught_up_with(world: Buil
 
 def test_the_smaller_the_budget_the_fewer_changes_are_applied_together() -> None:
     """A step must end before its claim does, or others begin with the same one."""
-    assert window_of(None, 5000) == 5000
-    assert window_of(1000.0, 5000) == 5000
-    assert window_of(10.0, 5000) == 200
-    assert window_of(0.01, 5000) == 1
+    assert changes_per_apply(None, 5000) == 5000
+    assert changes_per_apply(1000.0, 5000) == 5000
+    assert changes_per_apply(10.0, 5000) == 200
+    assert changes_per_apply(0.01, 5000) == 1
 
 
 async def test_with_a_small_budget_little_is_done_in_one_step(world: BuildingWorld) -> None:
@@ -311,11 +311,11 @@ async def test_with_a_small_budget_little_is_done_in_one_step(world: BuildingWor
     async def no_time(_seconds: float) -> None:
         return
 
-    sources = Sources(KeptFeed(world.tables), KeptFacts(world.tables), world.events)
+    sources = BuildSources(KeptFeed(world.tables), KeptFacts(world.tables), world.events)
     builds = Builds(world.catalog, world.services(), sources, lambda: world.seconds, no_time)
     progress = await world.lifecycle(CHANGED, replace(world.runner(), kinds={"build": builds})).build("by-town", 1)
     (one,) = progress.slices
-    steps = [step.counts["facts"] async for step in builds.steps(progress, one)]
+    steps = [step.counts["facts"] async for step in builds.work_on_slice(progress, one)]
     assert steps == [20, 20, 10]
 
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from shared.catalog.catalog import Catalog
-from shared.lifecycle.build import Builds, Sources
+from shared.lifecycle.build import Builds, BuildSources
 from shared.sources.cosmos_feed import FeedPage
 from shared.tables.memory.memory_tables import MemoryTables
 from shared.tasks.rows import Progress, Task
-from shared.tasks.runner import Runner
+from shared.tasks.runner import TaskRunner
 from tests.worlds.building import CHANGED, BuildingWorld, KeptEvents
 from tests.worlds.kept_facts import KeptFacts
 from tests.worlds.world import TOWNS
@@ -75,9 +75,9 @@ async def peak_bytes(facts: int) -> int:
     await world.worker(CHANGED)
     building = (await world.generations())["building"]
     services = world.services()
-    sources = Sources(Manifold(facts), KeptFacts(tables), KeptEvents())
+    sources = BuildSources(Manifold(facts), KeptFacts(tables), KeptEvents())
     builds = Builds(Catalog(tables), services, sources, lambda: 0.0, asyncio.sleep, window=2000)
-    runner = Runner(world.rows, None, {"build": builds}, lambda: world.seconds)
+    runner = TaskRunner(world.rows, None, {"build": builds}, lambda: world.seconds)
     await runner.start(Task("build-x-1", "build", {"generation": building, "budget": None}, world.seconds))
     tracemalloc.start()
     progress: Progress = await world.run(runner, "build-x-1")

@@ -16,7 +16,7 @@ from tests.worlds.building import BUILD_DELAY_SECONDS, CHANGED, GRACE_SECONDS, R
 from tests.worlds.world import TOWNS
 
 if TYPE_CHECKING:
-    from shared.catalog.catalog import Snapshot
+    from shared.catalog.rows import CatalogSnapshot
 
 OTHER = TOWNS.replace("project: [phone]", "project: all")
 
@@ -31,7 +31,7 @@ async def world() -> BuildingWorld:
     return world
 
 
-def serving(snapshot: Snapshot, seconds: float) -> str:
+def serving(snapshot: CatalogSnapshot, seconds: float) -> str:
     """The id of what serves at a moment."""
     found = snapshot.serving("by-town", seconds)
     assert found is not None
@@ -94,20 +94,20 @@ async def test_after_the_grace_the_old_generation_is_retired_and_its_table_dropp
     served = await world.lifecycle(CHANGED).switch("by-town")
     lifecycle = world.lifecycle(CHANGED)
     world.seconds += GRACE_SECONDS - 1
-    await lifecycle.tidy(world.accounts)
+    await lifecycle.retire_unwanted(world.accounts)
     old = (await world.catalog.read()).generation(served.before)
     assert old is not None
     assert old.state == "standby"
     world.seconds += 2
-    await lifecycle.tidy(world.accounts)
-    await lifecycle.tidy(world.accounts)
+    await lifecycle.retire_unwanted(world.accounts)
+    await lifecycle.retire_unwanted(world.accounts)
     assert isinstance(world.tables, MemoryTables)
     assert (await world.catalog.read()).generation(served.before) == replace(
         old, state="retired", retired_at=int(world.seconds)
     )
     assert len((await world.tables.query(old.table, None)).rows) == 1
     world.seconds += BUILD_DELAY_SECONDS + 1
-    await lifecycle.tidy(world.accounts)
+    await lifecycle.retire_unwanted(world.accounts)
     assert not await world.tables.delete_table(old.table)
     await refused(world, "RollbackExpired", "rollback")
 
@@ -128,14 +128,14 @@ async def test_an_index_whose_definition_has_left_the_file_is_retired_after_the_
     """Putting it back in time changes nothing at all."""
     without = TOWNS.replace("by-town", "by-place")
     await world.worker(without)
-    await world.lifecycle(without).tidy(world.accounts)
+    await world.lifecycle(without).retire_unwanted(world.accounts)
     world.seconds += GRACE_SECONDS
-    await world.lifecycle(TOWNS).tidy(world.accounts)
-    await world.lifecycle(without).tidy(world.accounts)
+    await world.lifecycle(TOWNS).retire_unwanted(world.accounts)
+    await world.lifecycle(without).retire_unwanted(world.accounts)
     assert "serving" in await world.generations()
     world.seconds += GRACE_SECONDS + 1
     for _ in range(2):  # one generation of an index at a time
-        await world.lifecycle(without).tidy(world.accounts)
+        await world.lifecycle(without).retire_unwanted(world.accounts)
     states = {(one.index, one.state) for one in (await world.catalog.read()).generations}
     assert states == {("by-town", "retired"), ("by-place", "building")}
 
@@ -143,9 +143,9 @@ async def test_an_index_whose_definition_has_left_the_file_is_retired_after_the_
 async def test_a_definition_that_was_replaced_before_it_served_is_retired(world: BuildingWorld) -> None:
     """It is nothing that anybody waits for; what serves stays."""
     await world.worker(OTHER)
-    await world.lifecycle(OTHER).tidy(world.accounts)
+    await world.lifecycle(OTHER).retire_unwanted(world.accounts)
     world.seconds += GRACE_SECONDS + 1
-    await world.lifecycle(OTHER).tidy(world.accounts)
+    await world.lifecycle(OTHER).retire_unwanted(world.accounts)
     states = sorted(one.state for one in (await world.catalog.read()).generations)
     assert states == ["building", "retired", "serving"]
 
@@ -204,7 +204,7 @@ async def test_a_table_out_of_reach_keeps_no_other_from_being_dropped(world: Bui
     # Its row comes first.
     await world.catalog.write(retired, replace(retired, id="0", definition=far, etag=None))
     world.seconds += BUILD_DELAY_SECONDS + 1
-    await world.lifecycle(CHANGED).tidy(world.accounts)
+    await world.lifecycle(CHANGED).retire_unwanted(world.accounts)
     dropped = {each.id for each in (await world.catalog.read()).generations if each.dropped_at is not None}
     assert dropped == {one.id}
 

@@ -39,7 +39,7 @@ async def test_the_tables_of_its_periods_go_with_a_generation() -> None:
     lifecycle = world.lifecycle(CHANGED)
     for seconds in (GRACE_SECONDS + 1, BUILD_DELAY_SECONDS + 1):
         world.seconds += seconds
-        await lifecycle.tidy(world.accounts)
+        await lifecycle.retire_unwanted(world.accounts)
     assert await world.tables.list_tables(old.table) == ()
 
 
@@ -86,7 +86,7 @@ async def test_the_own_table_of_a_generation_goes_before_its_periods_are_listed(
     carrier.seen.clear()
     for seconds in (GRACE_SECONDS + 1, BUILD_DELAY_SECONDS + 1):
         world.seconds += seconds
-        await world.lifecycle(CHANGED).tidy(world.accounts)
+        await world.lifecycle(CHANGED).retire_unwanted(world.accounts)
     assert carrier.seen[:2] == [old.table, "list"]
     assert all(name.startswith(f"{old.table}p") for name in carrier.seen[2:])
 

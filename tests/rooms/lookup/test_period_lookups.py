@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from shared.inputs.page_tokens import Tokens
+from shared.inputs.page_tokens import PageTokens
 from shared.lookup.generations import DefinedGenerations
 from shared.lookup.lookups import Lookups
 from shared.lookup.replicas import Replicas
@@ -74,7 +74,7 @@ async def test_a_fact_whose_expiry_is_not_applied_yet_comes_with_its_entry(world
         reader = Lookups(
             DefinedGenerations(world.definitions),
             Replicas(world.tables),
-            Tokens(b"key"),
+            PageTokens(b"key"),
             now_seconds=lambda: world.now_seconds,
             facts=OneFact({"id": "f", **document}),
         )

@@ -150,7 +150,7 @@ async def test_a_ledger_row_over_the_limit_fails_the_index_with_the_most(world: 
 
     await world.apply(world.writer.change("a", person(homes=[{"p": noise(400), "s": noise(180)} for _ in range(900)])))
     (row,) = await world.ledger_rows()
-    assert [part.failed for part in decode(row).parts.values()].count(True) == 1
+    assert [part.failed for part in decode(row).states.values()].count(True) == 1
     assert [letter["index"] for letter in await letters(world)] == ["by-home"]
     assert await seen(world, "by-town", "X") == ["a"]
 
@@ -170,7 +170,7 @@ async def test_parts_of_generations_that_a_worker_does_not_know_are_carried_over
     world.plan = type(everything)(everything.source, everything.generations[:1])
     await world.apply(world.writer.change("a", person(town="Y")))
     (row,) = await world.ledger_rows()
-    assert set(decode(row).parts) == {generation.id for generation in everything.generations}
+    assert set(decode(row).states) == {generation.id for generation in everything.generations}
 
 
 async def test_parts_of_retired_generations_are_dropped(world: World) -> None:
@@ -182,7 +182,7 @@ async def test_parts_of_retired_generations_are_dropped(world: World) -> None:
     world.plan = type(everything)(everything.source, everything.generations[:1], retired)
     await world.apply(world.writer.change("a", person(phone="1")))
     (row,) = await world.ledger_rows()
-    assert set(decode(row).parts) == {everything.generations[0].id}
+    assert set(decode(row).states) == {everything.generations[0].id}
     assert world.queue.messages == []
 
 

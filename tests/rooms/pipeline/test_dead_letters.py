@@ -13,9 +13,9 @@ import pytest
 from shared.entries.projection.generations import plan_of
 from shared.errors import UnknownDeadLetterError
 from shared.pipeline.apply.intake import ReceivedEvent
-from shared.pipeline.dead_letters.listing import LetterFilter
-from shared.pipeline.dead_letters.rows import letter_of, unreadable_letter
-from shared.pipeline.dead_letters.store import DeadLetters
+from shared.pipeline.dead_letters.listing import DeadLetterFilter
+from shared.pipeline.dead_letters.rows import dead_letter_of, unreadable_dead_letter
+from shared.pipeline.dead_letters.store import DeadLetterStore
 from shared.tables.port import Upsert
 from tests.worlds.letters import DAY_SECONDS, RETENTION_SECONDS, desk_of, letters_of, refusing, replay_all
 from tests.worlds.world import KeptBlobs, World, definitions_of, visible
@@ -104,20 +104,20 @@ async def test_letters_are_found_by_filters_page_by_page(world: World) -> None:
     await fail_with_a_fault(world, **{f"f{number}": PERSON for number in range(5)})
     await world.apply(*[world.writer.change(f"g{number}", POISON) for number in range(3)])
     for wanted, count in [
-        (LetterFilter(), 13),
-        (LetterFilter(source=world.plan.source), 13),
-        (LetterFilter(source="other"), 0),
-        (LetterFilter(index="by-age"), 8),
-        (LetterFilter(kind="notEvaluable"), 10),
-        (LetterFilter(index="by-age", kind="wrongType"), 3),
-        (LetterFilter(reason="HAS A FAULT"), 10),
-        (LetterFilter(reason="no such words"), 0),
+        (DeadLetterFilter(), 13),
+        (DeadLetterFilter(source=world.plan.source), 13),
+        (DeadLetterFilter(source="other"), 0),
+        (DeadLetterFilter(index="by-age"), 8),
+        (DeadLetterFilter(kind="notEvaluable"), 10),
+        (DeadLetterFilter(index="by-age", kind="wrongType"), 3),
+        (DeadLetterFilter(reason="HAS A FAULT"), 10),
+        (DeadLetterFilter(reason="no such words"), 0),
     ]:
         found, place = [], None
         while True:
             page = await desk_of(world).page(wanted, 2, place)
-            assert len(page.letters) <= 2
-            found += [letter.id for letter in page.letters]
+            assert len(page.dead_letters) <= 2
+            found += [letter.id for letter in page.dead_letters]
             place = page.last
             if place is None:
                 break
@@ -254,7 +254,7 @@ def unreadable_event(body: bytes, enqueued_seconds: float) -> ReceivedEvent:
 async def put_unreadable(world: World, body: bytes, enqueued_seconds: float) -> None:
     """The letter of an event that could not be read."""
     event = unreadable_event(body, enqueued_seconds)
-    await desk_of(world).letters.put(unreadable_letter(world.plan.source, event.plain(), "Nonsense.", "event"))
+    await desk_of(world).store.put(unreadable_dead_letter(world.plan.source, event.plain(), "Nonsense.", "event"))
 
 
 GOOD_EVENT = b'{"op":"upsert","document":{"id":"f","rev":1,"town":"X","name":"n","phone":"1","age":7}}'
@@ -276,7 +276,7 @@ async def test_a_document_of_the_feed_that_could_not_be_read_is_read_again(world
     desk = desk_of(world)
     document = {"id": "f", "rev": 1, **PERSON, "_ts": int(world.now_seconds), "_lsn": 3}
     for kept in (document, {"id": "g", "age": float("nan")}, "no document"):
-        await desk.letters.put(unreadable_letter(world.plan.source, kept, "Nonsense.", "feed"))
+        await desk.store.put(unreadable_dead_letter(world.plan.source, kept, "Nonsense.", "feed"))
     assert results(await replay_all(world)) == ["applied", "stillFails", "stillFails"]
     assert len(await ages(world)) == 1
     assert len(await letters_of(world)) == 2
@@ -293,7 +293,7 @@ async def test_an_all_versions_source_reads_again_what_its_feed_or_a_build_kept(
     desk = desk_of(world)
     kept: dict[str, Any]
     for kept in (built, item, {"metadata": {}}):
-        await desk.letters.put(unreadable_letter(world.plan.source, kept, "Nonsense.", "feed"))
+        await desk.store.put(unreadable_dead_letter(world.plan.source, kept, "Nonsense.", "feed"))
     assert results(await replay_all(world)) == ["applied", "applied", "stillFails"]
     assert len(await ages(world)) == 2
 
@@ -351,7 +351,7 @@ async def test_removing_a_letter_leaves_the_document_of_one_that_was_put_meanwhi
             await world.blobs.delete(name)
 
     (letter,) = await letters_of(world)
-    assert await DeadLetters(world.tables, Late(), lambda: world.now_seconds).remove(letter.row)
+    assert await DeadLetterStore(world.tables, Late(), lambda: world.now_seconds).remove(letter.row)
     assert results(await replay_all(world)) == ["stillFails"]
     assert len(world.blobs.contents) == 1
 
@@ -363,7 +363,7 @@ async def test_the_document_of_a_letter_that_was_put_again_is_found(world: World
     (letter,) = await letters_of(world)
     world.restart()
     await world.apply(change)
-    letters = DeadLetters(world.tables, world.blobs, lambda: world.now_seconds)
+    letters = DeadLetterStore(world.tables, world.blobs, lambda: world.now_seconds)
     assert await letters.content(letter.row) is not None
     await world.apply(world.writer.change("f", {**POISON, "noise": NOISE + "!"}))
     assert await letters.content(letter.row) is None
@@ -372,9 +372,9 @@ async def test_the_document_of_a_letter_that_was_put_again_is_found(world: World
 async def test_a_letter_that_comes_too_late_leaves_no_blob(world: World) -> None:
     """There is one of a newer version."""
     older, newer = (world.writer.change("f", {**POISON, "noise": NOISE + end}) for end in "!?")
-    letters = DeadLetters(world.tables, world.blobs, lambda: world.now_seconds)
-    await letters.put(letter_of(newer, "by-age", "wrongType", "It does not fit."))
-    await letters.put(letter_of(older, "by-age", "wrongType", "It does not fit."))
+    letters = DeadLetterStore(world.tables, world.blobs, lambda: world.now_seconds)
+    await letters.put(dead_letter_of(newer, "by-age", "wrongType", "It does not fit."))
+    await letters.put(dead_letter_of(older, "by-age", "wrongType", "It does not fit."))
     assert len(world.blobs.contents) == 1
 
 
@@ -385,11 +385,14 @@ async def test_purging_forgets_letters_older_than_the_retention(world: World) ->
     await world.apply(world.writer.change("g", POISON))
     assert await desk_of(world).purge_all() == 0
     world.now_seconds += DAY_SECONDS + 1
-    purged, place = await desk_of(world).purge(LetterFilter(), 4, None)
+    purged, place = await desk_of(world).purge(DeadLetterFilter(), 4, None)
     assert purged == 4
     assert place is not None
     assert await desk_of(world).purge_all() == 2
     (letter,) = await letters_of(world)
     assert letter.fact_id == "g"
-    assert await desk_of(world).purge(LetterFilter(kind="notEvaluable"), 10, None, older_than_seconds=0) == (0, None)
-    assert await desk_of(world).purge(LetterFilter(kind="wrongType"), 10, None, older_than_seconds=-1) == (1, None)
+    assert await desk_of(world).purge(DeadLetterFilter(kind="notEvaluable"), 10, None, older_than_seconds=0) == (
+        0,
+        None,
+    )
+    assert await desk_of(world).purge(DeadLetterFilter(kind="wrongType"), 10, None, older_than_seconds=-1) == (1, None)

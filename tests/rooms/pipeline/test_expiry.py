@@ -8,7 +8,7 @@ from uuid import uuid4
 import pytest
 
 from shared.errors import SettingError
-from shared.inputs.page_tokens import Tokens
+from shared.inputs.page_tokens import PageTokens
 from shared.lookup.generations import DefinedGenerations
 from shared.lookup.lookups import Lookups
 from shared.lookup.replicas import Replicas
@@ -50,7 +50,7 @@ def lookups(world: World, now_seconds: float | None) -> Lookups:
     """Lookups at a time."""
     clock = None if now_seconds is None else lambda: now_seconds
     generations = DefinedGenerations(world.definitions)
-    return Lookups(generations, Replicas(world.tables), Tokens(b"key"), now_seconds=clock)
+    return Lookups(generations, Replicas(world.tables), PageTokens(b"key"), now_seconds=clock)
 
 
 async def found(world: World, now_seconds: float, **parameters: str) -> list[str]:

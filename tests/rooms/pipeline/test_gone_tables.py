@@ -13,12 +13,12 @@ from tests.rooms.pipeline.test_refresh import World
 from tests.worlds.world import TOWNS
 
 if TYPE_CHECKING:
-    from shared.catalog.catalog import Listed
+    from shared.catalog.rows import CatalogGeneration
 
 FACT: dict[str, Any] = {"id": "a", "town": "X", "name": "a", "phone": "p", "_ts": 100, "_lsn": 1}
 
 
-async def generation(world: World) -> Listed:
+async def generation(world: World) -> CatalogGeneration:
     """The one generation that the catalog has."""
     (one,) = (await Catalog(world.tables).read()).generations
     return one

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import pytest
 
-from shared.catalog.period_tables import drop_over, tables_of
+from shared.catalog.period_tables import drop_expired_tables, tables_of
 from shared.errors import StorageUnavailableError
 from shared.pipeline.cleanup.expiry import ExpiryWalk
 from shared.pipeline.ledger.retention import Retention
@@ -60,13 +60,13 @@ async def test_a_period_that_is_over_is_dropped_as_a_whole(world: World) -> None
         world.writer.change("never", person(None)),
     )
     at(world, "2027-02-01T00:59:59")
-    assert await drop_over(world.accounts, [world.plan], world.now_seconds) == 0
+    assert await drop_expired_tables(world.accounts, [world.plan], world.now_seconds) == 0
     at(world, "2027-02-01T01:00:00")
     assert await ExpiryWalk(world.accounts, world.queue, lambda: world.now_seconds, 0).walk([world.plan]) == 0
-    assert await drop_over(world.accounts, [world.plan], world.now_seconds) == 1
+    assert await drop_expired_tables(world.accounts, [world.plan], world.now_seconds) == 1
     assert await periods(world) == ["00000000", "20270201"]
     assert sorted(await found(world)) == ["february", "never"]
-    assert await drop_over(world.accounts, [world.plan], world.now_seconds) == 0
+    assert await drop_expired_tables(world.accounts, [world.plan], world.now_seconds) == 0
 
 
 async def test_a_late_change_of_a_period_that_is_over_is_no_error_and_makes_no_table(world: World) -> None:
@@ -89,15 +89,15 @@ async def test_entries_of_a_period_that_is_over_are_gone_for_the_next_change(wor
     """It writes no tombstone for them, and the ledger lists them no more."""
     await world.apply(world.writer.change("f", person("2026-12-20T00:00:00Z")))
     at(world, "2027-02-02T00:00:00")
-    await drop_over(world.accounts, [world.plan], world.now_seconds)
+    await drop_expired_tables(world.accounts, [world.plan], world.now_seconds)
     world.restart()
     await world.apply(world.writer.change("f", person("2027-01-20T00:00:00Z")))
     assert world.queue.messages == []
     assert await periods(world) == ["00000000", "20270201"]
     (generation,) = world.plan.generations
     (row,) = await world.ledger_rows()
-    part = decode(row).parts[generation.id]
-    assert ([live.partition for live in part.live], part.left) == (["20270201 X !"], ())
+    part = decode(row).states[generation.id]
+    assert ([live.partition for live in part.current], part.removed) == (["20270201 X !"], ())
     await world.apply(world.writer.change("f", None))
     assert await found(world) == []
 
@@ -107,7 +107,7 @@ async def test_a_redelivery_after_the_drop_writes_nothing(world: World) -> None:
     change = world.writer.change("f", person("2026-12-20T00:00:00Z"))
     await world.apply(change)
     at(world, "2027-02-02T00:00:00")
-    await drop_over(world.accounts, [world.plan], world.now_seconds)
+    await drop_expired_tables(world.accounts, [world.plan], world.now_seconds)
     world.restart()
     await world.apply(change)
     assert await periods(world) == ["00000000"]
@@ -131,7 +131,7 @@ async def test_removing_a_whole_month_takes_one_transaction() -> None:
     at(world, "2027-02-02T00:00:00")
     assert isinstance(world.tables, MemoryTables)
     world.tables.counts.take()
-    assert await drop_over(world.accounts, [world.plan], world.now_seconds) == 1
+    assert await drop_expired_tables(world.accounts, [world.plan], world.now_seconds) == 1
     assert world.tables.counts.take() == 2
 
 

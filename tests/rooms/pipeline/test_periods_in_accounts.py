@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, TypeVar
 
 import pytest
 
-from shared.catalog.period_tables import drop_over
+from shared.catalog.period_tables import drop_expired_tables
 from shared.entries.keys.placement import DEFAULT_ACCOUNT
 from shared.errors import StorageUnavailableError
-from shared.inputs.page_tokens import Tokens
+from shared.inputs.page_tokens import PageTokens
 from shared.lookup.generations import DefinedGenerations
 from shared.lookup.lookups import Lookups
 from shared.lookup.replicas import Replicas
@@ -63,7 +63,9 @@ class TwoAccounts:
         generations = DefinedGenerations(self.world.definitions)
         placed = {"A_FIRST": Replicas(self.first)}
         replicas = Replicas(self.world.tables)
-        return Lookups(generations, replicas, Tokens(b"key"), placed=placed, now_seconds=lambda: self.world.now_seconds)
+        return Lookups(
+            generations, replicas, PageTokens(b"key"), placed=placed, now_seconds=lambda: self.world.now_seconds
+        )
 
 
 @pytest.fixture
@@ -101,7 +103,7 @@ async def test_tables_are_dropped_where_there_is_an_answer(two_accounts: TwoAcco
     at(world, "2027-02-02T00:00:00")
     two_accounts.carrier.is_down = True
     with pytest.raises(StorageUnavailableError):
-        await drop_over(world.accounts, [world.plan], world.now_seconds)
+        await drop_expired_tables(world.accounts, [world.plan], world.now_seconds)
     assert await world.tables.list_tables(f"{generation.table}p") == ()
     two_accounts.carrier.is_down = False
-    assert await drop_over(world.accounts, [world.plan], world.now_seconds) == 1
+    assert await drop_expired_tables(world.accounts, [world.plan], world.now_seconds) == 1

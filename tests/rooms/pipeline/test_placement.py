@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from shared.catalog.catalog import CATALOG_TABLE
+from shared.catalog.rows import CATALOG_TABLE
 from shared.entries.keys.placement import DEFAULT_ACCOUNT
 from shared.errors import SettingError, TableMissingError
 from shared.pipeline.apply.worker import Services, Worker

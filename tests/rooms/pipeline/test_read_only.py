@@ -79,7 +79,7 @@ async def test_what_was_read_only_goes_soon_and_cannot_be_rolled_back_to(world: 
     old, _ = await move(world)
     await refused(world, "rollback", "RollbackExpired")
     world.seconds += REFRESH_SECONDS + 3
-    await world.lifecycle(MOVED).tidy(world.accounts)
+    await world.lifecycle(MOVED).retire_unwanted(world.accounts)
     listed = (await world.catalog.read()).generation(old)
     assert listed is not None
     assert listed.state == "retired"
@@ -104,7 +104,7 @@ async def test_the_ledger_forgets_a_deleted_fact_that_only_a_retired_generation_
     await world.write(worker, "a", town="t", phone="1", gone=True)
     await move(world)
     world.seconds += REFRESH_SECONDS + 3
-    await world.lifecycle(MOVED).tidy(world.accounts)
+    await world.lifecycle(MOVED).retire_unwanted(world.accounts)
     await worker.refresh()
     forgotten = 0
     for _ in range(24):

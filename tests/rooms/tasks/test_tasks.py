@@ -12,7 +12,7 @@ from shared.errors import FactsUnavailableError, IndexTablesError, SettingError,
 from shared.tables.memory.memory_tables import MemoryTables
 from shared.tasks import runner as tasks
 from shared.tasks.rows import Progress, Slice, Task, TaskRows
-from shared.tasks.runner import CLAIM_SECONDS, Phase, Runner, Step
+from shared.tasks.runner import CLAIM_SECONDS, Phase, SliceStep, TaskRunner
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
@@ -38,17 +38,17 @@ class Counting:
         self.fails: Exception | None = None
         self.fails_at = 2
 
-    async def begin(self, task: Task) -> Phase:
+    async def first_phase(self, task: Task) -> Phase:
         return Phase("1", {"a": None, "b": None})
 
-    async def steps(self, progress: Progress, one: Slice) -> AsyncIterator[Step]:
+    async def work_on_slice(self, progress: Progress, one: Slice) -> AsyncIterator[SliceStep]:
         for number in range(int(one.position or 0) + 1, STEPS + 1):
             if self.fails is not None and number == self.fails_at:
                 raise self.fails
             self.done.append((one.name, number))
-            yield Step(str(number), {"steps": 1}, is_done=number == STEPS)
+            yield SliceStep(str(number), {"steps": 1}, is_done=number == STEPS)
 
-    async def follow(self, progress: Progress, phase: str) -> Phase | None:
+    async def next_phase(self, progress: Progress, phase: str) -> Phase | None:
         return Phase("2", {"c": None}) if phase == "1" else None
 
 
@@ -60,8 +60,8 @@ class World:
         self.seconds = 1000.0
         self.renew: Callable[[], Awaitable[None]] = self.start
 
-    def runner(self, slice_seconds: float = 1000.0) -> Runner:
-        return Runner(self.rows, self.queue, {"count": self.kind}, self.now, slice_seconds)
+    def runner(self, slice_seconds: float = 1000.0) -> TaskRunner:
+        return TaskRunner(self.rows, self.queue, {"count": self.kind}, self.now, slice_seconds)
 
     def now(self) -> float:
         self.seconds += 1
@@ -70,7 +70,7 @@ class World:
     async def start(self, not_before: float = 0) -> None:
         await self.runner().start(Task("t", "count", {}, self.seconds, not_before))
 
-    async def deliver(self, runner: Runner) -> None:
+    async def deliver(self, runner: TaskRunner) -> None:
         """Messages until there are none."""
         while self.queue.messages:
             await runner.run(self.queue.messages.pop(0)[0])
@@ -123,7 +123,7 @@ async def test_a_claim_that_cannot_be_renewed_once_is_renewed_later(monkeypatch:
             raise failures.pop()
         renewed.set()
 
-    async with asyncio.timeout(10), tasks.kept(renew):
+    async with asyncio.timeout(10), tasks.renewing_claims(renew):
         await renewed.wait()
 
 
@@ -133,8 +133,8 @@ async def test_whoever_is_overtaken_stops() -> None:
     await world.start()
 
     class Overtaken(Counting):
-        async def steps(self, progress: Progress, one: Slice) -> AsyncIterator[Step]:
-            async for step in super().steps(progress, one):
+        async def work_on_slice(self, progress: Progress, one: Slice) -> AsyncIterator[SliceStep]:
+            async for step in super().work_on_slice(progress, one):
                 now = await world.rows.slice("t", "1:a")
                 assert now is not None
                 await world.rows.save(now.after("4", {}, is_done=False))
@@ -154,8 +154,8 @@ async def test_a_step_that_outlasts_its_claim_is_not_repeated_for_ever() -> None
     await world.start()
 
     class Slow(Counting):
-        async def steps(self, progress: Progress, one: Slice) -> AsyncIterator[Step]:
-            async for step in super().steps(progress, one):
+        async def work_on_slice(self, progress: Progress, one: Slice) -> AsyncIterator[SliceStep]:
+            async for step in super().work_on_slice(progress, one):
                 now = await world.rows.slice("t", "1:a")
                 assert now is not None
                 await world.rows.save(now)  # as a claim does
@@ -181,16 +181,18 @@ async def test_a_claim_is_renewed_while_a_step_takes_long() -> None:
         yield
 
     class Long(Counting):
-        async def steps(self, progress: Progress, one: Slice) -> AsyncIterator[Step]:
+        async def work_on_slice(self, progress: Progress, one: Slice) -> AsyncIterator[SliceStep]:
             for _ in range(5):
                 world.seconds += CLAIM_SECONDS / 2
                 await world.renew()
-                others.append(await Runner(world.rows, None, {"count": Counting()}, world.now).work("t", "1:a"))
-            async for step in super().steps(progress, one):
+                others.append(await TaskRunner(world.rows, None, {"count": Counting()}, world.now).work("t", "1:a"))
+            async for step in super().work_on_slice(progress, one):
                 yield step
 
     world.kind = Long()
-    await Runner(world.rows, world.queue, {"count": world.kind}, world.now, 1000.0, keeping=keeping).work("t", "1:a")
+    await TaskRunner(world.rows, world.queue, {"count": world.kind}, world.now, 1000.0, renewal=keeping).work(
+        "t", "1:a"
+    )
     assert others == [False] * 5
     found = await world.rows.slice("t", "1:a")
     assert found is not None
@@ -236,10 +238,10 @@ async def test_a_task_that_cannot_begin_keeps_no_other_from_going_on() -> None:
     world.queue.messages.clear()
 
     class Never(Counting):
-        async def begin(self, task: Task) -> Phase:
+        async def first_phase(self, task: Task) -> Phase:
             raise error
 
-    runner = Runner(world.rows, world.queue, {"count": world.kind, "never": Never()}, world.now)
+    runner = TaskRunner(world.rows, world.queue, {"count": world.kind, "never": Never()}, world.now)
     await world.rows.save_task(Task("a", "never", {}, world.seconds))
     error: IndexTablesError = FactsUnavailableError("Not now: try again.")
     with pytest.raises(FactsUnavailableError):

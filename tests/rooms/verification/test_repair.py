@@ -11,7 +11,7 @@ import pytest
 from shared.entries.keys.index_keys import row_key
 from shared.entries.keys.versions import ticks_clock
 from shared.entries.rows.entry_row import live_row, tombstone_row
-from shared.inputs.page_tokens import Tokens
+from shared.inputs.page_tokens import PageTokens
 from shared.lookup.generations import DefinedGenerations
 from shared.lookup.lookups import Lookups
 from shared.lookup.replicas import Replicas
@@ -49,7 +49,7 @@ async def test_a_missing_row_is_written_again_at_its_own_version(
     report = await quick_world.verify(index)
     assert found(report) == {"missing": 1}
     assert report.examples[0]["id"] == fact
-    assert report.examples[0]["RowKey"] == row_key(live.pair, live.at)
+    assert report.examples[0]["RowKey"] == row_key(live.entry_key, live.version)
     assert await repaired(quick_world, index) == {"missing": 1}
     assert await quick_world.entity_of(live, index) == before
 
@@ -69,7 +69,7 @@ async def test_stale_columns_are_written_again(quick_world: VerifiedWorld, index
 
 async def test_a_page_has_another_etag_after_its_repair(quick_world: VerifiedWorld) -> None:
     """Whoever keeps the wrong page must not be told that nothing has changed."""
-    lookups = Lookups(DefinedGenerations(quick_world.definitions), Replicas(quick_world.tables), Tokens(b"key"))
+    lookups = Lookups(DefinedGenerations(quick_world.definitions), Replicas(quick_world.tables), PageTokens(b"key"))
     (live,) = await quick_world.live("g")
     before = await quick_world.entity_of(live)
     town = {"town": live.partition.removesuffix(" !")}
@@ -90,7 +90,7 @@ async def test_a_ghost_is_removed(quick_world: VerifiedWorld, index: str, when: 
     live = (await quick_world.live(fact, index))[0]
     entity = await quick_world.entity_of(live, index)
     await quick_world.put_row(
-        {**entity, "PartitionKey": f"{live.partition}!", "RowKey": row_key(live.pair, at(when))}, index
+        {**entity, "PartitionKey": f"{live.partition}!", "RowKey": row_key(live.entry_key, at(when))}, index
     )
     report = await quick_world.verify(index)
     assert found(report) == {"ghost": 1}
@@ -104,8 +104,8 @@ async def test_a_row_that_hides_the_right_one_is_removed(quick_world: VerifiedWo
     (live,) = await quick_world.live("g")
     before = await quick_world.entity_of(live)
     for row in (
-        tombstone_row(live.partition, live.pair, at(when)),
-        live_row(live.partition, live.pair, at(when), {"phone": "wrong"}),
+        tombstone_row(live.partition, live.entry_key, at(when)),
+        live_row(live.partition, live.entry_key, at(when), {"phone": "wrong"}),
     ):
         await quick_world.put_row(row)
         assert await repaired(quick_world) == {"missing": 1}
@@ -119,7 +119,7 @@ async def test_a_ghost_of_a_fact_that_never_was_is_removed(world: VerifiedWorld)
     other = {"_fact": '{"id":"x","partitionKey":["x"]}', "RowKey": row_key("x !x !x !", at(3))}
     await world.put_row({**entity, **other})
     assert await repaired(world) == {"ghost": 1}
-    part = (await world.ledger_row("x")).parts[world.generation("by-town").id]
+    part = (await world.ledger_row("x")).states[world.generation("by-town").id]
     assert part.version == at(3)[:35] + "1" + "00000000"
 
 
@@ -130,9 +130,9 @@ async def test_a_lost_ledger_row_is_made_again_from_the_fact(world: VerifiedWorl
     assert found(await world.verify()) == {"unapplied": 1, "ghost": 1}
     assert await repaired(world) == {"unapplied": 1, "ghost": 1}
     after = await world.ledger_row("f")
-    assert after.mark == before.mark
+    assert after.source_etag == before.source_etag
     identity = world.generation("by-town").id
-    assert after.parts[identity] == replace(before.parts[identity], left=())
+    assert after.states[identity] == replace(before.states[identity], removed=())
 
 
 async def test_a_lost_ledger_row_with_an_entry_elsewhere(world: VerifiedWorld) -> None:
@@ -147,11 +147,13 @@ async def test_an_entry_that_the_ledger_lost_is_claimed_again(world: VerifiedWor
     """The part says nothing of an entry that its own version has."""
     row = await world.ledger_row("f")
     identity = world.generation("by-home").id
-    part = row.parts[identity]
-    await world.put_ledger_row("f", replace(row, parts={**row.parts, identity: replace(part, live=part.live[:1])}))
+    part = row.states[identity]
+    await world.put_ledger_row(
+        "f", replace(row, states={**row.states, identity: replace(part, current=part.current[:1])})
+    )
     assert await repaired(world, "by-home") == {"unapplied": 1, "ghost": 1}
     assert len(await world.live("f", "by-home")) == 2
-    assert (await world.ledger_row("f")).parts[identity].version == part.version
+    assert (await world.ledger_row("f")).states[identity].version == part.version
 
 
 async def test_a_change_that_was_dropped_when_a_clock_went_back(world: VerifiedWorld) -> None:
@@ -161,7 +163,7 @@ async def test_a_change_that_was_dropped_when_a_clock_went_back(world: VerifiedW
     assert world.outcome.dropped == 1
     assert found(await world.verify()) == {"unapplied": 1}
     assert await repaired(world) == {"unapplied": 1}
-    part = (await world.ledger_row("g")).parts[world.generation("by-town").id]
+    part = (await world.ledger_row("g")).states[world.generation("by-town").id]
     assert part.version[:35] == ticks_clock(1_700_000_003, 7)
     world.restart()
     await world.apply(world.writer.change("g", person("n", "A"), 3))
@@ -172,11 +174,13 @@ async def test_a_change_that_was_dropped_when_a_clock_went_back(world: VerifiedW
 
 async def test_a_claim_without_its_rows_is_a_difference(world: VerifiedWorld) -> None:
     """A worker died after its claim; the repair does what a redelivery would."""
-    part = (await world.ledger_row("f")).parts[world.generation("by-town").id]
-    (live,), (left,) = part.live, part.left
-    await world.put_row({**await world.entity_of(live), "PartitionKey": "B !", "RowKey": row_key(left.pair, left.at)})
+    part = (await world.ledger_row("f")).states[world.generation("by-town").id]
+    (live,), (left,) = part.current, part.removed
+    await world.put_row(
+        {**await world.entity_of(live), "PartitionKey": "B !", "RowKey": row_key(left.entry_key, left.version)}
+    )
     await world.delete_row(live)
-    await world.remove(tombstone_row("B !", left.pair, part.version))
+    await world.remove(tombstone_row("B !", left.entry_key, part.version))
     assert await repaired(world) == {"missing": 1, "ghost": 1}
 
 

@@ -63,7 +63,7 @@ async def test_facts_that_are_gone_are_reconciled_and_nothing_else(world: Verifi
     assert await repaired(world, reconciles=True) == {"orphan": 1}
     row = await world.ledger_row("g")
     assert row.deleted_at_seconds == int(world.now_seconds)
-    assert row.parts[world.generation("by-town").id].version == f"{ticks_clock(1_700_000_003, 3)}100000000"
+    assert row.states[world.generation("by-town").id].version == f"{ticks_clock(1_700_000_003, 3)}100000000"
 
 
 async def test_a_reconciled_fact_can_come_back_and_old_changes_cannot(world: VerifiedWorld) -> None:
@@ -84,7 +84,7 @@ async def test_hidden_rows_and_forgotten_tombstones_are_counted_and_cleaned(worl
     world.queue.messages = []
     (live,) = await world.live("g")
     entity = await world.entity_of(live)
-    await world.put_row({**entity, "RowKey": row_key(live.pair, at(1))})
+    await world.put_row({**entity, "RowKey": row_key(live.entry_key, at(1))})
     await world.put_row(tombstone_row("A !", "gone !x !x !", at(2)))
     report = await world.verify()
     assert found(report) == {}
@@ -143,7 +143,9 @@ async def test_expired_entries_are_neither_missing_nor_ghosts(world: VerifiedWor
     (live,) = await world.live("g", "expiring")
     row = await world.ledger_row("g")
     identity = world.generation("expiring").id
-    await world.put_ledger_row("g", replace(row, parts={**row.parts, identity: replace(row.parts[identity], live=())}))
+    await world.put_ledger_row(
+        "g", replace(row, states={**row.states, identity: replace(row.states[identity], current=())})
+    )
     assert found(await world.verify("expiring", repairs=True)) == {}
     await world.delete_row(live, "expiring")
     assert found(await world.verify("expiring", repairs=True)) == {}

@@ -12,9 +12,9 @@ import pytest
 from shared.entries.keys.fact_key import encode_fact_key, fact_hash
 from shared.pipeline.ledger.rows import LEDGER_TABLE
 from shared.tables.memory.memory_tables import MemoryTables
-from shared.verification.assembly import Asked, judge_of, sampling_of, verification_of
-from shared.verification.report import Report
-from shared.verification.verify import State
+from shared.verification.assembly import RepairOptions, judge_of, sampling_of, verification_of
+from shared.verification.report import DifferenceReport
+from shared.verification.verify import ScanState
 from tests.worlds.many_facts import ManyFacts, seed
 from tests.worlds.verifying import VerifiedWorld
 
@@ -29,11 +29,11 @@ async def world_of(count: int) -> VerifiedWorld:
     return world
 
 
-async def verified(world: VerifiedWorld, count: int) -> Report:
+async def verified(world: VerifiedWorld, count: int) -> DifferenceReport:
     """One verification from its beginning to its end."""
-    state = State()
+    state = ScanState()
     means = replace(world.means(), facts=ManyFacts(count))
-    verification = verification_of(world.subject("by-town"), means, Asked(), state)
+    verification = verification_of(world.subject("by-town"), means, RepairOptions(), state)
     while not verification.is_done:
         await verification.step()
     return state.report
@@ -80,8 +80,8 @@ async def test_a_sample_reads_so_many_pages_and_the_next_one_goes_on() -> None:
     means = replace(world.means(), facts=ManyFacts(2500))
     judged, found = [], []
     for _ in range(4):
-        report = Report()
-        judge = judge_of(world.subject("by-town"), means, Asked())
+        report = DifferenceReport()
+        judge = judge_of(world.subject("by-town"), means, RepairOptions())
         await sampling_of(world.subject("by-town"), means).run(1000, judge, report, pages=1)
         judged.append(report.counts["ledgerRows"])
         found.append(report.total)
@@ -97,8 +97,8 @@ async def test_a_sample_reads_no_more_buckets_than_hold_enough() -> None:
     queries = []
     for _ in range(2):
         before = Counter(world.tables.counts.by_table_and_kind())
-        judge = judge_of(world.subject("by-town"), means, Asked())
-        await sampling_of(world.subject("by-town"), means).run(10, judge, Report())
+        judge = judge_of(world.subject("by-town"), means, RepairOptions())
+        await sampling_of(world.subject("by-town"), means).run(10, judge, DifferenceReport())
         queries.append((Counter(world.tables.counts.by_table_and_kind()) - before)[LEDGER_TABLE, "query"])
     assert queries == [1, 1]
 

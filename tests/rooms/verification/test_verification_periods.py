@@ -8,10 +8,10 @@ from uuid import uuid4
 
 import pytest
 
-from shared.catalog.period_tables import drop_over, tables_of
+from shared.catalog.period_tables import drop_expired_tables, tables_of
 from shared.tables.port import Upsert
-from shared.verification.assembly import Asked, verification_of
-from shared.verification.verify import State
+from shared.verification.assembly import RepairOptions, verification_of
+from shared.verification.verify import ScanState
 from tests.worlds.people import found
 from tests.worlds.verifying import VerifiedWorld
 
@@ -55,7 +55,7 @@ def at(world: VerifiedWorld, text: str) -> None:
 
 async def dropped(world: VerifiedWorld) -> int:
     """How many tables the timer drops."""
-    return await drop_over(world.accounts, [world.plan], world.now_seconds)
+    return await drop_expired_tables(world.accounts, [world.plan], world.now_seconds)
 
 
 async def starts(world: VerifiedWorld) -> list[str]:
@@ -102,11 +102,11 @@ async def test_a_period_that_ends_during_a_verification_is_no_reason_to_look_at_
     (live,) = await world.live("next")
     entity = await world.entity_of(live)
     await world.put_row({**entity, "phone": "wrong"})
-    state = State()
+    state = ScanState()
     steps = 0
     while state.phase != "done":
-        await verification_of(world.subject("by-town"), world.means(), Asked(), state).step()
-        state = State.of_plain(state.plain(), state.sketch.state())
+        await verification_of(world.subject("by-town"), world.means(), RepairOptions(), state).step()
+        state = ScanState.of_plain(state.plain(), state.sketch.state())
         steps += 1
         if steps == 1:
             at(world, "2027-01-18T01:00:00")

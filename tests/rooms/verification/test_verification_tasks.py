@@ -15,11 +15,11 @@ from shared.errors import LifecycleRefusedError, UnknownIndexError
 from shared.pipeline.apply.intake import ReceivedEvent
 from shared.tables.memory.memory_tables import MemoryTables
 from shared.tables.port import Delete, Upsert
-from shared.tasks.runner import Runner
-from shared.verification.judge import Patience
+from shared.tasks.runner import TaskRunner
+from shared.verification.judge import GracePeriod
 from shared.verification.rows import VerificationRows
-from shared.verification.service import Routine, VerificationDesk
-from shared.verification.task import Hands, Verifications
+from shared.verification.service import VerificationSchedule, VerificationService
+from shared.verification.task import Verifications, VerificationTools
 from shared.web.api.verifications import IDENTITY
 from tests.worlds.building import CHANGED, BuildingWorld
 from tests.worlds.kept_facts import KeptFacts
@@ -27,7 +27,7 @@ from tests.worlds.verifying import iter_chance
 from tests.worlds.world import TOWNS, definitions_of
 
 if TYPE_CHECKING:
-    from shared.catalog.catalog import Listed
+    from shared.catalog.rows import CatalogGeneration
     from shared.tables.port import Operation
 
 FACTS = 40
@@ -41,25 +41,25 @@ indexes: {by-town: {source: people, partition: town, sort: name, project: [phone
 class VerifyingWorld(BuildingWorld):
     """A world with verifications; every stretch of one is a single page."""
 
-    def verifier(self, page_facts: int = 7) -> Runner:
+    def verifier(self, page_facts: int = 7) -> TaskRunner:
         """Works on verifications for one stretch at a time."""
         ticks = count(0, 1000)
-        hands = Hands(
+        hands = VerificationTools(
             KeptFacts(self.tables, page_facts),
-            Patience(0, 0, lambda: self.seconds, asyncio.sleep),
+            GracePeriod(0, 0, lambda: self.seconds, asyncio.sleep),
             3600,
             iter_chance().__next__,
             lambda: float(next(ticks)),
         )
         kind = Verifications(self.catalog, self.services(), hands)
-        return Runner(self.rows, None, {"verification": kind}, lambda: self.seconds, slice_seconds=0)
+        return TaskRunner(self.rows, None, {"verification": kind}, lambda: self.seconds, slice_seconds=0)
 
-    def desk(self, text: str = TOWNS) -> VerificationDesk:
+    def desk(self, text: str = TOWNS) -> VerificationService:
         """The app's, with these definitions."""
         rows = VerificationRows(self.tables)
-        return VerificationDesk(definitions_of(text), self.catalog, self.verifier(), rows, lambda: self.seconds)
+        return VerificationService(definitions_of(text), self.catalog, self.verifier(), rows, lambda: self.seconds)
 
-    async def serving(self) -> Listed:
+    async def serving(self) -> CatalogGeneration:
         """The generation that serves."""
         found = (await self.catalog.read()).serving("by-town", self.seconds)
         assert found is not None
@@ -133,7 +133,7 @@ async def test_a_worker_that_dies_between_its_writes_spoils_nothing(world: Verif
     assert progress is not None
     (one,) = progress.slices
     for _ in range(3):
-        async for _step in kind.steps(progress, one):
+        async for _step in kind.work_on_slice(progress, one):
             break  # dies here, every time: the state is written, the slice's row is not
     await world.run(world.verifier(), found.task.id)
     report = (await world.desk().found("by-town", found.task.id)).report
@@ -147,7 +147,7 @@ async def test_a_sample_that_was_done_and_not_noted_is_not_taken_twice(world: Ve
     progress = await world.rows.read(found.task.id)
     assert progress is not None
     (kind,), (one,) = world.verifier().kinds.values(), progress.slices
-    assert [step.is_done async for step in kind.steps(progress, one)] == [True]
+    assert [step.is_done async for step in kind.work_on_slice(progress, one)] == [True]
     first = (await world.desk().found("by-town", found.task.id)).report
     await world.run(world.verifier(), found.task.id)
     assert first["total"] == 1
@@ -160,7 +160,7 @@ async def test_whoever_was_overtaken_stops(world: VerifyingWorld) -> None:
     progress = await world.rows.read(found.task.id)
     assert progress is not None
     (one,) = progress.slices
-    first, second = (world.verifier().kinds["verification"].steps(progress, one) for _ in range(2))
+    first, second = (world.verifier().kinds["verification"].work_on_slice(progress, one) for _ in range(2))
     await anext(first)
     await anext(second)
     assert [step async for step in first] == []
@@ -277,8 +277,8 @@ async def test_a_source_without_a_container_is_compared_with_its_ledger() -> Non
 
 async def test_the_routine_samples_and_after_days_verifies_everything(world: VerifyingWorld) -> None:
     """One at a time, and nothing at all when it is switched off."""
-    routine = Routine(sample=5, full_days=7, budget=20)
-    assert await world.desk().do_routine(Routine(0, 0, 0)) == 0
+    routine = VerificationSchedule(sample=5, full_days=7, budget=20)
+    assert await world.desk().do_routine(VerificationSchedule(0, 0, 0)) == 0
     assert await world.desk().do_routine(routine) == 1
     assert await world.desk().do_routine(routine) == 0
     (task,) = await world.rows.all()
@@ -300,9 +300,9 @@ async def test_what_was_found_is_forgotten_with_its_task(world: VerifyingWorld) 
     await world.verify()
     rows = VerificationRows(world.tables)
     assert len(await rows.reports("by-town")) == 1
-    await world.desk().do_routine(Routine(0, 7, 0))
+    await world.desk().do_routine(VerificationSchedule(0, 7, 0))
     assert len(await rows.reports("by-town")) == 1
     (task,) = await world.rows.all()
     await world.rows.forget(task)
-    await world.desk().do_routine(Routine(0, 7, 0))
+    await world.desk().do_routine(VerificationSchedule(0, 7, 0))
     assert await rows.reports("by-town") == {}

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from shared.advice.rules import SECONDS_PER_MONTH, Advice, Subject, Usage, advise
+from shared.advice.rules import SECONDS_PER_MONTH, Advice, AdvisedIndex, Usage, advise
 from shared.advice.statistics import Statistics, TopPartition
 from shared.definitions.model import Expire, Index, KeyPart
 from shared.monitoring.prices import read_prices
@@ -26,10 +26,10 @@ FINE = Statistics(
 USED = Usage(MONTH, 10_000, 1_000, 1_000_000, 2_000_000, 2_000_000, 30_000)
 
 
-def subject(statistics: Statistics = FINE, usage: Usage = USED, **fields: Any) -> Subject:
+def subject(statistics: Statistics = FINE, usage: Usage = USED, **fields: Any) -> AdvisedIndex:
     """An index by town with these numbers."""
     index = Index("by-town", "people", (KeyPart("town", "town"),), **fields)
-    return Subject(index, statistics, usage, PRICES["tableTransactions"], PRICES["tableStorage"])
+    return AdvisedIndex(index, statistics, usage, PRICES["tableTransactions"], PRICES["tableStorage"])
 
 
 def only(found: list[Advice], code: str) -> Advice:
@@ -73,7 +73,7 @@ def test_ninety_per_cent_in_one_value_is_spread_over_shards() -> None:
 def test_a_partition_of_several_parts_is_spread_by_shards() -> None:
     """`hot` names values of one part."""
     index = Index("i", "s", (KeyPart("a", "a"), KeyPart("b", "b")))
-    found = advise(Subject(index, skewed(0.5), USED, PRICES["tableTransactions"], PRICES["tableStorage"]))
+    found = advise(AdvisedIndex(index, skewed(0.5), USED, PRICES["tableTransactions"], PRICES["tableStorage"]))
     assert only(found, "hot-partition").change == {"shards": 16}
 
 

@@ -47,7 +47,7 @@ def function_timeout_seconds() -> float:
 
 def test_the_sweep_delay_exceeds_everything_that_may_come_late() -> None:
     """As the app is deployed, without any setting."""
-    timing_checks.check(ROOT, {})
+    timing_checks.check_timing(ROOT, {})
 
 
 @pytest.mark.parametrize("environment", [{}, DEVELOPMENT], ids=["deployed", "at home"])
@@ -67,47 +67,49 @@ def test_functions_that_may_run_without_end_are_refused(
 ) -> None:
     """A function without end could write behind the sweep."""
     with pytest.raises(SettingError, match=complaint):
-        timing_checks.check(app_with(tmp_path, host_json), environment)
+        timing_checks.check_timing(app_with(tmp_path, host_json), environment)
 
 
 def test_an_app_without_host_json_is_refused(tmp_path: Path) -> None:
     """Nobody knows how long its functions may run."""
     with pytest.raises(SettingError, match=r"host\.json cannot be read"):
-        timing_checks.check(tmp_path, {})
+        timing_checks.check_timing(tmp_path, {})
 
 
 def test_a_sweep_that_may_come_too_early_is_refused(tmp_path: Path) -> None:
     """It waits for function, lease and retries together; a second more is enough. At home nobody waits that long."""
     app = app_with(tmp_path, '{"functionTimeout": "0.00:30:00"}')
     with pytest.raises(SettingError, match="SWEEP_DELAY_SECONDS is 1920, but a request may be 1920 s late"):
-        timing_checks.check(app, {"SWEEP_DELAY_SECONDS": "1920"})
-    timing_checks.check(app, {"SWEEP_DELAY_SECONDS": "1921"})
-    timing_checks.check(app, {"SWEEP_DELAY_SECONDS": "2", **DEVELOPMENT})
+        timing_checks.check_timing(app, {"SWEEP_DELAY_SECONDS": "1920"})
+    timing_checks.check_timing(app, {"SWEEP_DELAY_SECONDS": "1921"})
+    timing_checks.check_timing(app, {"SWEEP_DELAY_SECONDS": "2", **DEVELOPMENT})
 
 
 def test_a_sweep_later_than_a_queue_can_wait_is_refused(tmp_path: Path) -> None:
     """Every batch with a tombstone would fail for ever."""
     app = app_with(tmp_path, '{"functionTimeout": "00:30:00"}')
     with pytest.raises(SettingError, match="is 604801, but a queue keeps a message back for 604800 s at most"):
-        timing_checks.check(app, {"SWEEP_DELAY_SECONDS": "604801", **DEVELOPMENT})
-    timing_checks.check(app, {"SWEEP_DELAY_SECONDS": "604800"})
+        timing_checks.check_timing(app, {"SWEEP_DELAY_SECONDS": "604801", **DEVELOPMENT})
+    timing_checks.check_timing(app, {"SWEEP_DELAY_SECONDS": "604800"})
 
 
 def test_a_build_that_may_start_too_early_is_refused(tmp_path: Path) -> None:
     """A batch that does not know the generation yet would leave its facts out of it. At home nobody waits that long."""
     app = app_with(tmp_path, '{"functionTimeout": "00:40:00"}')
     with pytest.raises(SettingError, match="BUILD_DELAY_SECONDS is 1920, but a batch may be 2490 s behind"):
-        timing_checks.check(app, {})
-    timing_checks.check(app, {"BUILD_DELAY_SECONDS": "2491"})
-    timing_checks.check(app, DEVELOPMENT)
+        timing_checks.check_timing(app, {})
+    timing_checks.check_timing(app, {"BUILD_DELAY_SECONDS": "2491"})
+    timing_checks.check_timing(app, DEVELOPMENT)
 
 
 def test_the_app_setting_wins_over_the_file(tmp_path: Path) -> None:
     """As it does on the platform."""
     app = app_with(tmp_path, '{"functionTimeout": "00:10:00"}')
-    timing_checks.check(app, {"SWEEP_DELAY_SECONDS": "721"})
+    timing_checks.check_timing(app, {"SWEEP_DELAY_SECONDS": "721"})
     with pytest.raises(SettingError, match="721 s late"):
-        timing_checks.check(app, {"SWEEP_DELAY_SECONDS": "721", "AzureFunctionsJobHost__functionTimeout": "00:10:01"})
+        timing_checks.check_timing(
+            app, {"SWEEP_DELAY_SECONDS": "721", "AzureFunctionsJobHost__functionTimeout": "00:10:01"}
+        )
 
 
 def started(environment: dict[str, str]) -> subprocess.CompletedProcess[str]:

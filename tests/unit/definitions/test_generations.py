@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.definitions.compare import Step, compare
+from shared.definitions.compare import MigrationStep, compare
 from shared.definitions.identity import generation_id, table_name
 from shared.definitions.loading.load import load
 from shared.definitions.model import Expire, Index, KeyPart
@@ -146,4 +146,4 @@ def test_a_source_must_not_change_who_its_facts_are() -> None:
     changed = load((HEAD % "").replace("customerId", "region") + "  {}").require()
     steps = compare(definitions("  {}"), changed)
     assert after.partition_key == ("customerId",)
-    assert steps == (Step("customers", "not allowed", ("partitionKey",)),)
+    assert steps == (MigrationStep("customers", "not allowed", ("partitionKey",)),)

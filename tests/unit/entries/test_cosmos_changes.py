@@ -40,7 +40,7 @@ def test_a_document_of_the_feed_is_an_upsert() -> None:
     assert (change.source, change.id, change.partition_key) == ("s", "42", ("c-1",))
     assert change.fact_key == "c-1 !42 !"
     assert change.version.startswith("0000001700000000" + "0000000000000000042" + "0")
-    assert (change.document, change.mark, change.is_delete) == (fact(), '"e1"', False)
+    assert (change.document, change.source_etag, change.is_delete) == (fact(), '"e1"', False)
 
 
 def test_versions_follow_ts_then_lsn() -> None:

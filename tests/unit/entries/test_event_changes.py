@@ -42,7 +42,7 @@ def test_the_plain_envelope_is_an_upsert() -> None:
     """Identity and version may all stand in the document."""
     change = read(plain())
     assert (change.source, change.id, change.partition_key) == ("orders", "o-1", ("c-1",))
-    assert (change.document, change.mark) == (ORDER, None)
+    assert (change.document, change.source_etag) == (ORDER, None)
     assert change.version.startswith("3".zfill(26) + "0" * 9 + "0")
 
 

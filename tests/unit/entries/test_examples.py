@@ -45,8 +45,8 @@ def rows(definitions: Definitions) -> dict[str, list[dict[str, Any]]]:
         source = definitions.sources[index.source]
         projector = Projector(index, source)
         entries = [entry for fact in FACTS[index.source] for entry in projector.project(change(source, fact))]
-        ordered = sorted(entries, key=lambda entry: (entry.partition_key, entry.pair))
-        found[index.name] = [{"PartitionKey": e.partition_key, "RowKey": e.pair, **e.columns} for e in ordered]
+        ordered = sorted(entries, key=lambda entry: (entry.partition_key, entry.entry_key))
+        found[index.name] = [{"PartitionKey": e.partition_key, "RowKey": e.entry_key, **e.columns} for e in ordered]
     return found
 
 

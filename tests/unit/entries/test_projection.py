@@ -28,7 +28,7 @@ def entries(body: str, document: dict[str, Any], source: str = COSMOS) -> tuple[
 
 def keys(body: str, document: dict[str, Any]) -> list[tuple[str, str]]:
     """PartitionKey and sort parts of each entry."""
-    return [(entry.partition_key, entry.pair.removesuffix("p !1 !")) for entry in entries(body, document)]
+    return [(entry.partition_key, entry.entry_key.removesuffix("p !1 !")) for entry in entries(body, document)]
 
 
 def data(body: str, document: dict[str, Any]) -> dict[str, Any]:
@@ -43,7 +43,7 @@ def test_a_fact_has_one_entry_under_its_key() -> None:
         "partition: town, sort: [last, first], project: [phone]",
         {"town": "Kent", "last": "Ng", "first": "Bo", "phone": "5"},
     )
-    assert (entry.partition_key, entry.pair) == ("Kent !", "Ng !Bo !p !1 !")
+    assert (entry.partition_key, entry.entry_key) == ("Kent !", "Ng !Bo !p !1 !")
     stored = read_columns(entry.columns)
     assert stored.key == {"town": "Kent", "last": "Ng", "first": "Bo"}
     assert (stored.id, stored.partition_key, stored.document) == ("1", ("p",), {"phone": "5"})
@@ -270,7 +270,7 @@ def test_a_key_value_over_1_mib_is_a_dead_letter() -> None:
 def test_a_long_key_is_cut_and_stored_whole() -> None:
     """The reader compares the stored value."""
     (entry,) = entries("partition: town, sort: last", {"town": "t" * 5_000, "last": "n" * 5_000})
-    assert (len(entry.partition_key), len(entry.pair)) == (508, 340 + len("p !1 !"))
+    assert (len(entry.partition_key), len(entry.entry_key)) == (508, 340 + len("p !1 !"))
     assert read_columns(entry.columns).key == {"town": "t" * 5_000, "last": "n" * 5_000}
 
 

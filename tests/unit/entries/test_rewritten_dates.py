@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.entries.changes.host_dates import rewritten
+from shared.entries.changes.host_dates import as_host_rewrites
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ from shared.entries.changes.host_dates import rewritten
 )
 def test_only_whole_times_are_rewritten(text: str, expected: str) -> None:
     """Wherever they stand in the document."""
-    assert rewritten({"a": [text], "n": 1}) == {"a": [expected], "n": 1}
+    assert as_host_rewrites({"a": [text], "n": 1}) == {"a": [expected], "n": 1}
 
 
 @given(
@@ -40,4 +40,4 @@ def test_the_instant_stays_the_same(seconds: int, microseconds: int, offset_minu
     """Whatever the offset."""
     zone = timezone(timedelta(minutes=offset_minutes))
     moment = datetime.fromtimestamp(seconds, zone).replace(microsecond=microseconds)
-    assert datetime.fromisoformat(rewritten(moment.isoformat())) == moment
+    assert datetime.fromisoformat(as_host_rewrites(moment.isoformat())) == moment

@@ -7,22 +7,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shared.errors import BadLookupError, ContinuationExpiredError
-from shared.inputs.page_tokens import Position, Tokens, continued
+from shared.inputs.page_tokens import PagePosition, PageTokens, next_page_parameters
 from shared.lookup.generations import DefinedGenerations
 from shared.lookup.lookups import Lookups
 from shared.lookup.replicas import Replicas
 from shared.tables.memory.memory_tables import MemoryTables
 from tests.worlds.lookup_facts import DEFINITIONS, facts, put_facts
 
-TOKENS = Tokens(b"key")
-POSITION = Position("0123456789abcdef", "Smith !Ann !c-1 !1 !")
+TOKENS = PageTokens(b"key")
+POSITION = PagePosition("0123456789abcdef", "Smith !Ann !c-1 !1 !")
 PARAMETERS = {"town": "Redmond", "maxpagesize": "3"}
 
 
 @given(pair=st.text(st.characters(codec="utf-8", exclude_characters="\0")), generation=st.from_regex(r"\A[a-z0-9]+\Z"))
 def test_a_token_gives_its_position_back(pair: str, generation: str) -> None:
     """Any pair of any generation."""
-    position = Position(generation, pair)
+    position = PagePosition(generation, pair)
     assert TOKENS.open("by-town", PARAMETERS, TOKENS.seal("by-town", PARAMETERS, position)) == position
 
 
@@ -57,7 +57,7 @@ def test_a_token_is_bound_to_index_query_and_key() -> None:
         ("by-name", PARAMETERS, TOKENS),
         ("by-town", {**PARAMETERS, "town": "Oslo"}, TOKENS),
         ("by-town", {"town": "Redmond"}, TOKENS),
-        ("by-town", PARAMETERS, Tokens(b"other")),
+        ("by-town", PARAMETERS, PageTokens(b"other")),
     ):
         with pytest.raises(BadLookupError):
             tokens.open(index, parameters, token)
@@ -65,7 +65,7 @@ def test_a_token_is_bound_to_index_query_and_key() -> None:
 
 def test_the_next_page_does_not_wait_again() -> None:
     """`sees` is honoured by the first page."""
-    assert continued({**PARAMETERS, "sees": "{}", "token": "old"}, "new") == {**PARAMETERS, "token": "new"}
+    assert next_page_parameters({**PARAMETERS, "sees": "{}", "token": "old"}, "new") == {**PARAMETERS, "token": "new"}
 
 
 async def test_a_token_of_a_retired_generation_has_expired() -> None:
@@ -73,7 +73,7 @@ async def test_a_token_of_a_retired_generation_has_expired() -> None:
     tables = MemoryTables()
     await put_facts(tables, facts())
     lookups = Lookups(DefinedGenerations(DEFINITIONS), Replicas(tables), TOKENS)
-    token = TOKENS.seal("customers-by-town", PARAMETERS, Position("feedfeedfeedfeed", "x"))
+    token = TOKENS.seal("customers-by-town", PARAMETERS, PagePosition("feedfeedfeedfeed", "x"))
     with pytest.raises(ContinuationExpiredError, match="start again"):
         await lookups.find("customers-by-town", {**PARAMETERS, "token": token})
 
@@ -85,6 +85,6 @@ async def test_a_forged_position_stays_inside_its_query() -> None:
     generations = DefinedGenerations(DEFINITIONS)
     generation = (await generations.serving("customers-by-town")).id
     asked = {"town": "Redmond", "lastName": "Smith", "maxpagesize": "9"}
-    token = TOKENS.seal("customers-by-town", asked, Position(generation, "Jones !"))
+    token = TOKENS.seal("customers-by-town", asked, PagePosition(generation, "Jones !"))
     page = await Lookups(generations, Replicas(tables), TOKENS).find("customers-by-town", {**asked, "token": token})
     assert {entry["key"]["lastName"] for entry in page.entries} == {"Smith"}

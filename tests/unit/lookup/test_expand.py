@@ -9,7 +9,7 @@ import pytest
 
 from shared.definitions.loading.load import load
 from shared.errors import BadLookupError
-from shared.inputs.page_tokens import Tokens
+from shared.inputs.page_tokens import PageTokens
 from shared.lookup.generations import DefinedGenerations
 from shared.lookup.lookups import Lookups
 from shared.lookup.replicas import Replicas
@@ -51,7 +51,7 @@ async def lookups_of(
     """Lookups over entries of some documents, whose facts are now others."""
     tables = MemoryTables()
     await put_facts(tables, documents, definitions)
-    return Lookups(DefinedGenerations(definitions), Replicas(tables), Tokens(b"key"), facts=now)
+    return Lookups(DefinedGenerations(definitions), Replicas(tables), PageTokens(b"key"), facts=now)
 
 
 @pytest.mark.parametrize(

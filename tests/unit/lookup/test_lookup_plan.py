@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from shared.errors import BadLookupError
-from shared.inputs.page_tokens import Tokens
+from shared.inputs.page_tokens import PageTokens
 from shared.inputs.parameters import parse, query_of, to_query
 from shared.lookup.generations import DefinedGenerations
 from shared.lookup.lookups import Lookups
@@ -15,7 +15,7 @@ from shared.tables.memory.memory_tables import MemoryTables
 from tests.worlds.lookup_facts import DEFINITIONS
 
 GENERATIONS = DefinedGenerations(DEFINITIONS)
-LOOKUPS = Lookups(GENERATIONS, Replicas(MemoryTables()), Tokens(b"key"))
+LOOKUPS = Lookups(GENERATIONS, Replicas(MemoryTables()), PageTokens(b"key"))
 
 
 @pytest.mark.parametrize(

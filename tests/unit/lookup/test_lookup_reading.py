@@ -9,12 +9,12 @@ import pytest
 
 from shared.definitions.model import CosmosContainer, Index, KeyPart, Source
 from shared.entries.changes.change import FactReader
-from shared.entries.keys.index_keys import pair_and_version, row_key
+from shared.entries.keys.index_keys import row_key, split_row_key
 from shared.entries.keys.versions import ticks_clock
 from shared.entries.projection.projector import Projector
 from shared.entries.rows.entry_row import live_row
 from shared.errors import StorageUnavailableError, UnknownIndexError
-from shared.inputs.page_tokens import Tokens
+from shared.inputs.page_tokens import PageTokens
 from shared.lookup.generations import DefinedGenerations, generation_of
 from shared.lookup.lookups import Lookups
 from shared.lookup.replicas import Replicas
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-TOKENS = Tokens(b"key")
+TOKENS = PageTokens(b"key")
 
 
 async def filled(tables: MemoryTables) -> Lookups:
@@ -103,7 +103,7 @@ async def test_an_entry_that_fell_back_to_a_reference_is_marked() -> None:
     (entry,) = Projector(index, source).project(change)
     tables = MemoryTables()
     await tables.create_table(generation.table)
-    row = live_row(entry.partition_key, entry.pair, change.version, entry.columns)
+    row = live_row(entry.partition_key, entry.entry_key, change.version, entry.columns)
     await tables.transact(generation.table, [Upsert(row)])
     definitions = replace(DEFINITIONS, sources={"s": source}, indexes={"big": index})
     page = await Lookups(DefinedGenerations(definitions), Replicas(tables), TOKENS).find("big", {"town": "R"})
@@ -188,7 +188,7 @@ async def test_a_row_updated_behind_an_empty_page_is_not_missed() -> None:
     lookups = await filled(tables)
     carrier.table = (await DefinedGenerations(DEFINITIONS).serving("customers-by-town")).table
     (row, *_) = (await tables.query(carrier.table, RowRange("Redmond !"))).rows
-    pair, version = pair_and_version(str(row.entity["RowKey"]))
+    pair, version = split_row_key(str(row.entity["RowKey"]))
     newer = {**row.entity, "RowKey": row_key(pair, "1" + version[1:])}
     carrier.after = [row.entity, newer]
     page = await lookups.find("customers-by-town", {"town": "Redmond"})

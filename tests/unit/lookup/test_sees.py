@@ -11,21 +11,21 @@ import pytest
 from shared.entries.keys.fact_key import MISSING, encode_fact_key
 from shared.entries.keys.versions import declared_clock
 from shared.errors import BadLookupError, NotSeenYetError
-from shared.inputs.page_tokens import Tokens
+from shared.inputs.page_tokens import PageTokens
 from shared.lookup.generations import DefinedGenerations
 from shared.lookup.lookups import Lookups
-from shared.lookup.read_your_writes import OwnWrites, Sighting, read_sighting, seen
+from shared.lookup.read_your_writes import SeenVersion, WriteWaiter, read_sees_value, sees_value
 from shared.lookup.replicas import Replicas
 from shared.tables.memory.memory_tables import MemoryTables
 from tests.worlds.lookup_facts import DEFINITIONS, facts, put_facts
 
 if TYPE_CHECKING:
-    from shared.lookup.generations import Generation
+    from shared.lookup.generations import ReadableGeneration
 
 CUSTOMERS = DEFINITIONS.sources["customers"]
 ORDERS = DEFINITIONS.sources["orders"]
 ITEM = {"id": "1", "customerId": "c-1", "_etag": '"e1"', "_ts": 1_700_000_000, "town": "Redmond"}
-KNOWN = Sighting(encode_fact_key(("c-1",), "1"), etag='"e1"', ts_seconds=1_700_000_000)
+KNOWN = SeenVersion(encode_fact_key(("c-1",), "1"), etag='"e1"', ts_seconds=1_700_000_000)
 
 
 @dataclass
@@ -33,9 +33,9 @@ class SlowLedger:
     """Has a change after it has been asked so many times."""
 
     misses: int
-    asked: list[tuple[Sighting, str]] = field(default_factory=list)
+    asked: list[tuple[SeenVersion, str]] = field(default_factory=list)
 
-    async def has_applied(self, sighting: Sighting, generation: Generation) -> bool:
+    async def has_applied(self, sighting: SeenVersion, generation: ReadableGeneration) -> bool:
         """Whether it was asked often enough."""
         self.asked.append((sighting, generation.index.name))
         return len(self.asked) > self.misses
@@ -56,8 +56,8 @@ async def lookups_with(ledger: SlowLedger, clock: Clock) -> Lookups:
     """Lookups that wait two seconds at most."""
     tables = MemoryTables()
     await put_facts(tables, facts())
-    own_writes = OwnWrites(ledger, 2, lambda: clock.seconds, clock.sleep)
-    return Lookups(DefinedGenerations(DEFINITIONS), Replicas(tables), Tokens(b"key"), own_writes=own_writes)
+    own_writes = WriteWaiter(ledger, 2, lambda: clock.seconds, clock.sleep)
+    return Lookups(DefinedGenerations(DEFINITIONS), Replicas(tables), PageTokens(b"key"), own_writes=own_writes)
 
 
 def asking(sees: str, **more: str) -> dict[str, str]:
@@ -68,7 +68,7 @@ def asking(sees: str, **more: str) -> dict[str, str]:
 async def test_a_lookup_waits_until_the_change_is_there() -> None:
     """It asks the ledger again and again, less often each time."""
     ledger, clock = SlowLedger(misses=4), Clock()
-    page = await (await lookups_with(ledger, clock)).find("customers-by-town", asking(seen(ITEM, "c-1")))
+    page = await (await lookups_with(ledger, clock)).find("customers-by-town", asking(sees_value(ITEM, "c-1")))
     assert len(page.entries) == 8
     assert ledger.asked == [(KNOWN, "customers-by-town")] * 5
     assert clock.seconds == pytest.approx(0.02 + 0.04 + 0.08 + 0.16)
@@ -79,7 +79,7 @@ async def test_a_change_that_does_not_come_in_time_is_told() -> None:
     clock = Clock()
     lookups = await lookups_with(SlowLedger(misses=10**6), clock)
     with pytest.raises(NotSeenYetError, match="within 2 s"):
-        await lookups.find("customers-by-town", asking(seen(ITEM, "c-1")))
+        await lookups.find("customers-by-town", asking(sees_value(ITEM, "c-1")))
     assert clock.seconds == pytest.approx(2)
 
 
@@ -87,7 +87,7 @@ async def test_later_pages_do_not_wait() -> None:
     """The first one did."""
     ledger = SlowLedger(misses=0)
     lookups = await lookups_with(ledger, Clock())
-    page = await lookups.find("customers-by-town", asking(seen(ITEM, "c-1"), maxpagesize="3"))
+    page = await lookups.find("customers-by-town", asking(sees_value(ITEM, "c-1"), maxpagesize="3"))
     assert page.next_parameters is not None
     await lookups.find("customers-by-town", page.next_parameters)
     assert len(ledger.asked) == 1
@@ -95,17 +95,17 @@ async def test_later_pages_do_not_wait() -> None:
 
 async def test_without_a_ledger_sees_is_refused() -> None:
     """Better than an answer that may lack the change."""
-    lookups = Lookups(DefinedGenerations(DEFINITIONS), Replicas(MemoryTables()), Tokens(b"key"))
+    lookups = Lookups(DefinedGenerations(DEFINITIONS), Replicas(MemoryTables()), PageTokens(b"key"))
     with pytest.raises(BadLookupError) as caught:
-        await lookups.find("customers-by-town", asking(seen(ITEM, "c-1")))
+        await lookups.find("customers-by-town", asking(sees_value(ITEM, "c-1")))
     assert [fault.code for fault in caught.value.faults] == ["SeesNotPossible"]
 
 
 def test_seen_makes_what_sees_takes() -> None:
     """From an item that Cosmos DB answered with, or from a declared version."""
-    assert read_sighting(CUSTOMERS, seen(ITEM, "c-1")) == KNOWN
-    declared = read_sighting(ORDERS, seen({"id": "o1"}, "c-1", version=7))
-    assert declared == Sighting(encode_fact_key(("c-1",), "o1"), declared_clock=declared_clock(7))
+    assert read_sees_value(CUSTOMERS, sees_value(ITEM, "c-1")) == KNOWN
+    declared = read_sees_value(ORDERS, sees_value({"id": "o1"}, "c-1", version=7))
+    assert declared == SeenVersion(encode_fact_key(("c-1",), "o1"), declared_clock=declared_clock(7))
 
 
 @pytest.mark.parametrize(
@@ -145,29 +145,29 @@ def test_seen_makes_what_sees_takes() -> None:
 )
 def test_what_sees_cannot_take_is_told(source: str, text: str, reason: str) -> None:
     """Which part of it, and what to send."""
-    found = read_sighting(DEFINITIONS.sources[source], text)
+    found = read_sees_value(DEFINITIONS.sources[source], text)
     assert isinstance(found, str)
     assert reason in found
 
 
 def test_an_etag_without_its_quotes_is_the_same_etag() -> None:
     """They are part of what Cosmos DB answers, and are easily lost on the way."""
-    assert read_sighting(CUSTOMERS, seen({**ITEM, "_etag": "e1"}, "c-1")) == KNOWN
+    assert read_sees_value(CUSTOMERS, sees_value({**ITEM, "_etag": "e1"}, "c-1")) == KNOWN
 
 
 def test_a_partition_key_that_the_source_does_not_have_is_told() -> None:
     """An empty one is fine."""
     source = replace(CUSTOMERS, partition_key=())
-    assert isinstance(read_sighting(source, seen(ITEM)), Sighting)
-    assert "leave it out" in str(read_sighting(source, seen(ITEM, "c-1")))
+    assert isinstance(read_sees_value(source, sees_value(ITEM)), SeenVersion)
+    assert "leave it out" in str(read_sees_value(source, sees_value(ITEM, "c-1")))
 
 
 def test_a_hierarchical_partition_key_is_a_list() -> None:
     """A value that the fact does not have is written as Cosmos DB writes it."""
     source = replace(CUSTOMERS, partition_key=("a", "b"))
     fields: dict[str, Any] = {"id": "1", "partitionKey": ["x", {}], "_etag": "e", "_ts": 1}
-    found = read_sighting(source, json.dumps(fields))
-    assert isinstance(found, Sighting)
+    found = read_sees_value(source, json.dumps(fields))
+    assert isinstance(found, SeenVersion)
     assert found.fact_key == encode_fact_key(("x", MISSING), "1")
     fields["partitionKey"] = ["x"]
-    assert "has a wrong partitionKey: it must be a list of 2 values" in str(read_sighting(source, json.dumps(fields)))
+    assert "has a wrong partitionKey: it must be a list of 2 values" in str(read_sees_value(source, json.dumps(fields)))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 import pytest
 
 from shared.catalog.catalog import Catalog
-from shared.catalog.register import Entrance
+from shared.catalog.register import DefinitionRegistrar
 from shared.errors import IndexBuildingError, StorageUnavailableError
 from shared.lookup.serving import CatalogGenerations
 from shared.pipeline.concurrency import Bounded
@@ -50,7 +50,7 @@ class World:
     async def generations(self, entered: Definitions = DEFINITIONS) -> CatalogGenerations:
         """What lookups ask, when workers have entered these definitions."""
         await self.tables.create_table("Ledger")
-        await Entrance(self.catalogs[0], self.tables, Bounded(), 0).enter(entered, 0)
+        await DefinitionRegistrar(self.catalogs[0], self.tables, Bounded(), 0).register(entered, 0)
         timing = Timing(lambda: self.seconds, lambda: self.seconds, asyncio.sleep, lambda: 0.5)
         return CatalogGenerations(DEFINITIONS, self.catalogs, timing, REFRESH_SECONDS)
 

@@ -7,10 +7,10 @@ from collections import Counter
 from typing import TYPE_CHECKING, TypeVar
 
 from shared.errors import StorageUnavailableError
-from shared.monitoring.counter_flush import EVERY_SECONDS, KeptCounters
+from shared.monitoring.counter_flush import EVERY_SECONDS, FlushedCounters
 from shared.monitoring.counter_rows import IDLE_SECONDS, STATUS_TABLE, InstanceRow, fold_idle, read_totals
 from shared.monitoring.counters import Counters, Measure
-from shared.pipeline.outcome import Outcome
+from shared.pipeline.outcome import BatchOutcome
 from shared.tables.counts import Counts
 from shared.tables.memory.memory_tables import MemoryTables
 from shared.tables.retry import Timing
@@ -24,9 +24,9 @@ T = TypeVar("T")
 APPLIED = Measure("source", "people", "applied")
 
 
-def outcome(applied: int) -> Outcome:
+def outcome(applied: int) -> BatchOutcome:
     """A batch of so many changes, each of which wrote an entry."""
-    batch = Outcome(received=applied, applied=applied, transactions=2)
+    batch = BatchOutcome(received=applied, applied=applied, transactions=2)
     batch.count_entries("by-town", applied, 0)
     return batch
 
@@ -143,7 +143,7 @@ async def test_many_counts_are_one_transaction_every_half_minute() -> None:
     """However many batches there are; and the last of them is written without another one."""
     tables, clock = MemoryTables(), Clock()
     await tables.create_table(STATUS_TABLE)
-    kept = KeptCounters(InstanceRow(tables, "a", clock.now), clock.timing())
+    kept = FlushedCounters(InstanceRow(tables, "a", clock.now), clock.timing())
     before = tables.counts.total()
     started = clock.seconds
     for _ in range(200):
@@ -160,7 +160,7 @@ async def test_counts_wait_while_the_storage_is_down() -> None:
     carrier = LosesOneAnswer()
     tables, clock = MemoryTables(carrier=carrier), Clock()
     await tables.create_table(STATUS_TABLE)
-    kept = KeptCounters(InstanceRow(tables, "a", clock.now), clock.timing())
+    kept = FlushedCounters(InstanceRow(tables, "a", clock.now), clock.timing())
     carrier.loses = True
     kept.counters.batch_applied("people", outcome(1))
     while carrier.loses:

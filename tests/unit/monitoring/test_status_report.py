@@ -11,15 +11,15 @@ import pytest
 from shared.catalog.catalog import Catalog
 from shared.catalog.rows import write_source
 from shared.errors import StorageUnavailableError
-from shared.monitoring.counter_flush import KeptCounters
+from shared.monitoring.counter_flush import FlushedCounters
 from shared.monitoring.counter_rows import InstanceRow
 from shared.monitoring.counters import Measure
 from shared.monitoring.lag import LagMeter
 from shared.monitoring.lag_history import LagHistory
 from shared.monitoring.prices import prices_date, read_prices
-from shared.monitoring.status import Means, StatusReader
-from shared.monitoring.status_report import Report
-from shared.pipeline.outcome import Outcome
+from shared.monitoring.status import StatusDependencies, StatusReader
+from shared.monitoring.status_report import StatusReport
+from shared.pipeline.outcome import BatchOutcome
 from shared.tables.breaker import Breaker
 from shared.tables.memory.memory_tables import MemoryTables
 from shared.tables.retry import Timing
@@ -69,10 +69,10 @@ class App:
         self.storage = Storage()
         self.tables = MemoryTables(carrier=self.storage)
         timing = Timing(lambda: NOW, lambda: NOW, never, lambda: 0.5)
-        self.kept = KeptCounters(InstanceRow(self.tables, "me", lambda: NOW), timing)
+        self.kept = FlushedCounters(InstanceRow(self.tables, "me", lambda: NOW), timing)
         definitions = definitions_of(TOWNS)
         self.reader = StatusReader(
-            Means(
+            StatusDependencies(
                 definitions=definitions,
                 tables=self.tables,
                 catalog=Catalog(self.tables),
@@ -80,7 +80,7 @@ class App:
                 counters=self.kept,
                 lag=LagMeter({"people": [Behind()]}, timing),
                 history=LagHistory(self.tables),
-                report=Report(definitions, read_prices()["tableTransactions"], prices_date()),
+                report=StatusReport(definitions, read_prices()["tableTransactions"], prices_date()),
                 now_seconds=lambda: NOW,
                 breaker=lambda: Breaker().snapshot(NOW),
             )
@@ -88,7 +88,7 @@ class App:
 
     def apply(self, changes: int) -> None:
         """This instance applies a batch."""
-        outcome = Outcome(applied=changes, transactions=3 * changes)
+        outcome = BatchOutcome(applied=changes, transactions=3 * changes)
         outcome.count_entries("by-town", changes, 0)
         self.kept.counters.batch_applied("people", outcome)
 

@@ -7,8 +7,8 @@ import json
 import pytest
 
 from shared import errors
-from shared.web.answers import answer_of, json_answer
-from shared.web.error_problems import problem_of
+from shared.web.answers import answer_or_problem, json_answer
+from shared.web.error_problems import problem_for
 
 
 def problems_of_errors() -> list[tuple[Exception, int, str]]:
@@ -34,14 +34,14 @@ def problems_of_errors() -> list[tuple[Exception, int, str]]:
 @pytest.mark.parametrize(("error", "status", "code"), problems_of_errors())
 def test_an_error_is_a_problem_with_its_code(error: Exception, status: int, code: str) -> None:
     """Transient ones say when to come back."""
-    problem = problem_of(error)
+    problem = problem_for(error)
     assert (problem.status, problem.code) == (status, code)
     assert ("Retry-After" in problem.headers) == isinstance(error, (errors.TransientError, errors.RequestRefusedError))
 
 
 def test_an_index_that_is_being_built_tells_its_progress() -> None:
     """So that a caller knows how long."""
-    assert "(40 %)" in problem_of(errors.IndexBuildingError("by-town", "40 %")).detail
+    assert "(40 %)" in problem_for(errors.IndexBuildingError("by-town", "40 %")).detail
 
 
 async def test_nothing_escapes_without_a_shape(caplog: pytest.LogCaptureFixture) -> None:
@@ -50,7 +50,7 @@ async def test_nothing_escapes_without_a_shape(caplog: pytest.LogCaptureFixture)
     async def fails() -> None:
         raise RuntimeError("secret inside")
 
-    answer = await answer_of(fails())  # type: ignore[arg-type]  # it never answers
+    answer = await answer_or_problem(fails())  # type: ignore[arg-type]  # it never answers
     assert (answer.status, json.loads(answer.body)["code"]) == (500, "InternalError")
     assert b"secret" not in answer.body
     assert "secret inside" in caplog.text

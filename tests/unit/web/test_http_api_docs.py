@@ -6,7 +6,7 @@ import ast
 import re
 from typing import TYPE_CHECKING, Any
 
-from shared.catalog.rows import Listed
+from shared.catalog.rows import CatalogGeneration
 from shared.inputs.faults import TITLES
 from shared.lookup.conditions import COMPARISONS, NULL
 from shared.lookup.options import NAMES
@@ -68,7 +68,9 @@ def test_every_member_of_a_generation_is_documented() -> None:
     """Where the calls are that show it."""
     index = DEFINITIONS.indexes["customers-by-town"]
     source = DEFINITIONS.sources[index.source]
-    shown = generation(Listed("id", index.name, "table", "building", index, source, entered_at=0, starts_at=0))
+    shown = generation(
+        CatalogGeneration("id", index.name, "table", "building", index, source, entered_at=0, starts_at=0)
+    )
     (section,) = re.findall(r"^## Building and switching\n(.*?)^## ", TEXT, re.MULTILINE | re.DOTALL)
     assert [name for name in shown if f"`{name}`" not in section] == []
 

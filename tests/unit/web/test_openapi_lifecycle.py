@@ -8,13 +8,13 @@ import pytest
 
 from functions.lifecycle import lifecycle
 from functions.verifications import verifications
-from shared.catalog.rows import Listed, Served, Verification
+from shared.catalog.rows import CatalogGeneration, ServingRow, VerifiedMark
 from shared.definitions.loading.load import load
 from shared.lifecycle.generations import IndexState
 from shared.tasks.rows import Progress, Slice, Task
-from shared.verification.report import Report
-from shared.verification.service import Found
-from shared.verification.task import Wanted
+from shared.verification.report import DifferenceReport
+from shared.verification.service import VerificationResult
+from shared.verification.task import VerificationRequest
 from shared.web.api import lifecycle as lifecycle_api
 from shared.web.api import verifications as verification_api
 from shared.web.openapi.document import openapi
@@ -23,16 +23,16 @@ from tests.worlds.lookup_facts import DEFINITIONS
 DOCUMENT = openapi(DEFINITIONS)
 INDEX = DEFINITIONS.indexes["customers-by-town"]
 SOURCE = DEFINITIONS.sources[INDEX.source]
-GENERATION = Listed(
-    "49f216b20bc1f206", INDEX.name, "table", "serving", INDEX, SOURCE, 1, 2, verified=Verification(3, 0), built_at=2
+GENERATION = CatalogGeneration(
+    "49f216b20bc1f206", INDEX.name, "table", "serving", INDEX, SOURCE, 1, 2, verified=VerifiedMark(3, 0), built_at=2
 )
 BUILD = Progress(Task("build-1", "build", {"budget": 5}, 1.0), (Slice("build-1", "a", "feed", counts={"facts": 2}),))
-VERIFICATION = Task("verification-1", "verification", Wanted(INDEX.name, GENERATION.id).plain(), 1.0)
+VERIFICATION = Task("verification-1", "verification", VerificationRequest(INDEX.name, GENERATION.id).plain(), 1.0)
 ANSWERS = {
     "Generation": lifecycle_api.generation(GENERATION),
-    "Standing": lifecycle_api.described(IndexState(INDEX.name, GENERATION, GENERATION, BUILD)),
-    "Served": lifecycle_api.served(Served(INDEX.name, GENERATION.id, "b", 1.5)),
-    "Verification": verification_api.described(Found(VERIFICATION, Report().plain())),
+    "Standing": lifecycle_api.index_state_json(IndexState(INDEX.name, GENERATION, GENERATION, BUILD)),
+    "Served": lifecycle_api.serving_json(ServingRow(INDEX.name, GENERATION.id, "b", 1.5)),
+    "Verification": verification_api.described(VerificationResult(VERIFICATION, DifferenceReport().plain())),
 }
 
 

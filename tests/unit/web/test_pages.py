@@ -11,19 +11,19 @@ from shared.web.pages import docs_page, status_page
 from tests.support import ROOT
 
 if TYPE_CHECKING:
-    from shared.web.answers import Answer
+    from shared.web.answers import HttpAnswer
 
 VENDOR = ROOT / "shared/web/vendor"
 
 
 @pytest.fixture(params=[docs_page, status_page], ids=["docs", "status"])
-async def page(request: pytest.FixtureRequest) -> Answer:
+async def page(request: pytest.FixtureRequest) -> HttpAnswer:
     """Each of the pages."""
-    answer: Answer = await request.param()
+    answer: HttpAnswer = await request.param()
     return answer
 
 
-async def test_a_page_is_complete(page: Answer) -> None:
+async def test_a_page_is_complete(page: HttpAnswer) -> None:
     """No place is left to fill, and nothing is loaded from elsewhere: no address but in a comment or a name space."""
     text = page.body.decode()
     assert "{{" not in text
@@ -31,7 +31,7 @@ async def test_a_page_is_complete(page: Answer) -> None:
     assert re.findall(r"@import|url\(", text) == []
 
 
-async def test_the_policy_names_every_block_of_a_page(page: Answer) -> None:
+async def test_the_policy_names_every_block_of_a_page(page: HttpAnswer) -> None:
     """One hash for each script and each style, and nothing unsafe."""
     text, policy = page.body.decode(), page.headers["Content-Security-Policy"]
     assert policy.count("'sha256-") == len(re.findall(r"<(?:script|style)>", text)) >= 2
