@@ -14,7 +14,7 @@ import orjson
 
 from shared.errors import OperationFailedError, TableMissingError
 from shared.monitoring.counters import Measure, Totals
-from shared.pipeline.ledger.rows import compress, decompress, put_bytes, take_bytes
+from shared.pipeline.packing import compress, decompress, put_bytes, take_bytes
 from shared.tables.port import PARTITION_KEY, ROW_KEY, Delete, Insert, Replace, RowRange
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import orjson
 
 from shared.errors import OperationFailedError, TableMissingError
 from shared.monitoring.counter_rows import STATUS_TABLE
-from shared.pipeline.ledger.rows import compress, decompress, put_bytes, take_bytes
+from shared.pipeline.packing import compress, decompress, put_bytes, take_bytes
 from shared.tables.port import PARTITION_KEY, ROW_KEY, Insert, Replace
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from shared.pipeline.apply.decide import GenerationWrites, LiveWrite, Removal
+from shared.pipeline.entry_writes.writes import GenerationWrites, LiveWrite, Removal
 from shared.pipeline.ledger.rows import CurrentEntry, RemovedEntry
 from shared.verification.findings import row_fault, same_entries
 

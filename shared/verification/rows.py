@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import orjson
 
 from shared.errors import OperationFailedError, TableMissingError
-from shared.pipeline.ledger.rows import compress, decompress, put_bytes, take_bytes
+from shared.pipeline.packing import compress, decompress, put_bytes, take_bytes
 from shared.tables.port import PARTITION_KEY, ROW_KEY, Delete, Insert, Replace, RowRange
 from shared.verification.sketch import Sketch
 from shared.verification.verify import ScanState

@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from shared.errors import OperationFailedError, ThrottledError, TransientError
-from shared.pipeline.apply.coalesce import newest_of_each
+from shared.pipeline.apply.batch import newest_of_each
 from shared.pipeline.cleanup.messages import from_message
 from shared.pipeline.dead_letters.rows import DEAD_LETTER_TABLE, dead_letter_id
 from shared.tables.memory.calls import Query, Transact

@@ -32,10 +32,11 @@ if TYPE_CHECKING:
     from shared.entries.projection.generations import SourcePlan
     from shared.entries.projection.project_all import GenerationEntries
     from shared.pipeline.apply.claim_batch import ClaimedChange
-    from shared.pipeline.apply.decide import Decision, KnownRow
+    from shared.pipeline.apply.decide import Decision
     from shared.pipeline.cleanup.messages import Tombstone
     from shared.pipeline.dead_letters.rows import StoredDeadLetter
     from shared.pipeline.entry_writes.transaction_buffer import TransactionBuffer
+    from shared.pipeline.ledger.cache import KnownRow
 
 TRIMMING = replace(PLAN, left_max=0)
 

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Final
 
 from shared.errors import IncompleteBatchError
 from shared.pipeline.apply.claim_batch import BatchClaimer
-from shared.pipeline.apply.coalesce import newest_of_each
 from shared.pipeline.cleanup.messages import Tombstone, to_messages
 from shared.pipeline.dead_letters.due import DeadLetterUpdates
 from shared.pipeline.entry_writes.entry_writer import EntryWriter
@@ -32,11 +31,11 @@ if TYPE_CHECKING:
     from shared.entries.changes.change import Change
     from shared.entries.projection.generations import SourcePlan
     from shared.pipeline.apply.claim_batch import ClaimedChange, ClaimResult
-    from shared.pipeline.apply.decide import EarlyRemoval, GenerationWrites
     from shared.pipeline.cleanup.messages import SweepQueue
     from shared.pipeline.concurrency import RunAll
     from shared.pipeline.dead_letters.store import DeadLetterStore
     from shared.pipeline.entry_writes.transaction_buffer import TransactionBuffer
+    from shared.pipeline.entry_writes.writes import EarlyRemoval, GenerationWrites
     from shared.pipeline.ledger.cache import LedgerCache
     from shared.tables.accounts import Accounts
 
@@ -103,6 +102,16 @@ class Applier:
         errors = [result for result in results if isinstance(result, Exception)]
         # Which facts a message named does not matter: the batch comes back as a whole.
         return {fact: errors[0] for fact, _ in [*trims, *removals]} if errors else {}
+
+
+def newest_of_each(changes: Iterable[Change]) -> list[Change]:
+    """The newest change of each fact; of two with the same version the later."""
+    newest: dict[str, Change] = {}
+    for change in changes:
+        other = newest.get(change.fact_key)
+        if other is None or other.version <= change.version:
+            newest[change.fact_key] = change
+    return list(newest.values())
 
 
 def _writes(works: Iterable[ClaimedChange]) -> list[tuple[str, GenerationWrites]]:

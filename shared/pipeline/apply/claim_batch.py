@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from shared.entries.projection.project_all import fail_for_ledger_row, project_all
 from shared.errors import StorageUnavailableError
-from shared.pipeline.apply.decide import ABSENT, Decision, KnownRow, decide
+from shared.pipeline.apply.decide import Decision, decide
 from shared.pipeline.apply.insert_or_read import InsertOrRead
+from shared.pipeline.ledger.cache import ABSENT, KnownRow
 from shared.pipeline.ledger.ledger_writes import Claim, write_claims
 from shared.pipeline.ledger.rows import LEDGER_TABLE, PARTS_BYTES_MAX, decode, encode, ledger_partition, parts_bytes
 
@@ -23,9 +24,9 @@ if TYPE_CHECKING:
     from shared.entries.changes.change import Change
     from shared.entries.projection.generations import SourcePlan
     from shared.entries.projection.project_all import GenerationEntries
-    from shared.pipeline.apply.decide import EarlyRemoval
     from shared.pipeline.concurrency import RunAll
     from shared.pipeline.entry_writes.entry_writer import EntryWriter
+    from shared.pipeline.entry_writes.writes import EarlyRemoval
     from shared.pipeline.ledger.cache import LedgerCache
     from shared.tables.port import Entity, Tables
 

@@ -19,9 +19,10 @@ Entries of periods that are over are neither written nor hidden any more: they a
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from shared.entries.keys.versions import newest_of_same_clock, next_version
+from shared.pipeline.entry_writes.writes import EarlyRemoval, GenerationWrites, LiveWrite, Removal
 from shared.pipeline.ledger.rows import CurrentEntry, GenerationState, LedgerRow, RemovedEntry
 from shared.pipeline.ledger.without_expired_periods import entries_in_open_periods, without_expired_periods
 
@@ -29,67 +30,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from shared.entries.changes.change import Change
-    from shared.entries.projection.generations import Generation, SourcePlan
+    from shared.entries.projection.generations import SourcePlan
     from shared.entries.projection.project_all import GenerationEntries
     from shared.entries.projection.projector import Entry
-    from shared.entries.rows.columns import Columns
-
-
-@dataclass(frozen=True, slots=True)
-class KnownRow:
-    """What this worker knows of a ledger row: its content and ETag (none: there is no row), and which parts'
-    writes are finished. A cached one may be outdated; the ETag of a claim finds that out."""
-
-    row: LedgerRow
-    etag: str | None
-    finished: frozenset[str] = frozenset()
-    is_cached: bool = False
-
-
-ABSENT: Final = KnownRow(LedgerRow(), None)
-
-
-class LiveWrite(NamedTuple):
-    """A row to write: the entry's columns at `at`, in place of the row of its pair at `replaces`."""
-
-    partition: str
-    entry_key: str
-    version: str
-    columns: Columns
-    replaces: str | None
-
-
-class Removal(NamedTuple):
-    """A pair to hide with a tombstone, in place of its row at `replaces`; None when that is most likely gone."""
-
-    partition: str
-    entry_key: str
-    replaces: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class GenerationWrites:
-    """The blind writes of one part: live rows first, then tombstones at `version` for what is left.
-
-    `must_list`: nobody knows which rows the pairs have, so look before writing. `is_whole`: these are all the writes
-    that the part needs, so that it is finished after them.
-    """
-
-    generation: Generation
-    version: str
-    current: tuple[LiveWrite, ...]
-    removed: tuple[Removal, ...]
-    must_list: bool = False
-    is_whole: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class EarlyRemoval:
-    """Tombstones of a previous version, to be written before the claim lets go of them."""
-
-    generation: Generation
-    version: str
-    removed: tuple[Removal, ...]
+    from shared.pipeline.ledger.cache import KnownRow
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from shared.pipeline.dead_letters.rows import (
     to_entity,
     version_of,
 )
-from shared.pipeline.ledger.rows import compress, decompress, put_bytes, take_bytes
+from shared.pipeline.packing import compress, decompress, put_bytes, take_bytes
 from shared.tables.port import PARTITION_KEY, ROW_KEY, Delete, Insert, Replace
 
 if TYPE_CHECKING:

@@ -19,9 +19,9 @@ from shared.tables.port import Delete, Upsert
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from shared.pipeline.apply.decide import EarlyRemoval, GenerationWrites, LiveWrite, Removal
     from shared.pipeline.concurrency import RunAll
     from shared.pipeline.entry_writes.stored_rows import StoredRow
+    from shared.pipeline.entry_writes.writes import EarlyRemoval, GenerationWrites, LiveWrite, Removal
     from shared.tables.accounts import Accounts, Place
     from shared.tables.port import Operation
 

@@ -6,12 +6,27 @@ A cached row saves a read. It may be outdated: a claim made on it carries its ET
 from __future__ import annotations
 
 from collections import OrderedDict
+from dataclasses import dataclass
 from typing import Final
 
-from shared.pipeline.apply.decide import KnownRow
+from shared.pipeline.ledger.rows import LedgerRow
 
 # A row with one entry takes about a kilobyte: this is some 50 MB at most.
 WEIGHT_MAX: Final = 50_000
+
+
+@dataclass(frozen=True, slots=True)
+class KnownRow:
+    """What this worker knows of a ledger row: its content and ETag (none: there is no row), and which generations'
+    writes are finished. A cached one may be outdated; the ETag of a claim finds that out."""
+
+    row: LedgerRow
+    etag: str | None
+    finished: frozenset[str] = frozenset()
+    is_cached: bool = False
+
+
+ABSENT: Final = KnownRow(LedgerRow(), None)
 
 
 class LedgerCache:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Final, cast
 
-from shared.pipeline.apply.decide import KnownRow
+from shared.pipeline.ledger.cache import KnownRow
 from shared.pipeline.ledger.rows import LEDGER_TABLE, decode, ledger_partition
 from shared.tables.port import ROW_KEY, RowRange
 

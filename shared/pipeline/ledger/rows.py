@@ -6,13 +6,13 @@ that they all end with.
 
 from __future__ import annotations
 
-import zlib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import orjson
 
 from shared.entries.keys.versions import newest_of_same_clock, next_version
+from shared.pipeline.packing import compress, decompress, put_bytes, take_bytes
 from shared.tables.port import PARTITION_KEY, ROW_KEY
 
 if TYPE_CHECKING:
@@ -29,9 +29,6 @@ DELETED_AT: Final = "deletedAt"
 # When the last entry of a fact that is not deleted expired, likewise.
 EXPIRED_AT: Final = "expiredAt"
 _PARTS: Final = "parts"
-_PROPERTY_BYTES: Final = 64 * 1024
-# A deflater of full size takes 100 µs to set up, seven times as long as a small one takes for a usual row.
-_SMALL_BYTES: Final = 4096
 
 
 class CurrentEntry(NamedTuple):
@@ -164,31 +161,3 @@ def _generation_state(fields: list[Any], fact_key: str) -> GenerationState:
         bool(failures & 1),
         bool(failures & 2),
     )
-
-
-def compress(raw: bytes) -> bytes:
-    """Deflated, as cheaply as the size allows."""
-    if len(raw) > _SMALL_BYTES:
-        deflater = zlib.compressobj(6, zlib.DEFLATED, -15)
-    else:
-        deflater = zlib.compressobj(1, zlib.DEFLATED, -10, 4)
-    return deflater.compress(raw) + deflater.flush()
-
-
-def decompress(packed: bytes) -> bytes:
-    """What `compress` was given."""
-    return zlib.decompress(packed, -15)
-
-
-def put_bytes(entity: Entity, name: str, raw: bytes) -> None:
-    """Bytes under a name, in as many properties as they take: `name`, `name1`, `name2` and so on."""
-    for number, start in enumerate(range(0, len(raw), _PROPERTY_BYTES)):
-        entity[f"{name}{number or ''}"] = raw[start : start + _PROPERTY_BYTES]
-
-
-def take_bytes(entity: Mapping[str, Any], name: str) -> bytes:
-    """The bytes that `put_bytes` put; empty when there are none."""
-    pieces: list[bytes] = []
-    while isinstance(piece := entity.get(f"{name}{len(pieces) or ''}"), bytes):
-        pieces.append(piece)
-    return pieces[0] if len(pieces) == 1 else b"".join(pieces)

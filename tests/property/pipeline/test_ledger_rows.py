@@ -5,16 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.pipeline.ledger.rows import (
-    CurrentEntry,
-    GenerationState,
-    LedgerRow,
-    RemovedEntry,
-    compress,
-    decode,
-    decompress,
-    encode,
-)
+from shared.pipeline.ledger.rows import CurrentEntry, GenerationState, LedgerRow, RemovedEntry, decode, encode
+from shared.pipeline.packing import compress, decompress
 from shared.tables.port import Insert
 from shared.tables.wire import batch
 
