@@ -16,14 +16,17 @@ from functions.lookups import lookups
 from functions.maintenance import maintenance
 from functions.operations import operations
 from functions.verifications import verifications
-from shared.app import runtime, settings
+from shared.app.app import app as process
+from shared.app.connection_settings import index_account
+from shared.app.probes import may_write
 
 app = func.FunctionApp(http_auth_level=func.AuthLevel.FUNCTION)
 app.register_functions(operations)
 app.register_functions(lookups)
 app.register_functions(lifecycle)
 app.register_functions(verifications)
-if runtime.may_write():
-    served = runtime.definitions().definitions
-    for blueprint in (changes(served, settings.index_account()), events(served), maintenance, lookup_tools()):
+if may_write(process()):
+    served = process().definitions.definitions
+    leases_of = index_account(process().settings.environment)
+    for blueprint in (changes(served, leases_of), events(served), maintenance, lookup_tools()):
         app.register_functions(blueprint)

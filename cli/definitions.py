@@ -23,7 +23,7 @@ _COLUMNS: Final = ("kind", "file", "line", "key", "what", "mend")
 
 def add_file_argument(parser: argparse.ArgumentParser) -> None:
     """FILE, by default the definitions that the app itself would read."""
-    default = settings.value(settings.INDEX_DEFINITIONS)
+    default = settings.Settings().value(settings.INDEX_DEFINITIONS)
     parser.add_argument("file", metavar="FILE", nargs="?", default=default, help="default: %(default)s")
 
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import azure.functions as func
 
 from functions.retries import retried_for_ever
-from shared.app import runtime, settings
+from shared.app.app import app
+from shared.app.settings import COSMOS, FEED_POLL_DELAY_MS, LEASE_CONTAINER
 from shared.sources.trigger_leases import ALL_VERSIONS, trigger_prefix
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ def changes(definitions: Definitions, index_account: str) -> func.Blueprint:
 def _register(blueprint: func.Blueprint, source: Source, place: CosmosContainer, lease_prefix: str) -> None:
     async def on_changes(documents: func.DocumentList) -> None:
         items = [document.data for document in documents]
-        worker = await runtime.worker_when_storage_answers()
+        worker = (await app().parts_for_batch()).worker
         if source.all_versions:
             await worker.apply_all_versions(source.name, items)
         else:
@@ -37,14 +38,14 @@ def _register(blueprint: func.Blueprint, source: Source, place: CosmosContainer,
     function = retried_for_ever(blueprint, f"changes-{source.name}", on_changes)
     blueprint.cosmos_db_trigger(
         arg_name="documents",
-        connection=settings.COSMOS.name,
+        connection=COSMOS.name,
         database_name=place.database,
         container_name=place.container,
-        lease_container_name=settings.LEASE_CONTAINER,
+        lease_container_name=LEASE_CONTAINER,
         lease_container_prefix=lease_prefix,
         create_lease_container_if_not_exists=False,
         max_items_per_invocation=MAX_ITEMS,
-        feed_poll_delay=settings.number(settings.FEED_POLL_DELAY_MS),
+        feed_poll_delay=app().settings.value(FEED_POLL_DELAY_MS),
         **_start(source),
     )(function)
 

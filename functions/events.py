@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, List, cast  # noqa: UP035 - the runtime compar
 import azure.functions as func
 
 from functions.retries import retried_for_ever
-from shared.app import runtime, settings
+from shared.app.app import app
+from shared.app.settings import EVENT_CONSUMER_GROUP, EVENTHUB
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -31,14 +32,15 @@ def events(definitions: Definitions) -> func.Blueprint:
 
 def _register(blueprint: func.Blueprint, source: str, hub: str) -> None:
     async def on_events(events: List[func.EventHubEvent]) -> None:  # noqa: UP006 - as above
-        await (await runtime.worker_when_storage_answers()).apply_events(source, [_received(event) for event in events])
+        worker = (await app().parts_for_batch()).worker
+        await worker.apply_events(source, [_received(event) for event in events])
 
     function = retried_for_ever(blueprint, f"events-{source}", on_events)
     blueprint.event_hub_message_trigger(
         arg_name="events",
-        connection=settings.EVENTHUB.name,
+        connection=EVENTHUB.name,
         event_hub_name=hub,
-        consumer_group=settings.EVENT_CONSUMER_GROUP,
+        consumer_group=EVENT_CONSUMER_GROUP,
         cardinality=func.Cardinality.MANY,
         data_type=func.DataType.BINARY,
     )(function)

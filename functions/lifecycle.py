@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import azure.functions as func
 
 from functions.responses import respond
-from shared.app import lifecycle as generations
-from shared.app import runtime
+from shared.app.app import app
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -53,6 +52,6 @@ async def _respond(call: Callable[[LifecycleApi], Awaitable[HttpAnswer]]) -> fun
     async def work() -> HttpAnswer:
         from shared.web.api.lifecycle import LifecycleApi  # no start needs it
 
-        return await call(LifecycleApi(generations.lifecycle(await runtime.worker_for_callers())))
+        return await call(LifecycleApi((await app().callers.ready()).lifecycle))
 
     return await respond(work())

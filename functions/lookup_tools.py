@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import azure.functions as func
 
-from shared.app import runtime, settings
+from shared.app.app import app
+from shared.app.settings import MCP_TOOLS
 
 if TYPE_CHECKING:
     from shared.definitions.model import Index, Source
@@ -16,8 +17,8 @@ if TYPE_CHECKING:
 def lookup_tools() -> func.Blueprint:
     """The tools of the app; none when they are off, or when the definitions have faults."""
     blueprint = func.Blueprint()  # type: ignore[no-untyped-call]  # the SDK leaves it unannotated
-    if settings.switch(settings.MCP_TOOLS):
-        loaded = runtime.definitions()
+    if app().settings.value(MCP_TOOLS):
+        loaded = app().definitions
         for index in () if loaded.faults else loaded.definitions.indexes.values():
             _add_tool(blueprint, index, loaded.definitions.sources[index.source])
     return blueprint
@@ -27,7 +28,7 @@ def _add_tool(blueprint: func.Blueprint, index: Index, source: Source) -> None:
     from shared.web.api import assistant_tools as tools  # what an app without tools does not need at its start
 
     async def look_up(context: str) -> str:
-        return await tools.answer_tool_call(runtime.lookups, index.name, context)
+        return await tools.answer_tool_call(lambda: app().lookup.lookups, index.name, context)
 
     named = blueprint.function_name(_function_name(index.name))
     trigger = blueprint.mcp_tool_trigger(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import azure.functions as func
 
 from functions.responses import respond
-from shared.app import runtime
+from shared.app.app import app
 from shared.web.pages import docs_page
 
 if TYPE_CHECKING:
@@ -60,6 +60,6 @@ async def _respond(call: Callable[[LookupApi], Awaitable[HttpAnswer]]) -> func.H
     """The answer of a call on the API, which cannot even be made while the definitions have faults."""
 
     async def work() -> HttpAnswer:
-        return await call(runtime.lookup_api())
+        return await call(app().lookup.api)
 
     return await respond(work())

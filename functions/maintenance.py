@@ -4,60 +4,62 @@ from __future__ import annotations
 
 import azure.functions as func
 
-from shared.app import lifecycle, observing, runtime, settings, verifying
+from shared.app.app import app
+from shared.app.settings import HOST_STORAGE, SWEEP_QUEUE, TASK_QUEUE
 
 maintenance = func.Blueprint()  # type: ignore[no-untyped-call]  # the SDK leaves it unannotated
 
 
-@maintenance.queue_trigger(arg_name="message", queue_name=settings.SWEEP_QUEUE, connection=settings.HOST_STORAGE)
+@maintenance.queue_trigger(arg_name="message", queue_name=SWEEP_QUEUE, connection=HOST_STORAGE)
 async def sweep(message: func.QueueMessage) -> None:
     """Remove the tombstones and expired entries that a message names, with all that they hide."""
-    await (await runtime.worker_when_storage_answers()).sweep(message.get_body())
+    await (await app().parts_for_batch()).maintenance.sweep(message.get_body())
 
 
 @maintenance.timer_trigger(arg_name="timer", schedule="0 23 * * * *")
 async def retain(timer: func.TimerRequest) -> None:
     """Forget facts that were deleted long ago, a part of them every hour."""
-    await (await runtime.worker()).forget_deleted_facts()
+    await (await app().triggers.ready()).maintenance.forget_deleted_facts()
 
 
 @maintenance.timer_trigger(arg_name="timer", schedule="0 41 3 * * *")
 async def purge_dead_letters(timer: func.TimerRequest) -> None:
     """Forget dead letters that are older than their retention."""
-    await (await runtime.worker()).purge_dead_letters()
+    await (await app().triggers.ready()).dead_letters.purge_all()
 
 
 @maintenance.timer_trigger(arg_name="timer", schedule="0 * * * * *")
 async def watch(timer: func.TimerRequest) -> None:
     """Measure how far behind every source is, also when nothing arrives."""
-    await observing.status(runtime.definitions().require()).watch()
+    await app().monitoring.status.watch()
 
 
 @maintenance.timer_trigger(arg_name="timer", schedule="0 */15 * * * *")
 async def expire(timer: func.TimerRequest) -> None:
     """Find entries whose time is over, some pages of their tables at a time; the sweep removes them later."""
-    await (await runtime.worker()).find_expired()
+    await (await app().triggers.ready()).maintenance.find_expired()
 
 
-@maintenance.queue_trigger(arg_name="message", queue_name=settings.TASK_QUEUE, connection=settings.HOST_STORAGE)
+@maintenance.queue_trigger(arg_name="message", queue_name=TASK_QUEUE, connection=HOST_STORAGE)
 async def tasks(message: func.QueueMessage) -> None:
     """Work on a slice of a long task, such as a build, for a while."""
-    await lifecycle.tasks(await runtime.worker()).run(message.get_body())
+    await (await app().triggers.ready()).tasks.run(message.get_body())
 
 
 @maintenance.timer_trigger(arg_name="timer", schedule="45 * * * * *")
 async def resume(timer: func.TimerRequest) -> None:
     """Go on with long tasks whose worker is gone."""
-    await lifecycle.tasks(await runtime.worker()).resume()
+    await (await app().triggers.ready()).tasks.resume()
 
 
 @maintenance.timer_trigger(arg_name="timer", schedule="0 37 * * * *")
 async def verify(timer: func.TimerRequest) -> None:
     """Verify some facts of every index, and from time to time all of them."""
-    await verifying.do_routine()
+    await app().start_due_verifications()
 
 
 @maintenance.timer_trigger(arg_name="timer", schedule="0 */5 * * * *")
 async def tidy(timer: func.TimerRequest) -> None:
     """Retire generations that nobody has wanted for as long as the grace, and drop their tables."""
-    await lifecycle.tidy()
+    parts = await app().triggers.ready()
+    await parts.lifecycle.retire_unwanted(parts.services.accounts)

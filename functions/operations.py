@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import azure.functions as func
 
 from functions.responses import respond
-from shared.app import observing, runtime
+from shared.app import probes
+from shared.app.app import app
 from shared.web.api import advice as advice_api
 from shared.web.api import health
 from shared.web.api import status as status_api
@@ -32,8 +33,7 @@ async def health_live(req: func.HttpRequest) -> func.HttpResponse:
 @operations.route(route="health/ready", methods=["GET"], auth_level=func.AuthLevel.ANONYMOUS)
 async def health_ready(req: func.HttpRequest) -> func.HttpResponse:
     """The instance can do its work, or a problem that says why not."""
-    checks = (runtime.check_settings, runtime.check_storage, runtime.check_catalog)
-    return await respond(health.ready(runtime.definitions, *checks))
+    return await respond(health.ready(lambda: probes.check(app())))
 
 
 @operations.route(route="status", methods=["GET"])
@@ -59,7 +59,7 @@ async def get_advice(req: func.HttpRequest) -> func.HttpResponse:
     """Every index in numbers, and what the Index Table pattern warns of."""
 
     async def work() -> HttpAnswer:
-        return await advice_api.advice(observing.advisor(runtime.definitions().require()), req.url)
+        return await advice_api.advice(app().monitoring.advisor, req.url)
 
     return await respond(work())
 
@@ -68,7 +68,7 @@ async def _respond(call: Callable[[StatusReader], Awaitable[HttpAnswer]]) -> fun
     """The answer of a call on the status, which cannot even be made while the definitions have faults."""
 
     async def work() -> HttpAnswer:
-        return await call(observing.status(runtime.definitions().require()))
+        return await call(app().monitoring.status)
 
     return await respond(work())
 
@@ -105,6 +105,6 @@ async def purge_dead_letters_now(req: func.HttpRequest) -> func.HttpResponse:
 
 async def _about_letters(call: Callable[[DeadLetterApi], Awaitable[HttpAnswer]]) -> func.HttpResponse:
     async def work() -> HttpAnswer:
-        return await call(await runtime.dead_letter_api())
+        return await call(await app().dead_letter_api())
 
     return await respond(work())

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import azure.functions as func
 
 from functions.responses import respond
-from shared.app import runtime, verifying
+from shared.app.app import app
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -40,6 +40,6 @@ async def _respond(call: Callable[[VerificationApi], Awaitable[HttpAnswer]]) -> 
     async def work() -> HttpAnswer:
         from shared.web.api.verifications import VerificationApi  # no start needs it
 
-        return await call(VerificationApi(verifying.desk(await runtime.worker_for_callers())))
+        return await call(VerificationApi((await app().callers.ready()).verification_service))
 
     return await respond(work())

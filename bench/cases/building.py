@@ -7,12 +7,10 @@ import time
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from bench.cases.pipeline import BATCH, Pipeline
-from shared.app.connections import TIMING
-from shared.catalog.catalog import Catalog
+from shared.app.world import TIMING
 from shared.lifecycle.build import Builds, BuildSources
 from shared.lifecycle.generations import GenerationLifecycle, LifecycleTimes
 from shared.sources.cosmos_feed import FeedPage
-from shared.tasks.rows import TaskRows
 from shared.tasks.runner import TaskRunner, idle, task_failed_error
 
 if TYPE_CHECKING:
@@ -81,11 +79,12 @@ class Building:
         await old.apply(self._facts)
         new = Pipeline(NEW_YAML, self._tables, build_delay_seconds=0)
         await new.prepare()
-        catalog = Catalog(self._tables)
         sources = BuildSources(Documents(self._facts), Nowhere(), Nowhere())
-        builds = Builds(catalog, new.worker.services, sources, TIMING.steady_seconds, TIMING.sleep)
-        self._runner = TaskRunner(TaskRows(self._tables), None, {"build": builds}, time.time)
-        lifecycle = GenerationLifecycle(new.definitions, catalog, self._runner, LifecycleTimes(time.time, 0, 0, 0))
+        builds = Builds(new.parts.catalog, new.parts.services, sources, TIMING.steady_seconds, TIMING.sleep)
+        self._runner = TaskRunner(new.parts.task_rows, None, {"build": builds}, time.time)
+        lifecycle = GenerationLifecycle(
+            new.definitions, new.parts.catalog, self._runner, LifecycleTimes(time.time, 0, 0, 0)
+        )
         self._task = (await lifecycle.build("by-town")).task.id
 
     async def run(self) -> Progress:

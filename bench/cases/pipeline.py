@@ -8,9 +8,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from shared.app.gc_tuning import tune_garbage_collection
+from shared.app.parts import Parts
 from shared.definitions.loading.load import load
 from shared.entries.keys.placement import DEFAULT_ACCOUNT
-from shared.pipeline.apply.worker import Services, Worker
+from shared.monitoring import telemetry
+from shared.pipeline.apply.services import Services, Times
 from shared.pipeline.concurrency import Bounded, Staggered
 from shared.tables.accounts import Accounts
 
@@ -67,15 +69,16 @@ class Pipeline:
             Bounded(),
             Staggered(),
             lambda: NOW_SECONDS,
-            retention_seconds=1000,
             take_transactions=lambda: 0,
-            build_delay_seconds=build_delay_seconds,
+            report=telemetry.batch_applied,  # as the app does
+            times=Times(build_delay_seconds=build_delay_seconds),
         )
-        self.worker = Worker(self.definitions, services)
+        self.parts = Parts(self.definitions, services)
+        self.worker = self.parts.worker
 
     async def prepare(self) -> None:
         """Make the tables."""
-        await self.worker.prepare()
+        await self.parts.ready()
 
     async def apply(self, changes: Sequence[Fact], batch: int = BATCH) -> None:
         """Apply changes in batches, as the trigger delivers them."""
@@ -86,4 +89,4 @@ class Pipeline:
         """Sweep what every message names."""
         messages, self.queue.messages = self.queue.messages, []
         for message in messages:
-            await self.worker.sweep(message)
+            await self.parts.maintenance.sweep(message)

@@ -19,7 +19,7 @@ from bench.cases.pipeline import BATCH, Pipeline
 from bench.cases.recording import recorded
 from bench.measure.case import Case
 from bench.processes.servers import azurite_serving
-from shared.app.connections import TIMING
+from shared.app.world import TIMING
 from shared.entries.changes.cosmos_changes import CosmosReader
 from shared.entries.projection.generations import plan_of
 from shared.entries.rows.entry_row import live_row

@@ -21,8 +21,8 @@ from bench.errors import BenchError
 from bench.processes.servers import azurite_process, cosmos_endpoint
 from local.emulators.cosmos.http.options import EMULATOR_KEY
 from local.run.provision import provision_cosmos, provision_tables
-from shared.app.connections import TIMING
 from shared.app.settings import LEASE_CONTAINER
+from shared.app.world import TIMING
 from shared.definitions.loading.load import load
 from shared.entries.keys.placement import DEFAULT_ACCOUNT
 from shared.lookup.generations import generation_of

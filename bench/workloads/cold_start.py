@@ -12,7 +12,7 @@ from bench.measure.case import Case
 from bench.measure.measurement import Bar
 from bench.processes.children import Child
 from bench.processes.servers import azurite_serving
-from shared.app.connections import TIMING
+from shared.app.world import TIMING
 from shared.definitions.files import write_compiled
 from shared.entries.projection.generations import plan_of
 from shared.tables.client import TableClient
@@ -29,9 +29,9 @@ SDK = "azure.functions + azure-data-tables"
 
 _LOOK_UP = """
 import asyncio, function_app
-from shared.app import runtime
+from shared.app.app import app
 async def look_up():
-    api = runtime.lookups()
+    api = app().lookup.lookups
     return await api.find("by-town", {"town": "town 0", "maxpagesize": "10"})
 page = asyncio.run(look_up())
 assert len(page.entries) == 10

@@ -19,7 +19,7 @@ from bench.measure.case import Case
 from bench.measure.measurement import Bar
 from bench.processes.servers import azurite_serving, cosmos_serving, module_serving
 from local.process import ports
-from shared.app.connections import TIMING
+from shared.app.world import TIMING
 from shared.definitions.loading.load import load
 from shared.inputs.page_tokens import PageTokens
 from shared.lookup.generations import DefinedGenerations

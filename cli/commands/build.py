@@ -51,7 +51,10 @@ def add(commands: Commands) -> None:
     )
     parser.add_argument("--azure", action="store_true", help="with --here: the services that the settings connect to")
     parser.add_argument(
-        "--definitions", metavar="FILE", default=settings.value(settings.INDEX_DEFINITIONS), help="with --here"
+        "--definitions",
+        metavar="FILE",
+        default=settings.Settings().value(settings.INDEX_DEFINITIONS),
+        help="with --here",
     )
     add_service_arguments(parser)
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from azure.cosmos.aio import CosmosClient
 
     from cli.arguments import Commands
-    from shared.app.settings import CosmosConnection, EventHubsConnection
+    from shared.app.connection_settings import CosmosConnection, EventHubsConnection
     from shared.definitions.model import CosmosContainer, Definitions, Source
     from shared.sources.sending import FactEvents
 
@@ -149,10 +149,10 @@ def _send_files(args: argparse.Namespace, definitions: Definitions, source: Sour
 async def _send(connection: EventHubsConnection, hub: str, events: FactEvents, counts: Mapping[Path, int]) -> None:
     from azure.core.exceptions import AzureError
 
-    from shared.app.connections import event_hub_producer
+    from shared.app.app import app
     from shared.sources.sending import send
 
-    open_hub = partial(event_hub_producer, connection)
+    open_hub = partial(app().connections.event_hub_producer, connection)
     try:
         for file, count in counts.items():
             with Progress(file.name, count) as progress:

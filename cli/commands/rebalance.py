@@ -57,7 +57,7 @@ saves their writes; lookups see what it had, it cannot be rolled back to, and it
     parser.add_argument("--shards", metavar="N", type=int, help="how many shards each partition has (1 to 256)")
     parser.add_argument("--hot", metavar="VALUE=N", action="append", default=[], help="a value with its own number")
     parser.add_argument("--advised", action="store_true", help="what `index-tables advise` says")
-    default = settings.value(settings.INDEX_DEFINITIONS)
+    default = settings.Settings().value(settings.INDEX_DEFINITIONS)
     parser.add_argument("--definitions", metavar="FILE", default=default, help="default: %(default)s")
     parser.add_argument("--write", action="store_true", help="write the file")
     parser.add_argument("--apply", action="store_true", help="write it, wait until the app has it, and move the index")

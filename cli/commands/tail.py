@@ -56,7 +56,7 @@ def add(commands: Commands) -> None:
 
 def _add_source_arguments(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--source", help="the source, as the definitions call it")
-    group.add_argument("--definitions", metavar="FILE", default=settings.value(settings.INDEX_DEFINITIONS))
+    group.add_argument("--definitions", metavar="FILE", default=settings.Settings().value(settings.INDEX_DEFINITIONS))
     group.add_argument("--azure", action="store_true", help=AZURE_HELP)
     group.add_argument("--from-beginning", action="store_true", help="start with the oldest change, not with the next")
     group.add_argument("--changes", metavar="N", type=int, help="end after so many changes (default: endless)")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 import time
 from typing import TYPE_CHECKING, Any, Final
@@ -33,7 +34,6 @@ _WAIT_SECONDS: Final = 1.0
 
 def build_here(args: argparse.Namespace) -> dict[str, Any]:
     """Build an index to its end; how it stands then."""
-    settings.use(_settings(args))
     return run_to_end(_build(args))
 
 
@@ -55,14 +55,15 @@ def _settings(args: argparse.Namespace) -> dict[str, str]:
 
 
 async def _build(args: argparse.Namespace) -> dict[str, Any]:
-    from shared.app import lifecycle
+    from shared.app.app import PROJECT_ROOT, App
     from shared.web.api.lifecycle import index_state_json
 
     definitions = read(args.definitions).require()
     if args.events_file is not None:
         _check_source(definitions.indexes.get(args.index), definitions, args.events_file)
     replay = None if args.events_file is None else EventFile(args.events_file)
-    async with lifecycle.here(definitions, FROM_HERE, replay, _SLICE_SECONDS) as operations:
+    app = App(PROJECT_ROOT, settings.Settings({**os.environ, **_settings(args)}))
+    async with app.building_here(definitions, FROM_HERE, replay, _SLICE_SECONDS) as operations:
         progress = await operations.build(args.index, args.budget, FROM_HERE)
         await _drive(operations, args.index, progress.task.id)
         return index_state_json(await operations.state(args.index))

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from azure.eventhub import EventData
     from azure.eventhub.aio import EventHubConsumerClient
 
-    from shared.app.settings import CosmosConnection, EventHubsConnection
+    from shared.app.connection_settings import CosmosConnection, EventHubsConnection
     from shared.definitions.model import Source
     from shared.entries.changes.change import Change
 
@@ -65,10 +65,12 @@ class Follower:
         from azure.core.exceptions import AzureError
         from azure.eventhub.exceptions import EventHubError
 
-        from shared.app.connections import event_hub_client
+        from shared.app.app import app
 
         hub = str(self.source.event_hub)
-        async with event_hub_client(connection, hub, _CONSUMER_GROUP, retry_backoff_factor=0.2) as client:
+        async with app().connections.event_hub_client(
+            connection, hub, _CONSUMER_GROUP, retry_backoff_factor=0.2
+        ) as client:
             try:
                 start = "-1" if self.from_beginning else await _ends(client)
             except (EventHubError, AzureError, OSError) as error:

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from cli.arguments import folder
 from cli.errors import UsageError
 from cli.service.local_run import DATA_FOLDER, local_run
-from shared.app import settings
-from shared.app.settings import CosmosConnection, EventHubsConnection
+from shared.app import connection_settings, settings
+from shared.app.app import app
+from shared.app.connection_settings import CosmosConnection, EventHubsConnection
 
 if TYPE_CHECKING:
     import argparse
@@ -31,7 +32,7 @@ AZURE_HELP: Final = (
 
 def add_source_arguments(parser: argparse.ArgumentParser) -> None:
     """`--definitions`, and where its sources are: `--data` or `--azure`."""
-    parser.add_argument("--definitions", metavar="FILE", default=settings.value(settings.INDEX_DEFINITIONS))
+    parser.add_argument("--definitions", metavar="FILE", default=settings.Settings().value(settings.INDEX_DEFINITIONS))
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--data", type=folder, metavar="DIR", help=f"a local run's data folder (default: {DATA_FOLDER})")
     where.add_argument("--azure", action="store_true", help=AZURE_HELP)
@@ -48,23 +49,21 @@ def named_source(args: argparse.Namespace, definitions: Definitions) -> Source:
 def cosmos_connection(args: argparse.Namespace) -> CosmosConnection:
     """How to reach the account with the containers."""
     if args.azure:
-        return settings.cosmos_connection(settings.COSMOS.name)
+        return connection_settings.cosmos_connection(settings.COSMOS.name, app().settings.environment)
     return CosmosConnection(local_run(args.data).cosmos_connection_string())
 
 
 def event_hubs_connection(args: argparse.Namespace) -> EventHubsConnection:
     """How to reach the namespace with the hubs."""
     if args.azure:
-        return settings.event_hubs_connection(settings.EVENTHUB.name)
+        return connection_settings.event_hubs_connection(settings.EVENTHUB.name, app().settings.environment)
     return EventHubsConnection(local_run(args.data).text("eventHubs", "connectionString"))
 
 
 @asynccontextmanager
 async def opened(connection: CosmosConnection) -> AsyncIterator[CosmosClient]:
     """The account, for the length of a block."""
-    from shared.app.connections import cosmos_client
-
-    client = cosmos_client(connection)
+    client = app().connections.cosmos_client(connection)
     try:
         async with client:
             yield client
@@ -90,9 +89,7 @@ def run_to_end(work: Coroutine[Any, Any, T]) -> T:
 
 
 async def _closing_identities(work: Coroutine[Any, Any, T]) -> T:
-    from shared.app.connections import close_identities
-
     try:
         return await work
     finally:
-        await close_identities()
+        await app().connections.close_identities()

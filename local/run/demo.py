@@ -18,8 +18,8 @@ from local.process.errors import LocalRunError
 from local.run.folder import DataFolder
 from local.run.samples import facts
 from local.run.up import UpOptions, up
-from shared.app.connections import event_hub_producer
-from shared.app.settings import EventHubsConnection
+from shared.app.app import app
+from shared.app.connection_settings import EventHubsConnection
 from shared.definitions.files import read_definitions
 from shared.sources.sending import FactEvents, send
 
@@ -85,7 +85,7 @@ class OrdersHub:
 
     async def send(self, *orders: dict[str, Any]) -> None:
         """Versions of orders, as events."""
-        open_hub = partial(event_hub_producer, self.connection)
+        open_hub = partial(app().connections.event_hub_producer, self.connection)
         await send(open_hub, str(self.source.event_hub), map(FactEvents(self.source).event, orders))
 
 

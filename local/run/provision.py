@@ -12,8 +12,9 @@ from azure.cosmos.aio import CosmosClient
 from azure.cosmos.exceptions import CosmosHttpResponseError
 
 from local.process.errors import LocalRunError
-from shared.app.connections import table_client
-from shared.app.settings import LEASE_CONTAINER, StorageConnection
+from shared.app.app import app
+from shared.app.connection_settings import StorageConnection
+from shared.app.settings import LEASE_CONTAINER
 from shared.entries.keys.placement import DEFAULT_ACCOUNT
 from shared.pipeline.apply.write_plans import needed_tables
 from shared.sources.partition_key import partition_key_paths
@@ -44,7 +45,7 @@ async def provision_cosmos(endpoint: str, key: str, definitions: Definitions) ->
 async def provision_tables(connection_strings: Mapping[str, str], definitions: Definitions) -> None:
     """Create all tables, by the connection of their account, so that whoever looks finds them from the start."""
     for name, text in connection_strings.items():
-        async with table_client(StorageConnection(name, connection_string=text)) as client:
+        async with app().connections.table_client(StorageConnection(name, connection_string=text)) as client:
             for account, table in sorted(needed_tables(definitions)):
                 if account == name:
                     await client.create_table(table)

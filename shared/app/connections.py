@@ -1,22 +1,16 @@
 """Clients made from connections: by connection string, or by address with an identity.
 
-In Azure that is the managed identity of the app; on somebody's own machine it is whoever is signed in there.
+In Azure that is the managed identity of the app; on a developer's machine it is the person who is signed in there.
 """
 
 from __future__ import annotations
 
-import asyncio
-import random
-import time
-import uuid
-from functools import cache
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from shared.app import settings
+from shared.app.settings import IDENTITY_ENDPOINT
 from shared.tables.breaker import Breaker
 from shared.tables.client import TableClient
-from shared.tables.clock import ServiceClock
-from shared.tables.retry import RetryPolicy, Timing
+from shared.tables.retry import RetryPolicy
 from shared.tables.wire.account import Account
 from shared.tables.wire.entra import EntraCredential
 
@@ -28,101 +22,129 @@ if TYPE_CHECKING:
     from azure.storage.blob.aio import ContainerClient
     from azure.storage.queue.aio import QueueClient
 
-    from shared.app.settings import CosmosConnection, EventHubsConnection, StorageConnection
+    from shared.app.connection_settings import CosmosConnection, EventHubsConnection, StorageConnection
+    from shared.app.settings import Settings
+    from shared.app.world import World
     from shared.tables.counts import Counts
 
 T = TypeVar("T")
 
-# The world outside, which everything below gets as parameters.
-TIMING = Timing(time.time, time.monotonic, asyncio.sleep, random.random)
-CLOCK = ServiceClock(TIMING.wall_seconds, TIMING.steady_seconds)
-# A caller is waiting: better a 503 soon than an answer that nobody waits for any more.
-FOR_CALLERS = RetryPolicy(attempts=3, budget_seconds=8, first_wait_seconds=0.1, longest_wait_seconds=1, open_seconds=0)
-
-_identities: dict[str | None, Any] = {}
+# A caller is waiting: better a 503 soon than an answer that comes too late.
+FOR_CALLERS: Final = RetryPolicy(
+    attempts=3, budget_seconds=8, first_wait_seconds=0.1, longest_wait_seconds=1, open_seconds=0
+)
 
 
-def new_id() -> str:
-    """A name that nothing else has: of a process, of a blob."""
-    return uuid.uuid4().hex
+class Connections:
+    """The clients of one process, and what they share: breakers of storage accounts, and identities."""
 
+    def __init__(self, settings: Settings, world: World) -> None:
+        self._settings = settings
+        self._world = world
+        self._breakers: dict[str, Breaker] = {}
+        self._identities: dict[str | None, Any] = {}
 
-def account_of(connection: StorageConnection) -> Account:
-    """The Table service of an account, and what proves that we may call it."""
-    if connection.connection_string:
-        return Account.from_connection_string(connection.connection_string)
-    # One of its own, because whoever closes the tables closes it, too.
-    return Account.with_credential(connection.endpoint("table"), EntraCredential(_new_identity(connection.client_id)))
-
-
-@cache
-def breaker_of(endpoint: str) -> Breaker:
-    """The breaker of an account's endpoint, which all clients of this process share."""
-    return Breaker()
-
-
-def table_client(
-    connection: StorageConnection,
-    counts: Counts | None = None,
-    policy: RetryPolicy | None = None,
-    breaker: Breaker | None = None,
-) -> TableClient:
-    """The tables of an account."""
-    account = account_of(connection)
-    breaker = breaker or breaker_of(account.endpoint)
-    return TableClient(account, TIMING, counts=counts, policy=policy, breaker=breaker, clock=CLOCK)
-
-
-def cosmos_client(connection: CosmosConnection) -> CosmosClient:
-    """A Cosmos DB account."""
-    from azure.cosmos.aio import CosmosClient
-
-    if connection.connection_string:
-        return CosmosClient.from_connection_string(connection.connection_string)
-    return CosmosClient(str(connection.endpoint), credential=_identity(connection.client_id))
-
-
-def queue_client(connection: StorageConnection, queue: str) -> QueueClient:
-    """A queue whose messages are in Base64, as Azure Functions reads them by default."""
-    from azure.storage.queue import TextBase64DecodePolicy, TextBase64EncodePolicy
-    from azure.storage.queue.aio import QueueClient
-
-    policies: dict[str, Any] = {
-        "message_encode_policy": TextBase64EncodePolicy(),
-        "message_decode_policy": TextBase64DecodePolicy(),
-    }
-    if connection.connection_string:
-        return QueueClient.from_connection_string(connection.connection_string, queue, **policies)
-    return QueueClient(connection.endpoint("queue"), queue, credential=_identity(connection.client_id), **policies)
-
-
-def container_client(connection: StorageConnection, container: str) -> ContainerClient:
-    """A blob container."""
-    from azure.storage.blob.aio import ContainerClient
-
-    if connection.connection_string:
-        return ContainerClient.from_connection_string(connection.connection_string, container)
-    return ContainerClient(connection.endpoint("blob"), container, credential=_identity(connection.client_id))
-
-
-def event_hub_client(connection: EventHubsConnection, hub: str, group: str, **options: Any) -> EventHubConsumerClient:
-    """A hub, as a reader in one of its consumer groups; the options are those of the SDK's client."""
-    from azure.eventhub.aio import EventHubConsumerClient
-
-    if connection.connection_string:
-        return EventHubConsumerClient.from_connection_string(
-            connection.connection_string, group, eventhub_name=hub, **options
+    def account_of(self, connection: StorageConnection) -> Account:
+        """The Table service of an account, and what proves that we may call it."""
+        if connection.connection_string:
+            return Account.from_connection_string(connection.connection_string)
+        # An identity of its own, because closing the tables closes it, too.
+        return Account.with_credential(
+            connection.endpoint("table"), EntraCredential(self._new_identity(connection.client_id))
         )
-    return EventHubConsumerClient(str(connection.namespace), hub, group, _identity(connection.client_id), **options)
 
+    def breaker_of(self, endpoint: str) -> Breaker:
+        """The breaker of an account's endpoint, which all clients of this process share."""
+        return self._breakers.setdefault(endpoint, Breaker())
 
-def event_hub_producer(connection: EventHubsConnection, hub: str, **options: Any) -> EventHubProducerClient:
-    """A hub, as a sender; the options are those of the SDK's client."""
-    from azure.eventhub.aio import EventHubProducerClient
+    def table_client(
+        self,
+        connection: StorageConnection,
+        counts: Counts | None = None,
+        policy: RetryPolicy | None = None,
+        breaker: Breaker | None = None,
+    ) -> TableClient:
+        """The tables of an account."""
+        account = self.account_of(connection)
+        breaker = breaker or self.breaker_of(account.endpoint)
+        return TableClient(
+            account, self._world.timing, counts=counts, policy=policy, breaker=breaker, clock=self._world.clock
+        )
 
-    if connection.connection_string:
-        return EventHubProducerClient.from_connection_string(connection.connection_string, eventhub_name=hub, **options)
-    return EventHubProducerClient(str(connection.namespace), hub, _identity(connection.client_id), **options)
+    def cosmos_client(self, connection: CosmosConnection) -> CosmosClient:
+        """A Cosmos DB account."""
+        from azure.cosmos.aio import CosmosClient
+
+        if connection.connection_string:
+            return CosmosClient.from_connection_string(connection.connection_string)
+        return CosmosClient(str(connection.endpoint), credential=self._identity(connection.client_id))
+
+    def queue_client(self, connection: StorageConnection, queue: str) -> QueueClient:
+        """A queue whose messages are in Base64, as Azure Functions reads them by default."""
+        from azure.storage.queue import TextBase64DecodePolicy, TextBase64EncodePolicy
+        from azure.storage.queue.aio import QueueClient
+
+        policies: dict[str, Any] = {
+            "message_encode_policy": TextBase64EncodePolicy(),
+            "message_decode_policy": TextBase64DecodePolicy(),
+        }
+        if connection.connection_string:
+            return QueueClient.from_connection_string(connection.connection_string, queue, **policies)
+        return QueueClient(
+            connection.endpoint("queue"), queue, credential=self._identity(connection.client_id), **policies
+        )
+
+    def container_client(self, connection: StorageConnection, container: str) -> ContainerClient:
+        """A blob container."""
+        from azure.storage.blob.aio import ContainerClient
+
+        if connection.connection_string:
+            return ContainerClient.from_connection_string(connection.connection_string, container)
+        return ContainerClient(connection.endpoint("blob"), container, credential=self._identity(connection.client_id))
+
+    def event_hub_client(
+        self, connection: EventHubsConnection, hub: str, group: str, **options: Any
+    ) -> EventHubConsumerClient:
+        """A hub, as a reader in one of its consumer groups; the options are those of the SDK's client."""
+        from azure.eventhub.aio import EventHubConsumerClient
+
+        if connection.connection_string:
+            return EventHubConsumerClient.from_connection_string(
+                connection.connection_string, group, eventhub_name=hub, **options
+            )
+        return EventHubConsumerClient(
+            str(connection.namespace), hub, group, self._identity(connection.client_id), **options
+        )
+
+    def event_hub_producer(self, connection: EventHubsConnection, hub: str, **options: Any) -> EventHubProducerClient:
+        """A hub, as a sender; the options are those of the SDK's client."""
+        from azure.eventhub.aio import EventHubProducerClient
+
+        if connection.connection_string:
+            return EventHubProducerClient.from_connection_string(
+                connection.connection_string, eventhub_name=hub, **options
+            )
+        return EventHubProducerClient(str(connection.namespace), hub, self._identity(connection.client_id), **options)
+
+    def _identity(self, client_id: str | None) -> Any:
+        """One for all clients: it keeps its tokens, so that short-lived clients do not ask for new ones."""
+        if client_id not in self._identities:
+            self._identities[client_id] = self._new_identity(client_id)
+        return self._identities[client_id]
+
+    async def close_identities(self) -> None:
+        """Let go of the connections to the identity service: for commands, which end; an app keeps them."""
+        while self._identities:
+            await self._identities.popitem()[1].close()
+
+    def _new_identity(self, client_id: str | None) -> Any:
+        """In Azure of the app, where `client_id` chooses among several; elsewhere of the person signed in."""
+        # 470 ms of imports, which a local run with keys never pays.
+        from azure.identity.aio import DefaultAzureCredential, ManagedIdentityCredential
+
+        if self._settings.value(IDENTITY_ENDPOINT):
+            return ManagedIdentityCredential(client_id=client_id)
+        return DefaultAzureCredential(managed_identity_client_id=client_id)
 
 
 def event_hubs_namespace(connection: EventHubsConnection) -> str:
@@ -132,29 +154,6 @@ def event_hubs_namespace(connection: EventHubsConnection) -> str:
     if connection.connection_string:
         return parse_connection_string(connection.connection_string).fully_qualified_namespace
     return str(connection.namespace)
-
-
-def _identity(client_id: str | None) -> Any:
-    """One for all clients: it keeps its tokens, and clients that live only for a question do not ask for new ones."""
-    if client_id not in _identities:
-        _identities[client_id] = _new_identity(client_id)
-    return _identities[client_id]
-
-
-async def close_identities() -> None:
-    """Let go of the connections to the identity service: for commands, which end; an app keeps them."""
-    while _identities:
-        await _identities.popitem()[1].close()
-
-
-def _new_identity(client_id: str | None) -> Any:
-    """Of the app in Azure, where `client_id` chooses among several; elsewhere of the person or pipeline at work."""
-    # 470 ms of imports, which a local run with keys never pays.
-    from azure.identity.aio import DefaultAzureCredential, ManagedIdentityCredential
-
-    if settings.value(settings.IDENTITY_ENDPOINT):
-        return ManagedIdentityCredential(client_id=client_id)
-    return DefaultAzureCredential(managed_identity_client_id=client_id)
 
 
 class OpenedByName(dict[str, T]):

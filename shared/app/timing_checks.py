@@ -11,13 +11,20 @@ import json
 import re
 from typing import TYPE_CHECKING, Any, Final
 
-from shared.app import settings
+from shared.app.settings import (
+    BUILD_DELAY_SECONDS,
+    CATALOG_REFRESH_SECONDS,
+    FUNCTION_TIMEOUT,
+    HOST_ENVIRONMENT,
+    SWEEP_DELAY_SECONDS,
+)
 from shared.errors import SettingError
 from shared.tables.retry import RetryPolicy
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from pathlib import Path
+
+    from shared.app.settings import Settings
 
 # A lease of the Cosmos DB trigger expires after this, and another worker takes over.
 LEASE_EXPIRY_SECONDS: Final = 60
@@ -26,46 +33,46 @@ QUEUE_DELAY_SECONDS_MAX: Final = 7 * 86_400
 _TIME_SPAN: Final = re.compile(r"(?:(\d+)\.)?(\d{1,2}):(\d{1,2}):(\d{1,2}(?:\.\d+)?)")
 
 
-def check_timing(app_folder: Path, environment: Mapping[str, str] = settings.ENVIRONMENT) -> None:
+def check_timing(app_folder: Path, settings: Settings) -> None:
     """Raise `SettingError` when functions may run without end, or when a sweep or a build may come too early."""
-    timeout_seconds = _function_timeout_seconds(app_folder, environment)
+    timeout_seconds = _function_timeout_seconds(app_folder, settings)
     latest_seconds = timeout_seconds + LEASE_EXPIRY_SECONDS + RetryPolicy().budget_seconds
-    delay_seconds = settings.number(settings.SWEEP_DELAY_SECONDS, environment)
-    if delay_seconds <= latest_seconds and not _is_development(environment):
+    delay_seconds = settings.value(SWEEP_DELAY_SECONDS)
+    if delay_seconds <= latest_seconds and not _is_development(settings):
         raise SettingError(
-            f"{settings.SWEEP_DELAY_SECONDS.name} is {delay_seconds}, but a request may be {latest_seconds:g} s late "
+            f"{SWEEP_DELAY_SECONDS.name} is {delay_seconds}, but a request may be {latest_seconds:g} s late "
             f"(functionTimeout {timeout_seconds:g} s, a lease {LEASE_EXPIRY_SECONDS} s, retries "
             f"{RetryPolicy().budget_seconds:g} s): make it longer, or functionTimeout shorter."
         )
     if delay_seconds > QUEUE_DELAY_SECONDS_MAX:
         raise SettingError(
-            f"{settings.SWEEP_DELAY_SECONDS.name} is {delay_seconds}, but a queue keeps a message back for "
+            f"{SWEEP_DELAY_SECONDS.name} is {delay_seconds}, but a queue keeps a message back for "
             f"{QUEUE_DELAY_SECONDS_MAX} s at most: make it shorter."
         )
-    if not _is_development(environment):
-        _check_build_delay(timeout_seconds, environment)
+    if not _is_development(settings):
+        _check_build_delay(timeout_seconds, settings)
 
 
-def _check_build_delay(timeout_seconds: float, environment: Mapping[str, str]) -> None:
+def _check_build_delay(timeout_seconds: float, settings: Settings) -> None:
     """A build may start, and a table go, when no batch runs that began with a catalog from before."""
-    refresh_seconds = settings.seconds(settings.CATALOG_REFRESH_SECONDS, environment)
+    refresh_seconds = settings.value(CATALOG_REFRESH_SECONDS)
     behind_seconds = timeout_seconds + refresh_seconds + RetryPolicy().budget_seconds
-    delay_seconds = settings.number(settings.BUILD_DELAY_SECONDS, environment)
+    delay_seconds = settings.value(BUILD_DELAY_SECONDS)
     if delay_seconds <= behind_seconds:
         raise SettingError(
-            f"{settings.BUILD_DELAY_SECONDS.name} is {delay_seconds}, but a batch may be {behind_seconds:g} s behind "
-            f"with the catalog (functionTimeout {timeout_seconds:g} s, {settings.CATALOG_REFRESH_SECONDS.name} "
+            f"{BUILD_DELAY_SECONDS.name} is {delay_seconds}, but a batch may be {behind_seconds:g} s behind "
+            f"with the catalog (functionTimeout {timeout_seconds:g} s, {CATALOG_REFRESH_SECONDS.name} "
             f"{refresh_seconds:g} s, retries {RetryPolicy().budget_seconds:g} s): make it longer."
         )
 
 
-def _is_development(environment: Mapping[str, str]) -> bool:
+def _is_development(settings: Settings) -> bool:
     """On a developer's machine nobody waits an hour to see a sweep."""
-    return settings.value(settings.HOST_ENVIRONMENT, environment) == "Development"
+    return settings.value(HOST_ENVIRONMENT) == "Development"
 
 
-def _function_timeout_seconds(app_folder: Path, environment: Mapping[str, str]) -> float:
-    text = settings.value(settings.FUNCTION_TIMEOUT, environment) or _host_json(app_folder).get("functionTimeout")
+def _function_timeout_seconds(app_folder: Path, settings: Settings) -> float:
+    text = settings.value(FUNCTION_TIMEOUT) or _host_json(app_folder).get("functionTimeout")
     match = _TIME_SPAN.fullmatch(text) if isinstance(text, str) else None
     if match is None:
         raise SettingError(

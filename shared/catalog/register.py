@@ -8,7 +8,6 @@ before are missing from it: it is building, and its build may start when every w
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from shared.catalog.rows import CatalogGeneration, ServingRow, write_source
@@ -17,8 +16,6 @@ from shared.definitions.identity import generation_id
 from shared.definitions.loading.findings import did_you_mean
 from shared.entries.projection.generations import BUCKETS, Generation
 from shared.errors import DefinitionsError, StorageUnavailableError, UnknownIndexError
-from shared.pipeline.ledger.rows import LEDGER_TABLE, bucket_partition
-from shared.tables.port import RowRange
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -26,9 +23,11 @@ if TYPE_CHECKING:
     from shared.catalog.catalog import Catalog
     from shared.catalog.rows import CatalogSnapshot
     from shared.definitions.model import Definitions, Index, Source
-    from shared.pipeline.concurrency import RunAll
-    from shared.tables.port import Insert, Tables
+    from shared.tables.port import Insert
 
+    # Whether the ledger has a row of a source, which has so many buckets.
+    HasFacts: TypeAlias = "Callable[[str, int], Awaitable[bool]]"
+    # Whether the feed of a source has passed changes that it will not bring again.
     HasMovedOn: TypeAlias = "Callable[[Source], Awaitable[bool]]"
 
 _ATTEMPTS: Final = 10
@@ -45,15 +44,13 @@ class DefinitionRegistrar:
     def __init__(
         self,
         catalog: Catalog,
-        ledger: Tables,
-        run_all: RunAll,
         build_delay_seconds: int,
+        has_facts: HasFacts,
         has_moved_on: HasMovedOn = feed_starts_at_beginning,
     ) -> None:
         self._catalog = catalog
-        self._ledger = ledger
-        self._run_all = run_all
         self._build_delay_seconds = build_delay_seconds
+        self._has_facts = has_facts
         self._has_moved_on = has_moved_on
 
     async def register(self, definitions: Definitions, now_seconds: float) -> CatalogSnapshot:
@@ -111,18 +108,6 @@ class DefinitionRegistrar:
         generation = Generation.of(index, source, attempt)
         starts_at = now + self._build_delay_seconds
         return CatalogGeneration(generation.id, index.name, generation.table, "building", index, source, now, starts_at)
-
-    async def _has_facts(self, source: str, buckets: int) -> bool:
-        partitions = [bucket_partition(source, bucket) for bucket in range(buckets)]
-        pages = await self._run_all([partial(self._first_row, partition) for partition in partitions])
-        for page in pages:
-            if isinstance(page, Exception):
-                raise page
-        return any(pages)
-
-    async def _first_row(self, partition: str) -> bool:
-        page = await self._ledger.query(LEDGER_TABLE, RowRange(partition), limit=1, select=("mark",))
-        return bool(page.rows) or page.continuation is not None
 
 
 def check_sources(snapshot: CatalogSnapshot, definitions: Definitions) -> None:

@@ -23,9 +23,7 @@ from shared.entries.changes.cosmos_changes import CosmosReader
 from shared.entries.changes.event_changes import EventReader
 from shared.errors import TaskFailedError
 from shared.lifecycle.catch_up import CatchUpReader, lacks_newest_version
-from shared.pipeline.apply.batch import Applier
 from shared.pipeline.apply.intake import Intake, ReceivedEvent, read_all
-from shared.pipeline.dead_letters.store import DeadLetterStore
 from shared.pipeline.ledger.cache import LedgerCache
 from shared.pipeline.ledger.prefetch import prefetch
 from shared.pipeline.ledger.rows import bucket_partition
@@ -42,7 +40,7 @@ if TYPE_CHECKING:
     from shared.definitions.model import Source
     from shared.entries.changes.change import Change
     from shared.entries.projection.generations import SourcePlan
-    from shared.pipeline.apply.worker import Services
+    from shared.pipeline.apply.services import Services
     from shared.pipeline.ledger.scan import LedgerFact
     from shared.sources.cosmos_feed import FactFeed
     from shared.sources.hub_events import EventReplay, HubEvent
@@ -137,7 +135,7 @@ class Builds:
 
     def _check_age(self, task: Task) -> None:
         """The ledger forgets deleted facts after its retention: older input could bring them back."""
-        if self._services.now_seconds() - task.started_at >= self._services.retention_seconds:
+        if self._services.now_seconds() - task.started_at >= self._services.times.ledger_retention_seconds:
             raise TaskFailedError("The build has taken longer than the ledger's retention: start it again.")
 
     async def _facts(self, target: CatalogGeneration, one: Slice, hand: BuildApplier) -> AsyncIterator[SliceStep]:
@@ -166,7 +164,7 @@ class Builds:
     def _read_events(self, source: Source, events: Iterable[HubEvent]) -> Intake:
         """Events from before the ledger's retention are refused: their facts may be deleted and forgotten."""
         reader = EventReader(source)
-        oldest = self._services.now_seconds() - self._services.retention_seconds
+        oldest = self._services.now_seconds() - self._services.times.ledger_retention_seconds
         fresh = [ReceivedEvent(*event) for event in events if event.enqueued.timestamp() > oldest]
 
         def read(event: ReceivedEvent) -> Change:
@@ -242,16 +240,9 @@ class BuildApplier:
         self._budget = budget
         self.accounts = metered(services.accounts, budget)
         self._cache = LedgerCache()
-        self._letters = DeadLetterStore(self.accounts.main, services.blobs, services.now_seconds)
-        self._applier = Applier(
-            self.accounts,
-            self._letters,
-            services.sweep_queue,
-            self._cache,
-            services.run_all,
-            services.run_buckets,
-            services.now_seconds,
-        )
+        metered_services = replace(services, accounts=self.accounts)
+        self._dead_letters = metered_services.dead_letter_store()
+        self._applier = metered_services.new_applier(self._cache)
         self._changes: list[Change] = []
         self._intakes: list[Intake] = []
         self.gathered = 0
@@ -274,7 +265,7 @@ class BuildApplier:
         before = self._budget.spent
         letters = [letter for intake in intakes for letter in intake.unreadable]
         for letter in letters:
-            await self._letters.put(letter)
+            await self._dead_letters.put(letter)
         counts = {"facts": gathered, "letters": len(letters)}
         if changes:
             await prefetch(self.accounts.main, self._cache, self.plan, changes, self._services.run_buckets)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
     from shared.catalog.catalog import Catalog
-    from shared.pipeline.apply.worker import Services
+    from shared.pipeline.apply.services import Services
     from shared.sources.current_ports import CurrentFacts
     from shared.tasks.rows import Progress, Slice, Task
     from shared.verification.judge import GracePeriod

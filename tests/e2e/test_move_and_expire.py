@@ -18,11 +18,14 @@ import requests
 from azure.cosmos import CosmosClient
 from azure.data.tables import TableServiceClient
 
-from shared.app.connections import container_client, new_id, queue_client, table_client
+from shared.app.connection_settings import StorageConnection
+from shared.app.connections import Connections
+from shared.app.parts import Parts
 from shared.app.queues_and_blobs import BlobContainer, DelayedQueue
-from shared.app.settings import SWEEP_QUEUE, StorageConnection
+from shared.app.settings import SWEEP_QUEUE, Settings
+from shared.app.world import new_id, real_world
 from shared.definitions.files import read_definitions
-from shared.pipeline.apply.worker import Services, Worker
+from shared.pipeline.apply.services import Services, Times
 from shared.pipeline.concurrency import Bounded, Staggered
 from shared.tables.accounts import Accounts
 from tests.e2e import runs
@@ -103,24 +106,27 @@ def rows(found: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
     """The rows of what serves, by account."""
     explained = requests.get(f"{found['http']}/api/indexes/by-town/explain?town=Lund", timeout=20).json()
     by_account = {}
-    for name, text in connections(found).items():
+    for name, text in connection_strings(found).items():
         with TableServiceClient.from_connection_string(text) as service:
             there = [one.name for one in service.list_tables() if one.name == explained["table"]]
             by_account[name] = [dict(row) for table in there for row in service.get_table_client(table).list_entities()]
     return by_account
 
 
-def connections(found: dict[str, Any]) -> dict[str, str]:
+def connection_strings(found: dict[str, Any]) -> dict[str, str]:
     """Connection strings of all accounts by name."""
     return {"INDEX_STORAGE": found["storage"]["connectionString"], **found["storage"]["placed"]}
 
 
 async def walk(found: dict[str, Any], file: Path) -> None:
     """What the timer does, in another process than the host: find expired entries, for the host's sweep to remove."""
-    texts = connections(found)
+    texts = connection_strings(found)
     main = StorageConnection("main", connection_string=texts["INDEX_STORAGE"])
-    clients = {name: table_client(StorageConnection(name, connection_string=text)) for name, text in texts.items()}
-    queue, blobs = queue_client(main, SWEEP_QUEUE), container_client(main, "dead-letters")
+    connections = Connections(Settings(), real_world())
+    clients = {
+        name: connections.table_client(StorageConnection(name, connection_string=text)) for name, text in texts.items()
+    }
+    queue, blobs = connections.queue_client(main, SWEEP_QUEUE), connections.container_client(main, "dead-letters")
     services = Services(
         accounts=Accounts(clients),
         blobs=BlobContainer(blobs, new_id),
@@ -128,14 +134,13 @@ async def walk(found: dict[str, Any], file: Path) -> None:
         run_all=Bounded(),
         run_buckets=Staggered(),
         now_seconds=time.time,
-        retention_seconds=86_400,
         take_transactions=lambda: 0,
-        sweep_delay_seconds=SWEEP_SECONDS,
+        report=lambda source, outcome: None,
+        times=Times(sweep_delay_seconds=SWEEP_SECONDS),
     )
-    worker = Worker(read_definitions(file).require(), services)
     try:
-        await worker.prepare()
-        await worker.find_expired()
+        parts = await Parts(read_definitions(file).require(), services).ready()
+        await parts.maintenance.find_expired()
     finally:
         await queue.close()
         await blobs.close()

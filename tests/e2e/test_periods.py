@@ -11,8 +11,8 @@ import requests
 from azure.cosmos import CosmosClient
 from azure.data.tables import TableServiceClient
 
-from shared.app.connections import table_client
-from shared.app.settings import StorageConnection
+from shared.app.app import app
+from shared.app.connection_settings import StorageConnection
 from shared.catalog.period_tables import drop_expired_tables
 from shared.definitions.files import read_definitions
 from shared.entries.keys.placement import DEFAULT_ACCOUNT
@@ -52,7 +52,7 @@ def rows(found: dict[str, Any]) -> dict[str, list[str]]:
 async def drop(found: dict[str, Any], file: Path, now_seconds: float) -> int:
     """What the timer does, by a clock of our own."""
     connection = StorageConnection("main", connection_string=found["storage"]["connectionString"])
-    async with table_client(connection) as client:
+    async with app().connections.table_client(connection) as client:
         plan = plan_of(read_definitions(file).require(), "people")
         return await drop_expired_tables(Accounts({DEFAULT_ACCOUNT: client}), [plan], now_seconds)
 

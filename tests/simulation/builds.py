@@ -12,7 +12,7 @@ from shared.entries.projection.generations import plan_of
 from shared.errors import LifecycleRefusedError
 from shared.lifecycle.build import REST, Builds, BuildSources
 from shared.lifecycle.generations import GenerationLifecycle, LifecycleTimes
-from shared.pipeline.apply.worker import Services
+from shared.pipeline.apply.services import Times
 from shared.tables.port import Upsert
 from shared.tasks.rows import Task, TaskRows
 from shared.tasks.runner import TaskRunner, idle
@@ -21,7 +21,7 @@ from tests.simulation.programs import NOW_SECONDS, StoppingQueue, accounts, new_
 from tests.simulation.steps import interleaved
 from tests.worlds.building import KeptEvents, KeptFeed
 from tests.worlds.kept_facts import FACT_TABLE, KeptFacts, stored
-from tests.worlds.world import TOWNS, KeptBlobs, Writer, definitions_of
+from tests.worlds.world import TOWNS, Writer, definitions_of, services_on
 
 if TYPE_CHECKING:
     from shared.catalog.rows import GenerationPhase
@@ -98,8 +98,12 @@ class Enter:
 def runner(kind: type[Builds] = Builds) -> TaskRunner:
     """Long work whose claims run out at once, so that whoever comes takes over."""
     reached = accounts()
-    services = Services(
-        reached, KeptBlobs(), StoppingQueue(), interleaved, interleaved, lambda: NOW_SECONDS, 10**6, lambda: 0
+    services = services_on(
+        reached,
+        lambda: NOW_SECONDS,
+        queue=StoppingQueue(),
+        run_all=interleaved,
+        times=Times(ledger_retention_seconds=10**6),
     )
     sources = BuildSources(KeptFeed(reached.main), KeptFacts(reached.main), KeptEvents())
     builds = kind(Catalog(reached.main), services, sources, lambda: 0.0, _no_sleep)

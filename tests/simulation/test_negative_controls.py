@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from shared.pipeline.apply import batch
 from shared.pipeline.apply import claim_batch as claiming
 from shared.pipeline.apply import decide as deciding
 from shared.pipeline.apply.batch import Applier
 from shared.pipeline.apply.decide import decide
 from shared.pipeline.cleanup.sweeper import Sweeper
-from shared.pipeline.dead_letters.due import DeadLetterUpdates
+from shared.pipeline.dead_letters.due import DeadLetterUpdates, DueCheck
 from shared.pipeline.dead_letters.replay import Replayed, Replayer
 from shared.pipeline.entry_writes.stored_rows import list_rows_of
 from shared.pipeline.ledger.cache import LedgerCache
@@ -81,7 +82,7 @@ def test_random_runs_catch_a_naive_skip_too(monkeypatch: pytest.MonkeyPatch) -> 
 def test_a_failure_without_a_letter_is_found_before_anybody_replays(monkeypatch: pytest.MonkeyPatch) -> None:
     """Random runs look for the trace of what an index lacks."""
 
-    async def silent(self: DeadLetterUpdates, works: Sequence[ClaimedChange]) -> dict[str, Exception]:
+    async def silent(self: DeadLetterUpdates, dead_letters: Sequence[object]) -> dict[str, Exception]:
         return {}
 
     monkeypatch.setattr(DeadLetterUpdates, "put", silent)
@@ -185,32 +186,30 @@ def overtaken_poison() -> Scenario:
 def test_a_worker_does_not_look_at_the_ledger_after_its_letter(monkeypatch: pytest.MonkeyPatch) -> None:
     """The newer version was applied between its claim and its letter: that stays for ever."""
 
-    async def trusting(
-        self: DeadLetterUpdates, plan: SourcePlan, works: Sequence[ClaimedChange]
-    ) -> dict[str, Exception]:
-        return await close_of_it(self, plan, [work for work in works if not work.decision.failed])
+    def trusting(works: Sequence[ClaimedChange]) -> list[DueCheck]:
+        return due_checks([work for work in works if not work.decision.failed])
 
-    close_of_it = DeadLetterUpdates.close_outdated
-    monkeypatch.setattr(DeadLetterUpdates, "close_outdated", trusting)
+    due_checks = batch._due_checks
+    monkeypatch.setattr(batch, "_due_checks", trusting)
     caught(overtaken_poison())
 
 
 def test_a_dropped_version_leaves_its_letter(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its worker was overtaken and ended right after it had put the letter."""
 
-    async def idle(self: DeadLetterUpdates, plan: SourcePlan, works: Sequence[ClaimedChange]) -> dict[str, Exception]:
-        return await close_of_it(self, plan, [work for work in works if work.decision.claim is not None])
+    def idle(works: Sequence[ClaimedChange]) -> list[DueCheck]:
+        return due_checks([work for work in works if work.decision.claim is not None])
 
-    close_of_it = DeadLetterUpdates.close_outdated
-    monkeypatch.setattr(DeadLetterUpdates, "close_outdated", idle)
+    due_checks = batch._due_checks
+    monkeypatch.setattr(batch, "_due_checks", idle)
     caught(overtaken_poison())
 
 
 def test_a_letter_is_closed_without_a_look_at_the_ledger(monkeypatch: pytest.MonkeyPatch) -> None:
     """Code with a fault fails at the version that other code has claimed again: its letter is due."""
 
-    async def never(self: DeadLetterUpdates, plan: SourcePlan, work: ClaimedChange, index: str, version: str) -> bool:
-        return version > work.change.version
+    async def never(self: DeadLetterUpdates, plan: SourcePlan, check: DueCheck, version: str) -> bool:
+        return version > check.version
 
     monkeypatch.setattr(DeadLetterUpdates, "_is_due", never)
     caught(failing_beside_replay(Replay(PLAN, DEFINITIONS)))

@@ -8,6 +8,7 @@ from dataclasses import replace
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
+from shared.app.parts import Parts
 from shared.app.settings import (
     DEAD_LETTER_CONTAINER,
     EVENT_CONSUMER_GROUP,
@@ -65,7 +66,7 @@ from tests.worlds.world import KeptBlobs, definitions_of
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from shared.pipeline.apply.worker import Services
+    from shared.pipeline.apply.services import Services
     from shared.pipeline.dead_letters.replay import Replayed
     from shared.pipeline.dead_letters.rows import StoredDeadLetter
     from shared.tasks.rows import Progress
@@ -97,6 +98,7 @@ __all__ = [
     "FailureKind",
     "GenerationState",
     "MemoryTables",
+    "Parts",
     "Purpose",
     "ReceivedEvent",
     "Slice",
@@ -157,9 +159,8 @@ class StoredApp(BuildingWorld):
     async def unaware_worker(self, text: str) -> Worker:
         """A worker that never hears of what others enter: its clock stands still."""
         frozen = self.seconds
-        worker = Worker(definitions_of(text), replace(self.services(), now_seconds=lambda: frozen))
-        await worker.prepare()
-        return worker
+        services = replace(self.services(), now_seconds=lambda: frozen)
+        return (await Parts(definitions_of(text), services).ready()).worker
 
     def runner(self, window: int = 5000, page_facts: int = 1000, slice_seconds: float = 240) -> TaskRunner:
         """Long work; with 0 seconds it is a step at a time."""
@@ -243,13 +244,13 @@ class StoredApp(BuildingWorld):
         """Damage a table of the first account: take a row away."""
         await self.first.transact(table, [Delete(str(entity["PartitionKey"]), str(entity["RowKey"]))])
 
-    async def letters(self, worker: Worker) -> list[StoredDeadLetter]:
+    async def letters(self, parts: Parts) -> list[StoredDeadLetter]:
         """Every dead letter."""
-        return (await worker.dead_letters.page(DeadLetterFilter(), 1000, None)).dead_letters
+        return (await parts.dead_letters.page(DeadLetterFilter(), 1000, None)).dead_letters
 
-    async def replay(self, worker: Worker, identity: str) -> Replayed:
+    async def replay(self, parts: Parts, identity: str) -> Replayed:
         """Replay one dead letter."""
-        (replayed,) = await worker.dead_letters.replay([await worker.dead_letters.find(identity)])
+        (replayed,) = await parts.dead_letters.replay([await parts.dead_letters.find(identity)])
         return replayed
 
     async def find(self, text: str, index: str, **asked: str) -> list[dict[str, Any]]:

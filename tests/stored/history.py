@@ -55,15 +55,16 @@ def device(lsn: int, fact: str, operation: str, **document: Any) -> dict[str, An
 
 async def write_history(app: StoredApp) -> None:
     """All of it, in order."""
-    worker = await app.worker(FIRST)
+    parts = await app.parts(FIRST)
+    worker = parts.worker
     await _write_customers(app, worker)
     await _write_devices(app, worker)
     await _write_visits(app, worker)
     await _write_events(app, worker)
     await _write_unreadable(app, worker)
     app.seconds += 200
-    await worker.find_expired()
-    await worker.forget_deleted_facts()
+    await parts.maintenance.find_expired()
+    await parts.maintenance.forget_deleted_facts()
     await app.worker(SECOND)
     await _retire_former(app)
     await _switch_town(app)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.stored.app import StoredApp, Worker, definitions_of, read_totals
+from tests.stored.app import Parts, StoredApp, definitions_of, read_totals
 from tests.stored.history import customer, device, order, price
 from tests.stored.snapshot import load_app, noise, read_snapshot, snapshot_of
 from tests.stored.texts import FIXED, THIRD
@@ -134,7 +134,8 @@ async def test_counters_and_lag_are_read(app: StoredApp) -> None:
 async def test_changes_move_and_delete_old_entries(app: StoredApp) -> None:
     """No ghost stays, in no index, and after the sweep no tombstone either."""
     await finish_tasks(app)
-    worker = await app.worker(THIRD)
+    parts = await app.parts(THIRD)
+    worker = parts.worker
     await app.write(worker, "ann", **customer("Ann", "Redmond", teams=["red"], nick="A"))
     await app.write(worker, "bob", gone=True)
     await worker.apply_all_versions("devices", [device(100, "lamp", "delete")])
@@ -160,7 +161,7 @@ async def test_changes_move_and_delete_old_entries(app: StoredApp) -> None:
     }
     assert {key: await ids(app, *key) for key in expected} == expected
     await verify_all(app)
-    await sweep(app, worker)
+    await sweep(app, parts)
     assert {key: await ids(app, *key) for key in expected} == expected
     await verify_all(app)
 
@@ -187,36 +188,37 @@ async def test_old_changes_that_come_again_are_dropped(app: StoredApp) -> None:
 
 async def test_the_newest_changes_that_come_again_show_the_same(app: StoredApp) -> None:
     """Their versions are the ledger's: no second letter, and no entry twice."""
-    worker = await app.worker(THIRD)
+    parts = await app.parts(THIRD)
+    worker = parts.worker
     for fact in ("ann", "bob", "cid", "dan", "eva", "fay", "gus", "nil", "a/b #?"):
         await worker.apply_latest("customers", [await app.read_fact(fact)])
     assert {key: await ids(app, *key) for key in SERVED} == SERVED
-    assert len(await app.letters(worker)) == 5
+    assert len(await app.letters(parts)) == 5
 
 
 # ---------------------------------------------------------------------------------------------------- swept
 
 
-async def sweep(app: StoredApp, worker: Worker) -> None:
+async def sweep(app: StoredApp, parts: Parts) -> None:
     """Deliver every sweep message."""
     messages, app.sweeps.messages = app.sweeps.messages, []
     assert messages
     for message in messages:
-        await worker.sweep(message)
+        await parts.maintenance.sweep(message)
 
 
 async def test_sweep_messages_remove_tombstones_and_expired_entries(app: StoredApp) -> None:
     """The ledger lets go of the entry that expired; what is shown stays."""
-    worker = await app.worker(THIRD)
-    await sweep(app, worker)
+    parts = await app.parts(THIRD)
+    await sweep(app, parts)
     accounts = snapshot_of(app)["accounts"]
     rows = [(table, row) for tables in accounts.values() for table, found in tables.items() for row in found]
     assert [table for table, row in rows if row.get("_gone")] == []
     expiring = [str(row["RowKey"]).split(" ")[0] for table, row in rows if table.startswith("expiring")]
     assert "eva" not in expiring
     (eva,) = [row for row in accounts["INDEX_STORAGE"]["Ledger"] if row["RowKey"] == "eva !eva !"]
-    parts = {generation: live for generation, _, _, live, _ in eva["parts"]["deflated"]}
-    assert parts["0208975fa78f3abb"] == []
+    kept = {generation: live for generation, _, _, live, _ in eva["parts"]["deflated"]}
+    assert kept["0208975fa78f3abb"] == []
     assert {key: await ids(app, *key) for key in SERVED} == SERVED
 
 
@@ -284,7 +286,7 @@ async def test_nothing_differs(app: StoredApp) -> None:
     """With the data as it was written, and after everything that waits was done."""
     await finish_tasks(app)
     await verify_all(app)
-    await sweep(app, await app.worker(THIRD))
+    await sweep(app, await app.parts(THIRD))
     await verify_all(app)
 
 
@@ -303,8 +305,8 @@ async def test_a_row_that_is_lost_is_found_and_repaired(app: StoredApp) -> None:
 
 async def test_dead_letters_are_listed_with_their_documents(app: StoredApp) -> None:
     """Those in rows and the one in a blob."""
-    worker = await app.worker(THIRD)
-    letters = await app.letters(worker)
+    parts = await app.parts(THIRD)
+    letters = await app.letters(parts)
     assert [(one.source, one.index, one.kind, one.fact_id, one.via) for one in letters] == [
         ("customers", "", "unreadable", None, "feed"),
         ("customers", "by-name", "wrongType", "gus", None),
@@ -312,8 +314,8 @@ async def test_dead_letters_are_listed_with_their_documents(app: StoredApp) -> N
         ("orders", "orders-by-status", "wrongType", "o-4", None),
         ("orders", "", "unreadable", None, "event"),
     ]
-    whole = [await worker.dead_letters.find(one.id) for one in letters]
-    documents = [await worker.dead_letters.document(one) for one in whole]
+    whole = [await parts.dead_letters.find(one.id) for one in letters]
+    documents = [await parts.dead_letters.document(one) for one in whole]
     assert documents[1]["age"] == "old"
     assert documents[2] == {"bodyBase64": "//4=", "enqueued": "2027-01-15T08:00:07+00:00", "sequenceNumber": 7}
     assert documents[3]["scan"] == noise()
@@ -321,10 +323,10 @@ async def test_dead_letters_are_listed_with_their_documents(app: StoredApp) -> N
 
 async def test_a_letter_that_still_fails_stays(app: StoredApp) -> None:
     """Nothing was fixed."""
-    worker = await app.worker(THIRD)
-    assert (await app.replay(worker, LETTER_OF_GUS)).result == "stillFails"
-    assert (await app.replay(worker, LETTER_WITH_BLOB)).result == "stillFails"
-    assert len(await app.letters(worker)) == 5
+    parts = await app.parts(THIRD)
+    assert (await app.replay(parts, LETTER_OF_GUS)).result == "stillFails"
+    assert (await app.replay(parts, LETTER_WITH_BLOB)).result == "stillFails"
+    assert len(await app.letters(parts)) == 5
 
 
 async def test_a_letter_is_replayed_after_the_definition_was_fixed(app: StoredApp) -> None:
@@ -336,15 +338,16 @@ async def test_a_letter_is_replayed_after_the_definition_was_fixed(app: StoredAp
     await switch(app, "by-name", FIXED)
     app.seconds += GRACE_SECONDS
     await app.lifecycle(FIXED).retire_unwanted(app.accounts)
-    worker = await app.worker(FIXED)
-    assert (await app.replay(worker, LETTER_OF_GUS)).result == "applied"
-    assert LETTER_OF_GUS not in {one.id for one in await app.letters(worker)}
+    parts = await app.parts(FIXED)
+    assert (await app.replay(parts, LETTER_OF_GUS)).result == "applied"
+    assert LETTER_OF_GUS not in {one.id for one in await app.letters(parts)}
     assert await ids(app, "by-name", "gus", FIXED) == ["gus"]
 
 
 async def test_a_newer_version_closes_an_old_letter_and_its_blob(app: StoredApp) -> None:
     """The fact fits again."""
-    worker = await app.worker(THIRD)
+    parts = await app.parts(THIRD)
+    worker = parts.worker
     await worker.apply_events("orders", [order(100, "o-4", status="new", placedAt="2027-01-15T07:10:00Z", total=1)])
-    assert LETTER_WITH_BLOB not in {one.id for one in await app.letters(worker)}
+    assert LETTER_WITH_BLOB not in {one.id for one in await app.letters(parts)}
     assert app.blobs.contents == {}

@@ -6,12 +6,12 @@ import asyncio
 import json
 from typing import TYPE_CHECKING, Any
 
+from shared.app.parts import Parts
 from shared.catalog.catalog import Catalog
 from shared.entries.keys.placement import DEFAULT_ACCOUNT
 from shared.lifecycle.build import Builds, BuildSources
 from shared.lifecycle.generations import GenerationLifecycle, LifecycleTimes
-from shared.pipeline.apply.worker import Services, Worker
-from shared.pipeline.concurrency import Bounded
+from shared.pipeline.apply.services import Times
 from shared.sources.cosmos_feed import FeedPage
 from shared.sources.hub_events import EventPage
 from shared.tables.accounts import Accounts
@@ -19,12 +19,14 @@ from shared.tables.port import Continuation, Delete, RowRange, Upsert
 from shared.tasks.rows import TaskRows
 from shared.tasks.runner import TaskRunner
 from tests.worlds.kept_facts import FACT_TABLE, KeptFacts, kept_key, stored
-from tests.worlds.world import TOWNS, KeptBlobs, KeptMessages, definitions_of, visible
+from tests.worlds.world import TOWNS, KeptMessages, definitions_of, services_on, visible
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from shared.definitions.model import Source
+    from shared.pipeline.apply.services import Services
+    from shared.pipeline.apply.worker import Worker
     from shared.pipeline.concurrency import RunAll
     from shared.sources.hub_events import HubEvent
     from shared.tables.port import Tables
@@ -101,24 +103,20 @@ class BuildingWorld:
 
     def services(self) -> Services:
         """What a process is connected to."""
-        return Services(
-            self.accounts,
-            KeptBlobs(),
-            self.sweeps,
-            self._run_all or Bounded(),
-            self._run_all or Bounded(),
-            lambda: self.seconds,
-            retention_seconds=10_000,
-            take_transactions=lambda: 0,
+        times = Times(
+            ledger_retention_seconds=10_000,
             refresh_seconds=REFRESH_SECONDS,
             build_delay_seconds=BUILD_DELAY_SECONDS,
         )
+        return services_on(self.accounts, lambda: self.seconds, queue=self.sweeps, run_all=self._run_all, times=times)
+
+    async def parts(self, text: str) -> Parts:
+        """The parts of a process that starts with these definitions."""
+        return await Parts(definitions_of(text), self.services()).ready()
 
     async def worker(self, text: str) -> Worker:
-        """A worker that starts with these definitions."""
-        worker = Worker(definitions_of(text), self.services())
-        await worker.prepare()
-        return worker
+        """The worker of such a process."""
+        return (await self.parts(text)).worker
 
     def runner(self, window: int = 5000, page_facts: int = 1000) -> TaskRunner:
         """Long work."""

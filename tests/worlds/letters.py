@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING
 
 from shared.entries.projection.projector import Projector
 from shared.errors import UnprojectableError
-from shared.pipeline.apply.batch import Applier
 from shared.pipeline.concurrency import Bounded
 from shared.pipeline.dead_letters.listing import DeadLetterFilter, DeadLetterList
 from shared.pipeline.dead_letters.replay import Replayer
 from shared.pipeline.dead_letters.service import DeadLetterService, KnownNames
 from shared.pipeline.dead_letters.store import DeadLetterStore
-from shared.pipeline.ledger.cache import LedgerCache
-from tests.worlds.world import KeptBlobs
+from tests.worlds.world import services_on
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -62,16 +60,14 @@ def new_replayer(
     blobs: Blobs | None = None,
 ) -> tuple[Replayer, DeadLetterList]:
     """Replays as a worker makes them, on any storage."""
-    letters = DeadLetterStore(accounts.main, blobs or KeptBlobs(), now_seconds)
-    listed = DeadLetterList(accounts.main, letters)
-
-    def new_applier() -> Applier:
-        return Applier(accounts, letters, queue, LedgerCache(), run_all, run_all, now_seconds)
+    services = services_on(accounts, now_seconds, queue=queue, blobs=blobs, run_all=run_all)
+    store = services.dead_letter_store()
+    listing = DeadLetterList(accounts.main, store)
 
     async def plans() -> dict[str, SourcePlan]:
         return {plan.source: plan}
 
-    return Replayer(definitions, plans, new_applier, letters, listed, RETENTION_SECONDS, now_seconds), listed
+    return Replayer(definitions, plans, services.new_applier, store, listing, RETENTION_SECONDS, now_seconds), listing
 
 
 def desk_of(world: World) -> DeadLetterService:

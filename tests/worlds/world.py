@@ -12,23 +12,23 @@ from shared.entries.keys.placement import DEFAULT_ACCOUNT
 from shared.entries.keys.versions import ticks_clock
 from shared.entries.projection.generations import SourcePlan, plan_of
 from shared.entries.rows.entry_row import is_tombstone
-from shared.pipeline.apply.batch import Applier
+from shared.pipeline.apply.services import Services, Times
 from shared.pipeline.cleanup.expiry import Expirer, sweep_message
 from shared.pipeline.cleanup.sweeper import Sweeper
 from shared.pipeline.concurrency import Bounded, Staggered
 from shared.pipeline.dead_letters.rows import DEAD_LETTER_TABLE
-from shared.pipeline.dead_letters.store import DeadLetterStore
-from shared.pipeline.ledger.cache import LedgerCache
 from shared.pipeline.ledger.rows import LEDGER_TABLE, ledger_partition
 from shared.tables.accounts import Accounts
 from shared.tables.port import PARTITION_KEY, RowRange
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from shared.definitions.model import Definitions
     from shared.entries.changes.change import Change
+    from shared.pipeline.cleanup.messages import SweepQueue
     from shared.pipeline.concurrency import RunAll
+    from shared.pipeline.dead_letters.store import Blobs
     from shared.tables.port import Tables
 
 TOWNS = """
@@ -75,6 +75,29 @@ class KeptBlobs:
         self.contents.pop(name, None)
 
 
+def services_on(
+    accounts: Accounts,
+    now_seconds: Callable[[], float],
+    *,
+    queue: SweepQueue | None = None,
+    blobs: Blobs | None = None,
+    run_all: RunAll | None = None,
+    times: Times | None = None,
+) -> Services:
+    """What a process is connected to; everything but the accounts is in memory."""
+    return Services(
+        accounts,
+        blobs or KeptBlobs(),
+        queue or KeptMessages(),
+        run_all or Bounded(),
+        run_all or Staggered(),
+        now_seconds,
+        take_transactions=lambda: 0,
+        report=lambda source, outcome: None,
+        times=times or Times(),
+    )
+
+
 class Writer:
     """Makes changes of one source from documents; each call is a newer version unless it says which."""
 
@@ -109,15 +132,12 @@ class World:
 
     def restart(self, run_all: RunAll | None = None) -> None:
         """A new worker process: nothing is cached."""
-        run_buckets = run_all or Staggered()
-        run_all = run_all or Bounded()
-        letters = DeadLetterStore(self.tables, self.blobs, lambda: self.now_seconds)
-        cache = LedgerCache()
-        self.applier = Applier(
-            self.accounts, letters, self.queue, cache, run_all, run_buckets, lambda: self.now_seconds
+        services = services_on(
+            self.accounts, lambda: self.now_seconds, queue=self.queue, blobs=self.blobs, run_all=run_all
         )
-        self.sweeper = Sweeper(self.accounts, run_all)
-        self.expirer = Expirer(self.accounts, run_all, lambda: self.now_seconds)
+        self.applier = services.new_applier()
+        self.sweeper = Sweeper(self.accounts, services.run_all)
+        self.expirer = Expirer(self.accounts, services.run_all, services.now_seconds)
 
     async def create_tables(self) -> None:
         """The tables that a start-up would create."""

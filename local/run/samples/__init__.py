@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from azure.cosmos.aio import CosmosClient
 
-from shared.app.connections import event_hub_producer
-from shared.app.settings import EventHubsConnection
+from shared.app.app import app
+from shared.app.connection_settings import EventHubsConnection
 from shared.sources.sending import FactEvents, has_events, send
 from shared.sources.upload import upload
 
@@ -44,7 +44,7 @@ async def load_samples(endpoint: str, key: str, definitions: Definitions) -> int
 async def send_samples(connection: str, definitions: Definitions) -> int:
     """Send to every hub without a container that there are samples for, once; says how many facts were sent."""
     count = 0
-    open_hub = partial(event_hub_producer, EventHubsConnection(connection))
+    open_hub = partial(app().connections.event_hub_producer, EventHubsConnection(connection))
     for source in definitions.sources.values():
         if source.cosmos is not None or source.event_hub is None or not (samples := facts(source.name)):
             continue

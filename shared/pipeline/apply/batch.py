@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, Final
 from shared.errors import IncompleteBatchError
 from shared.pipeline.apply.claim_batch import BatchClaimer
 from shared.pipeline.cleanup.messages import Tombstone, to_messages
-from shared.pipeline.dead_letters.due import DeadLetterUpdates
+from shared.pipeline.dead_letters.due import DeadLetterUpdates, DueCheck
+from shared.pipeline.dead_letters.rows import dead_letter_of
 from shared.pipeline.entry_writes.entry_writer import EntryWriter
 from shared.pipeline.outcome import BatchOutcome
 from shared.tables.accounts import place_of
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from shared.pipeline.apply.claim_batch import ClaimedChange, ClaimResult
     from shared.pipeline.cleanup.messages import SweepQueue
     from shared.pipeline.concurrency import RunAll
+    from shared.pipeline.dead_letters.rows import DeadLetter
     from shared.pipeline.dead_letters.store import DeadLetterStore
     from shared.pipeline.entry_writes.transaction_buffer import TransactionBuffer
     from shared.pipeline.entry_writes.writes import EarlyRemoval, GenerationWrites
@@ -58,21 +60,21 @@ class Applier:
     ) -> None:
         self._cache = cache
         self._run_all = run_all
-        self._letters = DeadLetterUpdates(accounts.main, dead_letters, run_all)
+        self._dead_letters = DeadLetterUpdates(accounts.main, dead_letters, run_all)
         self._sweep_queue = sweep_queue
         self._entry_writer = EntryWriter(accounts, run_all)
-        self._claiming = BatchClaimer(accounts.main, self._entry_writer, cache, run_all, run_buckets, now_seconds)
+        self._claimer = BatchClaimer(accounts.main, self._entry_writer, cache, run_all, run_buckets, now_seconds)
 
     async def apply(self, plan: SourcePlan, changes: Sequence[Change]) -> BatchOutcome:
         """Apply every change or raise `IncompleteBatchError`; then the whole batch is to be applied again."""
         newest = newest_of_each(changes)
         live = self._entry_writer.new_buffer()
-        claims = await self._claiming.claim(plan, newest, partial(self._start_writing, live))
+        claims = await self._claimer.claim(plan, newest, partial(self._start_writing, live))
         failures = claims.failures
         failures |= await self._write(live, claims.claimed)
         done = [work for work in claims.claimed if work.fact not in failures]
-        failures |= await self._letters.put(done)
-        failures |= await self._letters.close_outdated(plan, [*done, *claims.passed])
+        failures |= await self._dead_letters.put(_dead_letters(done))
+        failures |= await self._dead_letters.close_outdated(plan, _due_checks([*done, *claims.passed]))
         failures |= await self._announce_tombstones(done, claims.trims)
         for work in claims.claimed:
             if work.fact not in failures:
@@ -116,6 +118,31 @@ def newest_of_each(changes: Iterable[Change]) -> list[Change]:
 
 def _writes(works: Iterable[ClaimedChange]) -> list[tuple[str, GenerationWrites]]:
     return [(work.fact, part) for work in works for part in work.decision.writes]
+
+
+def _dead_letters(works: Iterable[ClaimedChange]) -> list[tuple[str, DeadLetter]]:
+    """One for every generation that failed, by fact."""
+    failed = [(work, entries) for work in works for entries in work.decision.failed]
+    return [
+        (work.fact, dead_letter_of(work.change, entries.generation.index.name, *entries.failure))
+        for work, entries in failed
+        if entries.failure
+    ]
+
+
+def _due_checks(works: Iterable[ClaimedChange]) -> list[DueCheck]:
+    return [
+        DueCheck(
+            work.fact,
+            work.key,
+            work.change.version,
+            index,
+            any(entries.generation.index.name == index for entries in work.decision.failed),
+            work.has_written,
+        )
+        for work in works
+        for index in work.decision.lettered
+    ]
 
 
 def _tombstones(parts: Iterable[tuple[str, GenerationWrites | EarlyRemoval]]) -> Iterable[Tombstone]:

@@ -1,23 +1,40 @@
-"""The tables that definitions need, by the account that holds them."""
+"""What every batch writes to: the plan of each source, as the catalog said lately, with all its tables made."""
 
 from __future__ import annotations
 
+import logging
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from shared.catalog.period_tables import create_near_tables
+from shared.catalog.plans import source_plans
+from shared.catalog.register import DefinitionRegistrar, check_sources
 from shared.catalog.rows import CATALOG_TABLE
 from shared.entries.keys.placement import DEFAULT_ACCOUNT
 from shared.entries.projection.generations import plan_of
+from shared.errors import SettingError, TableMissingError
+from shared.pipeline.concurrency import all_of
 from shared.pipeline.dead_letters.rows import DEAD_LETTER_TABLE
 from shared.pipeline.ledger.rows import LEDGER_TABLE
+from shared.pipeline.ledger.scan import has_rows
 from shared.tasks.rows import TASK_TABLE
 
 if TYPE_CHECKING:
-    from shared.definitions.model import Definitions
+    from collections.abc import Mapping
+    from collections.abc import Set as AbstractSet
 
+    from shared.catalog.catalog import Catalog
+    from shared.catalog.rows import CatalogSnapshot
+    from shared.definitions.model import Definitions
+    from shared.entries.projection.generations import Generation, SourcePlan
+    from shared.pipeline.apply.services import Services
 
 PIPELINE_TABLES: Final = frozenset(
     (DEFAULT_ACCOUNT, table) for table in (CATALOG_TABLE, LEDGER_TABLE, DEAD_LETTER_TABLE, TASK_TABLE)
 )
+
+_log = logging.getLogger(__name__)
 
 
 def needed_tables(definitions: Definitions) -> set[tuple[str, str]]:
@@ -26,3 +43,85 @@ def needed_tables(definitions: Definitions) -> set[tuple[str, str]]:
     for source in definitions.sources:
         needed |= {place for generation in plan_of(definitions, source).generations for place in generation.tables()}
     return needed
+
+
+class WritePlans:
+    """The plans of one process, read again when they are too old to start a batch with."""
+
+    def __init__(self, definitions: Definitions, services: Services, catalog: Catalog) -> None:
+        self._definitions = definitions
+        self._services = services
+        self._catalog = catalog
+        self._plans: dict[str, SourcePlan] = {}
+        self._read_at_seconds: float | None = None
+        self._created: set[tuple[str, str]] = set()
+
+    async def prepare(self) -> None:
+        """Create the tables that are missing, register what is new in the definitions, and learn what to write to.
+
+        A storage account that is not there is found out before anything is written.
+        """
+        services = self._services
+        services.accounts.require(self._definitions.indexes.values())
+        await self._create(PIPELINE_TABLES)
+        has_facts = partial(has_rows, services.accounts.main, services.run_all)
+        registrar = DefinitionRegistrar(
+            self._catalog, services.times.build_delay_seconds, has_facts, services.has_moved_on
+        )
+        now_seconds = services.now_seconds()
+        await self._learn(await registrar.register(self._definitions, now_seconds), now_seconds)
+
+    async def current(self) -> Mapping[str, SourcePlan]:
+        """The plan of each source, no older than a batch may start with."""
+        now_seconds = self._services.now_seconds()
+        read_at = self._read_at_seconds
+        # A clock that went back says nothing about how old the view is.
+        if read_at is None or not 0 <= now_seconds - read_at < self._services.times.refresh_seconds:
+            await self._learn(await self._catalog.read(), now_seconds)
+        return self._plans
+
+    async def create_missing_tables(self, error: Exception) -> None:
+        """Create a table again that was removed, if that is why a batch failed: it succeeds when it comes back."""
+        if isinstance(error, TableMissingError) or isinstance(error.__cause__, TableMissingError):
+            self._created.clear()
+            await self.prepare()
+
+    async def _learn(self, snapshot: CatalogSnapshot, read_at_seconds: float) -> None:
+        """Write to what this snapshot says, which is as old as its query: not as its answer."""
+        check_sources(snapshot, self._definitions)
+        plans = {name: self._within_reach(plan) for name, plan in source_plans(snapshot, self._definitions).items()}
+        generations = [generation for plan in plans.values() for generation in plan.generations]
+        await self._create({place for generation in generations for place in generation.tables()})
+        for generation in generations:
+            await self._create_near_tables(generation)
+        self._plans = plans
+        self._read_at_seconds = read_at_seconds
+
+    async def _create_near_tables(self, generation: Generation) -> None:
+        """The tables of the periods that entries of now expire in, unless this process has seen to them before."""
+        wanted = generation.near_tables(self._services.now_seconds()) - self._created
+        if wanted and await create_near_tables(self._services.accounts, generation, wanted):
+            self._created |= wanted
+
+    def _within_reach(self, plan: SourcePlan) -> SourcePlan:
+        """Without generations whose index has left the file, together with the connection of its account: they wait
+        for their end. What the file has must be reachable."""
+        return replace(plan, generations=tuple(filter(self._is_within_reach, plan.generations)))
+
+    def _is_within_reach(self, generation: Generation) -> bool:
+        try:
+            self._services.accounts.require([generation.index])
+        except SettingError:
+            if generation.index.name in self._definitions.indexes:
+                raise
+            _log.warning("A generation is out of reach", extra={"generation": generation.id})
+            return False
+        return True
+
+    async def _create(self, places: AbstractSet[tuple[str, str]]) -> None:
+        """Create tables, by account and name, unless this process has seen to them before."""
+        accounts = self._services.accounts
+        missing = sorted(places - self._created)
+        work = [partial(accounts.tables(account).create_table, table) for account, table in missing]
+        await all_of(self._services.run_all, work)
+        self._created |= places

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol, cast
 
 from shared.entries.changes.change import Change
 from shared.entries.changes.cosmos_changes import CosmosReader
@@ -27,11 +27,10 @@ from shared.pipeline.apply.intake import ReceivedEvent
 from shared.pipeline.dead_letters.rows import DeadLetter, document_of
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     from shared.definitions.model import Definitions
     from shared.entries.projection.generations import SourcePlan
-    from shared.pipeline.apply.batch import Applier
     from shared.pipeline.dead_letters.listing import DeadLetterList
     from shared.pipeline.dead_letters.rows import ArrivedBy, StoredDeadLetter
     from shared.pipeline.dead_letters.store import DeadLetterStore
@@ -52,6 +51,13 @@ class Replayed(NamedTuple):
     detail: str
 
 
+class ChangeApplier(Protocol):
+    """Applies changes, as a worker does."""
+
+    async def apply(self, plan: SourcePlan, changes: Sequence[Change]) -> BatchOutcome:
+        """Apply every change or raise `IncompleteBatchError`."""
+
+
 class Replayer:
     """Replays letters of the sources that a worker knows.
 
@@ -63,7 +69,7 @@ class Replayer:
         self,
         definitions: Definitions,
         plans: Callable[[], Awaitable[Mapping[str, SourcePlan]]],
-        new_applier: Callable[[], Applier],
+        new_applier: Callable[[], ChangeApplier],
         letters: DeadLetterStore,
         listed: DeadLetterList,
         retention_seconds: int,

@@ -2,33 +2,30 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from shared.errors import NotReplayableError
-from shared.pipeline.apply.batch import Applier
-from shared.pipeline.dead_letters.listing import DeadLetterFilter, DeadLetterList, DeadLetterPage
-from shared.pipeline.dead_letters.replay import Replayer
+from shared.pipeline.concurrency import all_of
+from shared.pipeline.dead_letters.listing import DeadLetterFilter
 from shared.pipeline.dead_letters.rows import document_of
-from shared.pipeline.dead_letters.store import DeadLetterStore
-from shared.pipeline.ledger.cache import LedgerCache
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Sequence
 
     from shared.catalog.catalog import Catalog
     from shared.definitions.model import Definitions
-    from shared.entries.projection.generations import SourcePlan
-    from shared.pipeline.apply.worker import Services
     from shared.pipeline.concurrency import RunAll
-    from shared.pipeline.dead_letters.listing import ListPosition
-    from shared.pipeline.dead_letters.replay import Replayed
+    from shared.pipeline.dead_letters.listing import DeadLetterList, DeadLetterPage, ListPosition
+    from shared.pipeline.dead_letters.replay import Replayed, Replayer
     from shared.pipeline.dead_letters.rows import StoredDeadLetter
+    from shared.pipeline.dead_letters.store import DeadLetterStore
 
-REPLAYS_AT_ONCE: Final = 8
-DEAD_LETTER_SECONDS: Final = 14 * 86_400
 _PURGED_AT_ONCE: Final = 1000
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,13 +65,7 @@ class DeadLetterService:
 
     async def replay(self, letters: Sequence[StoredDeadLetter]) -> list[Replayed]:
         """Replay these letters. When storage fails on one, the others are done all the same; then it raises."""
-        results = await self.run_replays([partial(self.replayer.replay, letter) for letter in letters])
-        done: list[Replayed] = []
-        for result in results:
-            if isinstance(result, Exception):
-                raise result
-            done.append(result)
-        return done
+        return await all_of(self.run_replays, [partial(self.replayer.replay, letter) for letter in letters])
 
     async def purge(
         self, wanted: DeadLetterFilter, size: int, after: ListPosition | None, older_than_seconds: float | None = None
@@ -91,39 +82,13 @@ class DeadLetterService:
         while place is not None:
             more, place = await self.purge(DeadLetterFilter(), _PURGED_AT_ONCE, place)
             purged += more
+        _log.info("Dead letters purged", extra={"purged": purged})
         return purged
 
 
-def new_service(
-    definitions: Definitions,
-    catalog: Catalog,
-    plans: Callable[[], Awaitable[Mapping[str, SourcePlan]]],
-    services: Services,
-) -> DeadLetterService:
-    """The desk of a worker."""
-    tables, now_seconds = services.accounts.main, services.now_seconds
-    letters = DeadLetterStore(tables, services.blobs, now_seconds)
-    listed = DeadLetterList(tables, letters)
-    seconds = services.dead_letter_retention_seconds
-
-    def new_applier() -> Applier:
-        return Applier(
-            services.accounts,
-            letters,
-            services.sweep_queue,
-            LedgerCache(),
-            services.run_all,
-            services.run_buckets,
-            now_seconds,
-        )
-
-    replayer = Replayer(definitions, plans, new_applier, letters, listed, seconds, now_seconds)
-
-    async def known() -> KnownNames:
-        """The names of the definitions, and of the catalog, which forgets none."""
-        snapshot = await catalog.read()
-        sources = {*definitions.sources, *snapshot.buckets}
-        indexes = {*definitions.indexes, *(one.index for one in snapshot.generations)}
-        return KnownNames(tuple(sorted(sources)), tuple(sorted(indexes)))
-
-    return DeadLetterService(known, letters, listed, replayer, services.run_replays, seconds, now_seconds)
+async def known_names(definitions: Definitions, catalog: Catalog) -> KnownNames:
+    """The names of the definitions, and of the catalog, which forgets none."""
+    snapshot = await catalog.read()
+    sources = {*definitions.sources, *snapshot.buckets}
+    indexes = {*definitions.indexes, *(generation.index for generation in snapshot.generations)}
+    return KnownNames(tuple(sorted(sources)), tuple(sorted(indexes)))

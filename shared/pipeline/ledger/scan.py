@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from shared.pipeline.ledger.rows import DELETED_AT, LEDGER_TABLE, MARK, versions_in
+from shared.pipeline.concurrency import all_of
+from shared.pipeline.ledger.rows import DELETED_AT, LEDGER_TABLE, MARK, bucket_partition, versions_in
 from shared.tables.port import ROW_KEY, RowRange
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Mapping
 
+    from shared.pipeline.concurrency import RunAll
     from shared.tables.port import Entity, Row, Tables
 
 
@@ -56,3 +59,14 @@ async def read_ledger_fact(ledger: Tables, partition: str, fact_keys: Iterable[s
     """The rows of these facts of a bucket, as far as they are there, one by one."""
     found = [await ledger.get(LEDGER_TABLE, partition, key) for key in fact_keys]
     return [LedgerFact.of(row) for row in found if row is not None]
+
+
+async def has_rows(ledger: Tables, run_all: RunAll, source: str, buckets: int) -> bool:
+    """Whether any fact of a source has a ledger row."""
+    partitions = [bucket_partition(source, bucket) for bucket in range(buckets)]
+    return any(await all_of(run_all, [partial(_has_row, ledger, partition) for partition in partitions]))
+
+
+async def _has_row(ledger: Tables, partition: str) -> bool:
+    page = await ledger.query(LEDGER_TABLE, RowRange(partition), limit=1, select=(MARK,))
+    return bool(page.rows) or page.continuation is not None

@@ -1,8 +1,7 @@
 """What lookups ask of the ledger: has an index got this change, or a newer one, with its rows written?
 
-The port is `shared.lookup.sees.LedgerView`. A claim comes before its rows, so the rows are looked at, too: every live
-row must be there, and every pair that the fact has left must show a tombstone, or nothing. What is of a period that is
-over is not shown, whatever is there.
+A claim comes before its rows, so the rows are looked at, too: every live row must be there, and every entry that the
+fact no longer has must show a tombstone, or nothing. What is of a period that is over is not shown, whatever is there.
 """
 
 from __future__ import annotations
@@ -18,6 +17,8 @@ from shared.pipeline.ledger.without_expired_periods import without_expired_perio
 from shared.tables.accounts import place_of
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+
     from shared.entries.projection.generations import Generation, SourcePlan
     from shared.pipeline.ledger.rows import GenerationState, LedgerRow
     from shared.tables.accounts import Accounts
@@ -46,10 +47,31 @@ class Seen(Protocol):
         """The declared version, as a clock."""
 
 
-async def has_applied(
+class LedgerView:
+    """The ledger as lookups ask it. `plans` gives what every source writes to."""
+
+    def __init__(
+        self,
+        plans: Callable[[], Awaitable[Mapping[str, SourcePlan]]],
+        accounts: Accounts,
+        now_seconds: Callable[[], float],
+    ) -> None:
+        self._plans = plans
+        self._accounts = accounts
+        self._now_seconds = now_seconds
+
+    async def has_applied(self, source: str, generation_id: str, seen: Seen) -> bool:
+        """Whether a generation has a change that a caller knows of, or a newer one, with its rows written."""
+        plan = (await self._plans())[source]
+        generation = next((one for one in plan.generations if one.id == generation_id), None)
+        if generation is None:
+            return False
+        return await _has_applied(self._accounts, plan, generation, seen, self._now_seconds())
+
+
+async def _has_applied(
     accounts: Accounts, plan: SourcePlan, generation: Generation, seen: Seen, now_seconds: float
 ) -> bool:
-    """Whether the generation has that change or a newer one, and its rows are written."""
     partition = ledger_partition(plan.source, fact_hash(seen.fact_key), plan.buckets)
     found = await accounts.main.get(LEDGER_TABLE, partition, seen.fact_key)
     if found is None:

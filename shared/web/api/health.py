@@ -9,23 +9,13 @@ from shared.web.answers import HttpAnswer, json_answer
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from shared.definitions.loading.load import Loaded
-
 
 async def live() -> HttpAnswer:
     """The process answers."""
     return json_answer({"status": "live"})
 
 
-async def ready(
-    definitions: Callable[[], Loaded],
-    check_settings: Callable[[], None],
-    check_storage: Callable[[], Awaitable[None]],
-    check_catalog: Callable[[], Awaitable[None]],
-) -> HttpAnswer:
-    """Ready when the definitions have no fault and no check raises anything."""
-    definitions().require()
-    check_settings()
-    await check_storage()
-    await check_catalog()
+async def ready(check: Callable[[], Awaitable[None]]) -> HttpAnswer:
+    """Ready when the check raises nothing."""
+    await check()
     return json_answer({"status": "ready"})

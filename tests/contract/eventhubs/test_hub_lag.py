@@ -10,8 +10,10 @@ from azure.eventhub import EventData, EventHubProducerClient
 from azure.eventhub.extensions.checkpointstoreblobaio import BlobCheckpointStore
 from azure.storage.blob.aio import ContainerClient
 
-from shared.app.connections import event_hub_client, event_hubs_namespace
-from shared.app.settings import EVENT_CONSUMER_GROUP, EVENT_LAG_GROUP, EventHubsConnection
+from shared.app.app import app
+from shared.app.connection_settings import EventHubsConnection
+from shared.app.connections import event_hubs_namespace
+from shared.app.settings import EVENT_CONSUMER_GROUP, EVENT_LAG_GROUP
 from shared.errors import FeedUnavailableError
 from shared.monitoring.event_lag import EventHubLag
 from tests.contract.eventhubs.clients import receiving_async, until
@@ -41,7 +43,7 @@ def feed_of(server: LocalEventHubs, azurite: str, container: str, group: str = E
         "parcels",
         HUB,
         partial(event_hubs_namespace, connection),
-        partial(event_hub_client, connection, group=group),
+        partial(app().connections.event_hub_client, connection, group=group),
         partial(ContainerClient.from_connection_string, azurite, container),
     )
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from azure.eventhub import EventData
 from azure.eventhub.aio import EventHubProducerClient
 
-from shared.app.connections import event_hub_client
-from shared.app.settings import EventHubsConnection
+from shared.app.app import app
+from shared.app.connection_settings import EventHubsConnection
 from shared.definitions.model import Source
 from shared.sources.hub_events import REPLAY_CONSUMER_GROUP, EventPage, HubReplay
 
@@ -28,7 +28,7 @@ async def send(hub: HubUnderTest, *bodies: str) -> None:
 async def read(hub: HubUnderTest, continuation: str | None, page_events: int) -> list[EventPage]:
     """Every page after a continuation."""
     connection = EventHubsConnection(connection_string=hub.connection_string)
-    replay = HubReplay(partial(event_hub_client, connection, group=REPLAY_CONSUMER_GROUP))
+    replay = HubReplay(partial(app().connections.event_hub_client, connection, group=REPLAY_CONSUMER_GROUP))
     source = Source("orders", event_hub=hub.name)
     assert PARTITION in await replay.partitions(source)
     return [page async for page in replay.pages(source, PARTITION, continuation, page_events)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from shared.app.connections import TIMING
+from shared.app.world import TIMING
 from shared.tables.client import TableClient
 from shared.tables.retry import Timing
 from shared.tables.wire.account import Account

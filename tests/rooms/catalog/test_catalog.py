@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
@@ -14,6 +15,7 @@ from shared.catalog.plans import source_plans
 from shared.catalog.register import DefinitionRegistrar
 from shared.catalog.rows import ServingRow, VerifiedMark, write_source
 from shared.pipeline.concurrency import Bounded
+from shared.pipeline.ledger.scan import has_rows
 from tests.worlds.world import TOWNS, World, definitions_of
 
 if TYPE_CHECKING:
@@ -46,8 +48,9 @@ class Catalogued(World):
             return has_moved_on
 
         definitions = definitions_of(text)
-        entrance = DefinitionRegistrar(self.catalog, self.tables, Bounded(), 100, moved_on)
-        return source_plans(await entrance.register(definitions, self.now_seconds), definitions)[self.plan.source]
+        has_facts = partial(has_rows, self.tables, Bounded())
+        registrar = DefinitionRegistrar(self.catalog, 100, has_facts, moved_on)
+        return source_plans(await registrar.register(definitions, self.now_seconds), definitions)[self.plan.source]
 
     async def states(self) -> list[str]:
         """The states of the source's generations."""

@@ -64,14 +64,14 @@ async def test_the_same_under_a_new_name_is_built(world: BuildingWorld) -> None:
 
 async def test_a_worker_stops_when_another_deployment_has_changed_its_source(world: BuildingWorld) -> None:
     """One of two that start at once may be too late to be refused: then both stop before they contradict each other."""
-    worker = await world.worker(TOWNS)
+    parts = await world.parts(TOWNS)
     other = BuildingWorld(MemoryTables())
     await other.worker(CHANGED["version"].replace("by-town", "by-phone"))
     (listed,) = (await other.catalog.read()).generations
     assert await world.catalog.write(replace(listed, etag=None))
     world.seconds += REFRESH_SECONDS
     with pytest.raises(DefinitionsError, match="give the source a new name"):
-        await worker.refresh()
+        await parts.write_plans.current()
 
 
 async def test_a_source_without_an_index_is_free_to_change(world: BuildingWorld) -> None:

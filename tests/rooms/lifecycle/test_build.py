@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, TypeVar
 
 import pytest
 
-from shared.app.lifecycle import beside
+from shared.app.parts import Parts, with_own_concurrency
 from shared.errors import StorageUnavailableError, TransientError
 from shared.lifecycle.build import Builds, BuildSources, changes_per_apply
 from shared.pipeline.apply.intake import ReceivedEvent
-from shared.pipeline.apply.worker import Worker
 from shared.pipeline.concurrency import CALLS_AT_ONCE
 from shared.pipeline.dead_letters.listing import DeadLetterFilter
 from shared.pipeline.ledger.rows import LEDGER_TABLE
@@ -110,7 +109,7 @@ async def test_what_a_late_worker_left_behind_is_applied_again(world: BuildingWo
     progress = await world.lifecycle(CHANGED, runner).build("by-town")
     world.seconds = progress.task.not_before
     await runner.work(progress.task.id, progress.slices[0].name)
-    old._read_at_seconds = world.seconds  # it believes that its view is new
+    old._plans._read_at_seconds = world.seconds  # it believes that its view is new
     await world.write(old, "a", town="u", email="2")
     await world.write(old, "b", town="t", email="2", gone=True)
     await world.write(old, "e", town="t", email="2")
@@ -134,7 +133,7 @@ async def test_a_fact_that_is_newer_than_the_ledger_waits_for_the_feed(world: Bu
     progress = await world.lifecycle(CHANGED, runner).build("by-town")
     world.seconds = progress.task.not_before
     await runner.work(progress.task.id, progress.slices[0].name)
-    old._read_at_seconds = world.seconds
+    old._plans._read_at_seconds = world.seconds
     await world.write(old, "a", town="t", email="2")
     newest = await world.put("a", town="t", email="3")
     await world.run(runner, progress.task.id)
@@ -265,16 +264,16 @@ async def test_events_from_before_the_retention_are_refused(world: BuildingWorld
 async def test_an_event_that_a_build_cannot_read_can_be_replayed_as_an_event(world: BuildingWorld) -> None:
     """Its dead letter is the one that the trigger made, and stays one of an event."""
     changed = HUB.replace("phone", "email")
-    worker = await world.worker(HUB)
+    parts = await world.parts(HUB)
     broken = HubEvent(b"{", datetime.fromtimestamp(world.seconds, UTC), 2)
     good = event(1, "a", world.seconds, town="t", email="1")
-    await worker.apply_events("people", [ReceivedEvent(*one) for one in (good, broken)])
+    await parts.worker.apply_events("people", [ReceivedEvent(*one) for one in (good, broken)])
     world.events.events = [good, broken]
     await world.worker(changed)
     await world.build(changed)
-    (letter,) = (await worker.dead_letters.page(DeadLetterFilter(), 10, None)).dead_letters
+    (letter,) = (await parts.dead_letters.page(DeadLetterFilter(), 10, None)).dead_letters
     assert letter.via == "event"
-    (replayed,) = await worker.dead_letters.replay([letter])
+    (replayed,) = await parts.dead_letters.replay([letter])
     assert replayed.result == "stillFails"
 
 
@@ -287,7 +286,7 @@ async def test_facts_with_long_keys_in_any_script_are_caught_up_with(world: Buil
     progress = await world.lifecycle(CHANGED, runner).build("by-town")
     world.seconds = progress.task.not_before
     await runner.work(progress.task.id, progress.slices[0].name)
-    old._read_at_seconds = world.seconds  # it believes that its view is new
+    old._plans._read_at_seconds = world.seconds  # it believes that its view is new
     documents = [await world.put(f"{number}" + "漢" * 50, town="t", email="2") for number in range(1800)]
     await old.apply_latest("people", documents)
     progress = await world.run(runner, progress.task.id)
@@ -351,12 +350,11 @@ async def test_the_ledger_is_read_by_points_where_its_rows_are_many(world: Build
 async def test_a_build_that_waits_for_its_budget_holds_up_no_live_batch(world: BuildingWorld) -> None:
     """It has permits of its own for calls at once; all of them may be waiting."""
     services = world.services()
-    slow = beside(services)
+    slow = with_own_concurrency(services)
     never = asyncio.Event()
     waiting = asyncio.create_task(slow.run_all([never.wait] * (CALLS_AT_ONCE + 1)))
     await asyncio.sleep(0)
-    worker = Worker(definitions_of(TOWNS), services)
     async with asyncio.timeout(10):
-        await worker.prepare()
-        await world.write(worker, "a", town="t", phone="1")
+        parts = await Parts(definitions_of(TOWNS), services).ready()
+        await world.write(parts.worker, "a", town="t", phone="1")
     waiting.cancel()

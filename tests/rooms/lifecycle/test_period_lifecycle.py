@@ -24,13 +24,13 @@ DATED = TOWNS.replace("project: [phone]", "project: [phone], expire: {path: unti
 async def test_the_tables_of_its_periods_go_with_a_generation() -> None:
     """Those of the near future, which a worker makes before they are needed, and any other."""
     world = BuildingWorld(MemoryTables())
-    worker = await world.worker(DATED)
+    parts = await world.parts(DATED)
     (old,) = (await world.catalog.read()).generations
     near = [f"{old.table}p{start}" for start in ("20270101", "20270201", "20270301")]
     assert list(await world.tables.list_tables(old.table)) == [old.table, *near]
-    await world.write(worker, "a", town="t", phone="1", until="2040-01-01T00:00:00Z")
+    await world.write(parts.worker, "a", town="t", phone="1", until="2040-01-01T00:00:00Z")
     world.seconds += 31 * 86_400
-    await worker.find_expired()
+    await parts.maintenance.find_expired()
     made = [f"{old.table}p{start}" for start in ("20270401", "20400101")]
     assert list(await world.tables.list_tables(old.table)) == [old.table, *near[1:], *made]
     await world.worker(CHANGED)
@@ -94,15 +94,15 @@ async def test_the_own_table_of_a_generation_goes_before_its_periods_are_listed(
 async def test_a_walk_that_storage_stops_does_not_keep_periods_from_being_dropped() -> None:
     """They may be in another account."""
     world = BuildingWorld(MemoryTables(carrier=NoQueries("fading")))
-    worker = await world.worker(
+    parts = await world.parts(
         f"{DATED}  fading: {{source: people, partition: town, expire: {{path: at, after: 1d}}}}\n"
     )
-    await world.write(worker, "a", town="t", phone="1", until="2026-12-20T00:00:00Z")
+    await world.write(parts.worker, "a", town="t", phone="1", until="2026-12-20T00:00:00Z")
     dated = next(one.table for one in (await world.catalog.read()).generations if one.index == "by-town")
     assert f"{dated}p20270101" in await world.tables.list_tables(dated)
     world.seconds += 31 * 86_400
     with pytest.raises(StorageUnavailableError):
-        await worker.find_expired()
+        await parts.maintenance.find_expired()
     assert f"{dated}p20270101" not in await world.tables.list_tables(dated)
 
 

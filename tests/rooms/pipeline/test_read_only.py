@@ -100,15 +100,15 @@ async def test_a_definition_that_is_put_back_is_built_again(world: BuildingWorld
 async def test_the_ledger_forgets_a_deleted_fact_that_only_a_retired_generation_lists(world: BuildingWorld) -> None:
     """Its entry is gone with the table."""
     await world.lifecycle(MOVED).make_read_only("by-town")
-    worker = await world.worker(MOVED)
-    await world.write(worker, "a", town="t", phone="1", gone=True)
+    parts = await world.parts(MOVED)
+    await world.write(parts.worker, "a", town="t", phone="1", gone=True)
     await move(world)
     world.seconds += REFRESH_SECONDS + 3
     await world.lifecycle(MOVED).retire_unwanted(world.accounts)
-    await worker.refresh()
+    await parts.write_plans.current()
     forgotten = 0
     for _ in range(24):
         world.seconds += HOUR_SECONDS
-        await worker.refresh()
-        forgotten += await Retention(world.tables, 10, lambda: world.seconds).clean(worker._plans.values())
+        plans = await parts.write_plans.current()
+        forgotten += await Retention(world.tables, 10, lambda: world.seconds).clean(plans.values())
     assert forgotten == 1

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from shared.app.parts import Parts
 from shared.entries.keys.placement import DEFAULT_ACCOUNT
 from shared.errors import SettingError
-from shared.pipeline.apply.worker import Services, Worker
-from shared.pipeline.concurrency import Bounded
+from shared.pipeline.apply.services import Times
 from shared.tables.accounts import Accounts
 from shared.tables.memory.memory_tables import MemoryTables
-from tests.worlds.world import TOWNS, KeptBlobs, KeptMessages, definitions_of
+from tests.worlds.world import TOWNS, definitions_of, services_on
+
+if TYPE_CHECKING:
+    from shared.pipeline.apply.worker import Worker
 
 REFRESH_SECONDS = 30
 CHANGED = TOWNS.replace("sort: name", "sort: phone")
@@ -28,21 +31,10 @@ class World:
         self.others: dict[str, MemoryTables] = {}
 
     async def worker(self, text: str) -> Worker:
-        services = Services(
-            Accounts({DEFAULT_ACCOUNT: self.tables, **self.others}),
-            KeptBlobs(),
-            KeptMessages(),
-            Bounded(),
-            Bounded(),
-            lambda: self.seconds,
-            retention_seconds=1000,
-            take_transactions=lambda: 0,
-            refresh_seconds=REFRESH_SECONDS,
-            build_delay_seconds=100,
-        )
-        worker = Worker(definitions_of(text), services)
-        await worker.prepare()
-        return worker
+        accounts = Accounts({DEFAULT_ACCOUNT: self.tables, **self.others})
+        times = Times(refresh_seconds=REFRESH_SECONDS, build_delay_seconds=100)
+        services = services_on(accounts, lambda: self.seconds, times=times)
+        return (await Parts(definitions_of(text), services).ready()).worker
 
     async def apply(self, worker: Worker) -> int:
         """A batch of one new fact; how many tables have got it."""

@@ -10,8 +10,10 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-from shared.app.connections import account_of
-from shared.app.settings import StorageConnection
+from shared.app.connection_settings import StorageConnection
+from shared.app.connections import Connections
+from shared.app.settings import Settings
+from shared.app.world import real_world
 from shared.errors import RequestRefusedError
 from shared.tables.wire.entra import EntraCredential
 
@@ -29,7 +31,9 @@ echo '{"accessToken": "of a person", "expires_on": EXPIRES, "tokenType": "Bearer
 async def token(client_id: str | None = None) -> str:
     """The token that goes with calls to a storage account."""
     endpoints = {"table": "https://shop.table.core.windows.net"}
-    account = account_of(StorageConnection("INDEX_STORAGE", endpoints=endpoints, client_id=client_id))
+    account = Connections(Settings(), real_world()).account_of(
+        StorageConnection("INDEX_STORAGE", endpoints=endpoints, client_id=client_id)
+    )
     assert isinstance(account.credential, EntraCredential)
     try:
         return (await account.credential.token()).text

@@ -12,6 +12,7 @@ import pytest
 
 from local.host.configuration import time_span_seconds
 from shared.app import settings, timing_checks
+from shared.app.settings import Settings
 from shared.errors import SettingError
 from shared.tables.retry import RetryPolicy
 from tests.support import ROOT
@@ -23,11 +24,12 @@ STORAGE = {"INDEX_STORAGE": "UseDevelopmentStorage=true"}
 DEVELOPMENT = {"AZURE_FUNCTIONS_ENVIRONMENT": "Development"}
 START = """
 import function_app
-from shared.app import runtime
+from shared.app.app import app
+from shared.app.timing_checks import check_timing
 from shared.errors import SettingError
 print(*sorted(function.get_function_name() for function in function_app.app.get_functions()))
 try:
-    runtime.check_clocks()
+    check_timing(app().root, app().settings)
     print("ready")
 except SettingError as error:
     print(error)
@@ -47,7 +49,7 @@ def function_timeout_seconds() -> float:
 
 def test_the_sweep_delay_exceeds_everything_that_may_come_late() -> None:
     """As the app is deployed, without any setting."""
-    timing_checks.check_timing(ROOT, {})
+    timing_checks.check_timing(ROOT, Settings({}))
 
 
 @pytest.mark.parametrize("environment", [{}, DEVELOPMENT], ids=["deployed", "at home"])
@@ -67,49 +69,48 @@ def test_functions_that_may_run_without_end_are_refused(
 ) -> None:
     """A function without end could write behind the sweep."""
     with pytest.raises(SettingError, match=complaint):
-        timing_checks.check_timing(app_with(tmp_path, host_json), environment)
+        timing_checks.check_timing(app_with(tmp_path, host_json), Settings(environment))
 
 
 def test_an_app_without_host_json_is_refused(tmp_path: Path) -> None:
     """Nobody knows how long its functions may run."""
     with pytest.raises(SettingError, match=r"host\.json cannot be read"):
-        timing_checks.check_timing(tmp_path, {})
+        timing_checks.check_timing(tmp_path, Settings({}))
 
 
 def test_a_sweep_that_may_come_too_early_is_refused(tmp_path: Path) -> None:
     """It waits for function, lease and retries together; a second more is enough. At home nobody waits that long."""
     app = app_with(tmp_path, '{"functionTimeout": "0.00:30:00"}')
     with pytest.raises(SettingError, match="SWEEP_DELAY_SECONDS is 1920, but a request may be 1920 s late"):
-        timing_checks.check_timing(app, {"SWEEP_DELAY_SECONDS": "1920"})
-    timing_checks.check_timing(app, {"SWEEP_DELAY_SECONDS": "1921"})
-    timing_checks.check_timing(app, {"SWEEP_DELAY_SECONDS": "2", **DEVELOPMENT})
+        timing_checks.check_timing(app, Settings({"SWEEP_DELAY_SECONDS": "1920"}))
+    timing_checks.check_timing(app, Settings({"SWEEP_DELAY_SECONDS": "1921"}))
+    timing_checks.check_timing(app, Settings({"SWEEP_DELAY_SECONDS": "2", **DEVELOPMENT}))
 
 
 def test_a_sweep_later_than_a_queue_can_wait_is_refused(tmp_path: Path) -> None:
     """Every batch with a tombstone would fail for ever."""
     app = app_with(tmp_path, '{"functionTimeout": "00:30:00"}')
     with pytest.raises(SettingError, match="is 604801, but a queue keeps a message back for 604800 s at most"):
-        timing_checks.check_timing(app, {"SWEEP_DELAY_SECONDS": "604801", **DEVELOPMENT})
-    timing_checks.check_timing(app, {"SWEEP_DELAY_SECONDS": "604800"})
+        timing_checks.check_timing(app, Settings({"SWEEP_DELAY_SECONDS": "604801", **DEVELOPMENT}))
+    timing_checks.check_timing(app, Settings({"SWEEP_DELAY_SECONDS": "604800"}))
 
 
 def test_a_build_that_may_start_too_early_is_refused(tmp_path: Path) -> None:
     """A batch that does not know the generation yet would leave its facts out of it. At home nobody waits that long."""
     app = app_with(tmp_path, '{"functionTimeout": "00:40:00"}')
     with pytest.raises(SettingError, match="BUILD_DELAY_SECONDS is 1920, but a batch may be 2490 s behind"):
-        timing_checks.check_timing(app, {})
-    timing_checks.check_timing(app, {"BUILD_DELAY_SECONDS": "2491"})
-    timing_checks.check_timing(app, DEVELOPMENT)
+        timing_checks.check_timing(app, Settings({}))
+    timing_checks.check_timing(app, Settings({"BUILD_DELAY_SECONDS": "2491"}))
+    timing_checks.check_timing(app, Settings(DEVELOPMENT))
 
 
 def test_the_app_setting_wins_over_the_file(tmp_path: Path) -> None:
     """As it does on the platform."""
     app = app_with(tmp_path, '{"functionTimeout": "00:10:00"}')
-    timing_checks.check_timing(app, {"SWEEP_DELAY_SECONDS": "721"})
+    timing_checks.check_timing(app, Settings({"SWEEP_DELAY_SECONDS": "721"}))
     with pytest.raises(SettingError, match="721 s late"):
-        timing_checks.check_timing(
-            app, {"SWEEP_DELAY_SECONDS": "721", "AzureFunctionsJobHost__functionTimeout": "00:10:01"}
-        )
+        later = {"SWEEP_DELAY_SECONDS": "721", "AzureFunctionsJobHost__functionTimeout": "00:10:01"}
+        timing_checks.check_timing(app, Settings(later))
 
 
 def started(environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
@@ -140,6 +141,6 @@ def test_an_app_whose_clocks_are_wrong_starts_without_triggers(delay: str, is_re
 
 def test_a_build_starts_after_the_last_batch_that_does_not_know_the_generation() -> None:
     """It began with the oldest catalog that is allowed, ran as long as it may, and its last request came late."""
-    refresh_seconds = settings.seconds(settings.CATALOG_REFRESH_SECONDS, {})
+    refresh_seconds = Settings({}).value(settings.CATALOG_REFRESH_SECONDS)
     latest_seconds = refresh_seconds + function_timeout_seconds() + RetryPolicy().budget_seconds
-    assert settings.number(settings.BUILD_DELAY_SECONDS, {}) > latest_seconds
+    assert Settings({}).value(settings.BUILD_DELAY_SECONDS) > latest_seconds

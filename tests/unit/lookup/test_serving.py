@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 import pytest
@@ -13,6 +14,7 @@ from shared.catalog.register import DefinitionRegistrar
 from shared.errors import IndexBuildingError, StorageUnavailableError
 from shared.lookup.serving import CatalogGenerations
 from shared.pipeline.concurrency import Bounded
+from shared.pipeline.ledger.scan import has_rows
 from shared.tables.memory.memory_tables import MemoryTables
 from shared.tables.retry import Timing
 from tests.worlds.lookup_facts import DEFINITIONS
@@ -50,7 +52,8 @@ class World:
     async def generations(self, entered: Definitions = DEFINITIONS) -> CatalogGenerations:
         """What lookups ask, when workers have entered these definitions."""
         await self.tables.create_table("Ledger")
-        await DefinitionRegistrar(self.catalogs[0], self.tables, Bounded(), 0).register(entered, 0)
+        has_facts = partial(has_rows, self.tables, Bounded())
+        await DefinitionRegistrar(self.catalogs[0], 0, has_facts).register(entered, 0)
         timing = Timing(lambda: self.seconds, lambda: self.seconds, asyncio.sleep, lambda: 0.5)
         return CatalogGenerations(DEFINITIONS, self.catalogs, timing, REFRESH_SECONDS)
 

@@ -1,0 +1,96 @@
+"""The parts of lookups: which generation serves, reading, and the HTTP API."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from shared.app import settings as names
+
+if TYPE_CHECKING:
+    from shared.app.monitoring_parts import MonitoringParts
+    from shared.app.process import Process
+    from shared.lookup.generations import Generations
+    from shared.lookup.lookups import Lookups
+    from shared.lookup.read_your_writes import LedgerView
+    from shared.tables.client import TableClient
+    from shared.web.api.lookups import LookupApi
+
+
+class LookupParts:
+    """Everything that a lookup needs, each made once. `ledger` says whether a change has been applied."""
+
+    def __init__(self, process: Process, monitoring: MonitoringParts, ledger: LedgerView) -> None:
+        self._process = process
+        self._monitoring = monitoring
+        self._ledger = ledger
+
+    @cached_property
+    def generations(self) -> Generations:
+        """Which generation serves each index; raises `DefinitionsError`."""
+        from shared.catalog.catalog import Catalog
+        from shared.lookup.serving import BuildProgress, CatalogGenerations
+        from shared.tasks.rows import TaskRows
+
+        readers = self.catalog_readers
+        return CatalogGenerations(
+            self._process.definitions.require(),
+            [Catalog(tables) for tables in readers],
+            self._process.world.timing,
+            self._process.settings.value(names.CATALOG_REFRESH_SECONDS),
+            BuildProgress(TaskRows(readers[0])).text,
+        )
+
+    @cached_property
+    def catalog_readers(self) -> list[TableClient]:
+        """The endpoints that the catalog is read from."""
+        return self._readers(names.INDEX_STORAGE.name)
+
+    def _readers(self, name: str) -> list[TableClient]:
+        """A storage account as lookups read it: its primary endpoint and, if the app wants it, its secondary."""
+        from shared.app.connections import FOR_CALLERS
+        from shared.tables.client import TableClient
+
+        account = self._process.connections.account_of(self._process.storage(name))
+        accounts = [account, account.secondary()] if self._process.settings.value(names.READ_SECONDARY) else [account]
+        counts = self._monitoring.new_counts("lookups", name)
+        return [
+            TableClient(
+                account,
+                self._process.world.timing,
+                policy=FOR_CALLERS,
+                breaker=self._process.connections.breaker_of(account.endpoint),
+                counts=counts,
+                clock=self._process.world.clock,
+            )
+            for account in accounts
+        ]
+
+    @cached_property
+    def lookups(self) -> Lookups:
+        """Lookups in the index storage; raises `DefinitionsError` or `SettingError`."""
+        from shared.app.connections import OpenedByName
+        from shared.inputs.page_tokens import PageTokens
+        from shared.lookup.lookups import Lookups
+        from shared.lookup.read_your_writes import WriteWaiter
+        from shared.lookup.replicas import Replicas
+        from shared.sources.cosmos_facts import CosmosFacts
+
+        timing, wait_seconds = self._process.world.timing, self._process.settings.value(names.SEES_SECONDS)
+        return Lookups(
+            self.generations,
+            Replicas(*self._readers(names.INDEX_STORAGE.name)),
+            PageTokens(self._process.page_token_key()),
+            placed=OpenedByName(lambda name: Replicas(*self._readers(name))),
+            facts=CosmosFacts(self._process.cosmos),
+            own_writes=WriteWaiter(self._ledger, wait_seconds, timing.steady_seconds, timing.sleep),
+            now_seconds=self._process.world.clock.now_seconds,
+            answered=self._monitoring.counters.counters.lookup_answered,
+        )
+
+    @cached_property
+    def api(self) -> LookupApi:
+        """The HTTP API of lookups; raises as `lookups` does."""
+        from shared.web.api.lookups import LookupApi
+
+        return LookupApi(self._process.definitions.require(), self.generations, self.lookups)

@@ -1,0 +1,114 @@
+"""What an app counts and reports: counters, status and advice."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from shared.app import settings as names
+
+if TYPE_CHECKING:
+    from shared.advice.advisor import Advisor
+    from shared.app.process import Process
+    from shared.monitoring.counter_flush import FlushedCounters
+    from shared.monitoring.counters import Purpose
+    from shared.monitoring.status import StatusReader
+    from shared.pipeline.outcome import BatchOutcome
+    from shared.tables.client import TableClient
+    from shared.tables.counts import Counts
+
+
+class MonitoringParts:
+    """The parts that operators ask, each made once."""
+
+    def __init__(self, process: Process) -> None:
+        self._process = process
+
+    @cached_property
+    def counters(self) -> FlushedCounters:
+        """The counters of this instance."""
+        from shared.monitoring.counter_flush import FlushedCounters
+        from shared.monitoring.counter_rows import InstanceRow
+
+        timing, tables = self._process.world.timing, self._status_tables
+        counters = FlushedCounters(InstanceRow(tables, self._process.world.new_id(), timing.wall_seconds), timing)
+        counters.counters.watch("operations", tables.counts)
+        return counters
+
+    def new_counts(self, purpose: Purpose, account: str) -> Counts:
+        """Counts for a client of a storage account, which the counters of this instance add up."""
+        from shared.tables.counts import Counts
+
+        counts = Counts()
+        self.counters.counters.watch(purpose, counts, account)
+        return counts
+
+    def batch_applied(self, source: str, outcome: BatchOutcome) -> None:
+        """Report and count a batch."""
+        from shared.monitoring import telemetry
+
+        telemetry.batch_applied(source, outcome)
+        self.counters.counters.batch_applied(source, outcome)
+
+    @cached_property
+    def _status_tables(self) -> TableClient:
+        """The index storage, for calls that must not wait long: better to know less than to answer late."""
+        from shared.tables.retry import RetryPolicy
+
+        policy = RetryPolicy(
+            attempts=2, budget_seconds=4, first_wait_seconds=0.2, longest_wait_seconds=0.5, open_seconds=0
+        )
+        return self._process.connections.table_client(self._process.storage(names.INDEX_STORAGE.name), policy=policy)
+
+    @cached_property
+    def status(self) -> StatusReader:
+        """The status of the app, which keeps what it measured a moment ago; raises `DefinitionsError`."""
+        from shared.catalog.catalog import Catalog
+        from shared.monitoring.lag import LagMeter
+        from shared.monitoring.lag_history import LagHistory
+        from shared.monitoring.prices import prices_date, read_prices
+        from shared.monitoring.status import StatusDependencies, StatusReader
+        from shared.monitoring.status_report import StatusReport
+        from shared.tasks.rows import TaskRows
+
+        served, tables, timing = self._process.definitions.require(), self._status_tables, self._process.world.timing
+        return StatusReader(
+            StatusDependencies(
+                definitions=served,
+                tables=tables,
+                catalog=Catalog(tables),
+                tasks=TaskRows(tables),
+                counters=self.counters,
+                lag=LagMeter({name: self._process.feeds.of(source) for name, source in served.sources.items()}, timing),
+                history=LagHistory(tables),
+                report=StatusReport(served, read_prices()["tableTransactions"], prices_date()),
+                now_seconds=timing.wall_seconds,
+                breaker=lambda: tables.breaker.snapshot(timing.steady_seconds()),
+            )
+        )
+
+    @cached_property
+    def advisor(self) -> Advisor:
+        """What advises on the indexes of the app, which keeps its last answer for a while."""
+        from shared.advice.advisor import Advisor, AdvisorDependencies
+        from shared.advice.sampling import Sampler
+        from shared.app.connections import FOR_CALLERS, OpenedByName
+        from shared.catalog.catalog import Catalog
+        from shared.monitoring.prices import read_prices
+        from shared.tables.accounts import Accounts
+
+        def opened(name: str) -> TableClient:
+            counts = self.new_counts("operations", name)
+            return self._process.connections.table_client(self._process.storage(name), counts, FOR_CALLERS)
+
+        accounts, wall_seconds = Accounts(OpenedByName(opened)), self._process.world.timing.wall_seconds
+        return Advisor(
+            self._process.definitions.require(),
+            AdvisorDependencies(
+                catalog=Catalog(accounts.main),
+                sampler=Sampler(accounts, wall_seconds),
+                totals=self.status.totals,
+                prices=read_prices(),
+                now_seconds=wall_seconds,
+            ),
+        )

@@ -1,0 +1,211 @@
+"""The long-lived parts of a process over one set of connections, each made once, when it is first asked for.
+
+Nothing here knows settings or makes connections, so that tests and benchmarks use it, too.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Final
+
+from shared.catalog.catalog import Catalog
+from shared.pipeline.apply.worker import Worker
+from shared.pipeline.apply.write_plans import WritePlans
+from shared.tasks.rows import TaskRows
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from shared.definitions.model import Definitions
+    from shared.lifecycle.build import Builds, BuildSources
+    from shared.lifecycle.generations import GenerationLifecycle
+    from shared.pipeline.apply.services import Services
+    from shared.pipeline.cleanup.maintenance import Maintenance
+    from shared.pipeline.dead_letters.service import DeadLetterService
+    from shared.pipeline.ledger.view import LedgerView
+    from shared.sources.current_ports import CurrentFacts
+    from shared.tables.retry import Timing
+    from shared.tasks.runner import TaskKind, TaskQueue, TaskRunner
+    from shared.verification.service import VerificationService
+    from shared.verification.task import Verifications
+
+# A worker writes what it has claimed within moments.
+_PAUSE_SECONDS: Final = 3.0
+
+
+@dataclass(frozen=True, slots=True)
+class Outside:
+    """What long work needs beyond storage: facts where they live, a queue of slices, time, and who is told."""
+
+    build_sources: BuildSources
+    current_facts: CurrentFacts
+    task_queue: TaskQueue | None
+    timing: Timing
+    report_verified: Callable[..., None]
+
+
+class Parts:
+    """Everything that works on the indexes of these definitions. Only long work asks for `outside`."""
+
+    def __init__(
+        self, definitions: Definitions, services: Services, new_outside: Callable[[], Outside] | None = None
+    ) -> None:
+        self.definitions = definitions
+        self.services = services
+        self._new_outside = new_outside
+        self._is_ready = False
+        self._preparing = asyncio.Lock()
+
+    async def ready(self) -> Parts:
+        """The same parts, once tables are made and definitions registered; raises `DefinitionsError`."""
+        async with self._preparing:
+            if not self._is_ready:
+                await self.write_plans.prepare()
+                self._is_ready = True
+        return self
+
+    @cached_property
+    def outside(self) -> Outside:
+        """What long work needs."""
+        assert self._new_outside is not None, "these parts were made without what long work needs"
+        return self._new_outside()
+
+    @cached_property
+    def catalog(self) -> Catalog:
+        """Which generations there are."""
+        return Catalog(self.services.accounts.main)
+
+    @cached_property
+    def task_rows(self) -> TaskRows:
+        """Long work, as it is stored."""
+        return TaskRows(self.services.accounts.main)
+
+    @cached_property
+    def write_plans(self) -> WritePlans:
+        """What every batch writes to."""
+        return WritePlans(self.definitions, self.services, self.catalog)
+
+    @cached_property
+    def worker(self) -> Worker:
+        """What applies batches. Its cache of ledger rows serves all of them."""
+        return Worker(self.definitions, self.services, self.write_plans)
+
+    @cached_property
+    def ledger_view(self) -> LedgerView:
+        """The ledger, as lookups ask it."""
+        from shared.pipeline.ledger.view import LedgerView
+
+        return LedgerView(self.write_plans.current, self.services.accounts, self.services.now_seconds)
+
+    @cached_property
+    def maintenance(self) -> Maintenance:
+        """What follows later: sweeping, expiry, forgetting."""
+        from shared.pipeline.cleanup.maintenance import Maintenance
+
+        services, times = self.services, self.services.times
+        return Maintenance(
+            self.write_plans.current,
+            services.accounts,
+            services.sweep_queue,
+            services.run_all,
+            services.now_seconds,
+            times.sweep_delay_seconds,
+            times.ledger_retention_seconds,
+        )
+
+    @cached_property
+    def dead_letters(self) -> DeadLetterService:
+        """Dead letters, as operators work with them. Every replay has an applier of its own."""
+        from shared.pipeline.dead_letters.listing import DeadLetterList
+        from shared.pipeline.dead_letters.replay import Replayer
+        from shared.pipeline.dead_letters.service import DeadLetterService, known_names
+
+        services, store = self.services, self.services.dead_letter_store()
+        listing = DeadLetterList(services.accounts.main, store)
+        retention_seconds = services.times.dead_letter_retention_seconds
+        replayer = Replayer(
+            self.definitions,
+            self.write_plans.current,
+            services.new_applier,
+            store,
+            listing,
+            retention_seconds,
+            services.now_seconds,
+        )
+        known = partial(known_names, self.definitions, self.catalog)
+        return DeadLetterService(
+            known, store, listing, replayer, services.run_replays, retention_seconds, services.now_seconds
+        )
+
+    @cached_property
+    def builds(self) -> Builds:
+        """Builds of new generations."""
+        from shared.lifecycle.build import Builds
+
+        outside = self.outside
+        return Builds(
+            self.catalog,
+            with_own_concurrency(self.services),
+            outside.build_sources,
+            outside.timing.steady_seconds,
+            outside.timing.sleep,
+        )
+
+    @cached_property
+    def verifications(self) -> Verifications:
+        """Verifications and repairs."""
+        from shared.verification.judge import GracePeriod
+        from shared.verification.task import Verifications, VerificationTools
+
+        times, timing = self.services.times, self.outside.timing
+        grace = GracePeriod(times.verification_grace_seconds, _PAUSE_SECONDS, timing.wall_seconds, timing.sleep)
+        tools = VerificationTools(
+            self.outside.current_facts, grace, times.sweep_delay_seconds, timing.chance, timing.steady_seconds
+        )
+        return Verifications(self.catalog, with_own_concurrency(self.services), tools)
+
+    @cached_property
+    def tasks(self) -> TaskRunner:
+        """Long work, in slices that messages of the task queue ask for."""
+        from shared.tasks.runner import TaskRunner, renewing_claims
+
+        kinds: dict[str, TaskKind] = {"build": self.builds, "verification": self.verifications}
+        wall_seconds = self.outside.timing.wall_seconds
+        return TaskRunner(self.task_rows, self.outside.task_queue, kinds, wall_seconds, renewal=renewing_claims)
+
+    @cached_property
+    def lifecycle(self) -> GenerationLifecycle:
+        """Builds, switches and rollbacks."""
+        return self.lifecycle_by(self.tasks)
+
+    def lifecycle_by(self, runner: TaskRunner) -> GenerationLifecycle:
+        """The same with another runner of long work."""
+        from shared.lifecycle.generations import GenerationLifecycle, LifecycleTimes
+
+        times = self.services.times
+        return GenerationLifecycle(
+            self.definitions,
+            self.catalog,
+            runner,
+            LifecycleTimes(
+                self.outside.timing.wall_seconds, times.refresh_seconds, times.build_delay_seconds, times.grace_seconds
+            ),
+        )
+
+    @cached_property
+    def verification_service(self) -> VerificationService:
+        """Verifications, as operators and timers ask for them."""
+        from shared.verification.rows import VerificationRows
+        from shared.verification.service import VerificationService
+
+        rows = VerificationRows(self.services.accounts.main)
+        return VerificationService(self.definitions, self.catalog, self.tasks, rows, self.outside.timing.wall_seconds)
+
+
+def with_own_concurrency(services: Services) -> Services:
+    """The same services for work beside the feed, which may wait for its budget while it holds its permits."""
+    from shared.pipeline.concurrency import Bounded, Staggered
+
+    return replace(services, run_all=Bounded(), run_buckets=Staggered())

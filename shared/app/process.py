@@ -1,0 +1,80 @@
+"""What every part of a process rests on: settings, definitions, time and connections, each made once."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from hashlib import sha256
+from typing import TYPE_CHECKING
+
+from shared.app import settings as names
+from shared.app.connection_settings import cosmos_connection, storage_connection
+from shared.app.settings import missing
+from shared.definitions.files import read_for_start
+from shared.entries.keys.placement import AccountMap
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from azure.cosmos.aio import CosmosClient
+
+    from shared.app.connection_settings import StorageConnection
+    from shared.app.connections import Connections
+    from shared.app.feeds import Feeds
+    from shared.app.settings import Settings
+    from shared.app.world import World
+    from shared.definitions.loading.load import Loaded
+
+
+class Process:
+    """The ground of one process. A start imports as little as it can: properties import what they need."""
+
+    def __init__(self, root: Path, settings: Settings) -> None:
+        self.root = root
+        self.settings = settings
+
+    @cached_property
+    def definitions(self) -> Loaded:
+        """The definitions that this app serves, with the faults that keep it from doing so."""
+        return read_for_start(self.root / self.settings.value(names.INDEX_DEFINITIONS))
+
+    @cached_property
+    def world(self) -> World:
+        """Time and ids."""
+        from shared.app.world import real_world
+
+        return real_world()
+
+    @cached_property
+    def connections(self) -> Connections:
+        """What makes clients of Azure services."""
+        from shared.app.connections import Connections
+
+        return Connections(self.settings, self.world)
+
+    @cached_property
+    def feeds(self) -> Feeds:
+        """Where changes come from."""
+        from shared.app.feeds import Feeds
+
+        return Feeds(self.settings.environment, self.connections, self.world.clock.now_seconds)
+
+    def storage(self, name: str) -> StorageConnection:
+        """A storage account by the name of its connection."""
+        return storage_connection(name, self.settings.environment)
+
+    def account_names(self) -> list[str]:
+        """The connections that hold tables: the default one, and those that indexes are placed on."""
+        indexes = self.definitions.definitions.indexes.values()
+        return sorted({names.INDEX_STORAGE.name, *(name for index in indexes for name in AccountMap(index).accounts)})
+
+    def cosmos(self) -> CosmosClient:
+        """A new client of the account that holds the facts."""
+        return self.connections.cosmos_client(cosmos_connection(names.COSMOS.name, self.settings.environment))
+
+    def page_token_key(self) -> bytes:
+        """The setting, else the account's key: both are secret, and all instances of the app agree on them."""
+        account = self.connections.account_of(self.storage(names.INDEX_STORAGE.name))
+        secret = self.settings.value(names.PAGE_TOKEN_KEY) or account.key
+        if not secret:
+            raise missing(names.PAGE_TOKEN_KEY)
+        return sha256(f"page tokens\0{secret}".encode()).digest()

@@ -1,0 +1,82 @@
+"""What the pipeline of one process is connected to, and how long it waits for what."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from shared.catalog.register import feed_starts_at_beginning
+from shared.pipeline.apply.batch import Applier
+from shared.pipeline.concurrency import Bounded
+from shared.pipeline.dead_letters.store import DeadLetterStore
+from shared.pipeline.ledger.cache import LedgerCache
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from shared.catalog.register import HasMovedOn
+    from shared.pipeline.cleanup.messages import SweepQueue
+    from shared.pipeline.concurrency import RunAll
+    from shared.pipeline.dead_letters.store import Blobs
+    from shared.pipeline.outcome import BatchOutcome
+    from shared.tables.accounts import Accounts
+
+REPLAYS_AT_ONCE: Final = 8
+_DAY_SECONDS: Final = 86_400
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """Delays and retentions. `shared.app.timing_checks` says how they depend on each other."""
+
+    # How long the ledger rows of deleted facts stay.
+    ledger_retention_seconds: int = 30 * _DAY_SECONDS
+    # How long dead letters stay, which is less than deleted facts do.
+    dead_letter_retention_seconds: int = 14 * _DAY_SECONDS
+    # How long a sweep message waits.
+    sweep_delay_seconds: int = 3600
+    # No batch starts with a view of the catalog that is older than this.
+    refresh_seconds: float = 30
+    # A build of a new generation starts this long after its registration: by then every running batch knows it.
+    build_delay_seconds: int = 1920
+    # How long a generation that is no longer wanted stays: time to roll back, and to page on.
+    grace_seconds: int = _DAY_SECONDS
+    # A change that is younger and not applied yet is lag to a verification, not a difference.
+    verification_grace_seconds: int = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """What a process is connected to."""
+
+    accounts: Accounts
+    blobs: Blobs
+    sweep_queue: SweepQueue
+    run_all: RunAll
+    run_buckets: RunAll
+    now_seconds: Callable[[], float]
+    # Requests to the Table service since the last call.
+    take_transactions: Callable[[], int]
+    # Told of every batch that was applied.
+    report: Callable[[str, BatchOutcome], None]
+    times: Times = Times()
+    run_replays: RunAll = field(default_factory=partial(Bounded, REPLAYS_AT_ONCE))
+    # Whether the feed of a source that the catalog does not know has passed changes already.
+    has_moved_on: HasMovedOn = feed_starts_at_beginning
+
+    def dead_letter_store(self) -> DeadLetterStore:
+        """The dead letters in the main account."""
+        return DeadLetterStore(self.accounts.main, self.blobs, self.now_seconds)
+
+    def new_applier(self, cache: LedgerCache | None = None) -> Applier:
+        """What applies changes here, with a cache of ledger rows of its own unless it is given one."""
+        return Applier(
+            self.accounts,
+            self.dead_letter_store(),
+            self.sweep_queue,
+            LedgerCache() if cache is None else cache,
+            self.run_all,
+            self.run_buckets,
+            self.now_seconds,
+        )
