@@ -11,20 +11,21 @@ from typing import TYPE_CHECKING
 from aiohttp import web
 
 from local.host.configuration import read_app_settings, read_host_json
-from local.host.http import HttpTrigger
+from local.host.http.routes import RouteTable
+from local.host.http.trigger import HttpTrigger
 from local.host.invoker import Invoker
-from local.host.routes import RouteTable
 from local.host.runtime import Runtime
-from local.host.triggers import HostServices, trigger_for
+from local.host.services import HostServices
+from local.host.triggers.kinds import trigger_for
 from local.process.errors import LocalRunError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping, Sequence
     from pathlib import Path
 
-    from local.host.keys import Keys
+    from local.host.http.keys import Keys
     from local.host.runtime import Function
-    from local.host.triggers import Trigger
+    from local.host.triggers.kinds import Trigger
     from local.process.lifeline import Stop
 
 log = logging.getLogger("host")

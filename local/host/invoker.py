@@ -9,7 +9,7 @@ import random
 import time
 from typing import TYPE_CHECKING
 
-from local.process.errors import FunctionTimedOutError, HostStoppingError
+from local.host.errors import FunctionTimedOutError, HostStoppingError
 
 if TYPE_CHECKING:
     from local.host.runtime import Function, Invocation, Outcome, Runtime

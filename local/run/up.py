@@ -18,11 +18,12 @@ from typing import TYPE_CHECKING, Any
 
 from local.emulators.cosmos.http.options import EMULATOR_KEY
 from local.emulators.eventhubs.options import connection_string as event_hubs_connection_string
-from local.host import keys
+from local.host.http import keys
 from local.process import ports
-from local.process.errors import ChildEndedError, LocalRunError
+from local.process.errors import LocalRunError
 from local.run import azurite, services
 from local.run.child import Child
+from local.run.errors import ChildEndedError
 from local.run.folder import DataFolder
 from local.run.follow import follow
 from local.run.provision import placed_connections, provision_cosmos, provision_tables

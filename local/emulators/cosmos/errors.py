@@ -1,6 +1,6 @@
 """The refusals of the local Cosmos DB: each is one HTTP answer, with the service's own code and sub-status.
 
-IndexTablesError
+LocalAzureError
 └── CosmosError                  the answer's status, code and sub-status
     ├── BadRequestError          400
     │   └── SqlError             400, with the place in the query
@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from shared.errors import IndexTablesError
+from local.process.errors import LocalAzureError
 
 # Sub-statuses that the SDKs act upon.
 PARTITION_KEY_MISMATCH = 1001
@@ -27,7 +27,7 @@ OWNER_NOT_FOUND = 1003
 CONTAINER_RECREATED = 1024
 
 
-class CosmosError(IndexTablesError):
+class CosmosError(LocalAzureError):
     """A request that is refused; its text becomes the answer's message."""
 
     status: ClassVar[int] = 500

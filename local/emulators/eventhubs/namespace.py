@@ -13,9 +13,9 @@ from local.emulators.eventhubs.log.owners import Owners
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from local.emulators.eventhubs.links.tokens import Grant, SharedAccessKey
     from local.emulators.eventhubs.log.hubs import Hub
     from local.emulators.eventhubs.log.store import Store
+    from local.emulators.eventhubs.tokens import Grant, SharedAccessKey
 
 # The limit of a batch in the Standard tier.
 MAX_MESSAGE_BYTES = 1024 * 1024

@@ -11,12 +11,12 @@ from aiohttp import web
 
 from local.emulators.eventhubs.admin import Admin
 from local.emulators.eventhubs.links.connection import Connection
-from local.emulators.eventhubs.links.tokens import SharedAccessKey
 from local.emulators.eventhubs.log.hubs import GroupSpec, HubSpec
 from local.emulators.eventhubs.log.retention import SWEEP_SECONDS, Retention
 from local.emulators.eventhubs.log.store import Store
 from local.emulators.eventhubs.namespace import Namespace, clock_ms
 from local.emulators.eventhubs.options import HOST, KEY, connection_string
+from local.emulators.eventhubs.tokens import SharedAccessKey
 from local.process.errors import LocalRunError
 
 if TYPE_CHECKING:

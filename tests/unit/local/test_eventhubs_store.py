@@ -14,7 +14,6 @@ from local.emulators.eventhubs.log.positions import StartPosition
 from local.emulators.eventhubs.log.retention import Retention
 from local.emulators.eventhubs.log.store import EVENT_OVERHEAD_BYTES, FILE_NAME, Store
 from local.process.errors import LocalRunError
-from shared.errors import SettingError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -199,7 +198,7 @@ async def test_retention_without_limits_keeps_everything(store: Store) -> None:
 @pytest.mark.parametrize("text", ["", "orders", "a b:1", "orders:0", "orders:x", "orders:2000", "-a:1", "orders:-1"])
 def test_a_wrong_hub_is_named(text: str) -> None:
     """The message shows how to write it."""
-    with pytest.raises(SettingError, match=r"hub name|write 1 to"):
+    with pytest.raises(LocalRunError, match=r"hub name|write 1 to"):
         HubSpec.parse(text)
 
 
@@ -208,5 +207,5 @@ def test_hubs_and_groups_are_read_from_arguments() -> None:
     assert HubSpec.parse("orders:4") == HubSpec("orders", 4)
     assert GroupSpec.parse("audit") == GroupSpec(None, "audit")
     assert GroupSpec.parse("Orders/audit").belongs_to("orders")
-    with pytest.raises(SettingError, match="consumer group"):
+    with pytest.raises(LocalRunError, match="consumer group"):
         GroupSpec.parse("x/")

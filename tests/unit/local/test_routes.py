@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from local.host.routes import Match, RouteTable
+from local.host.http.routes import Match, RouteTable
 from local.host.runtime import Function
 from local.process.errors import LocalRunError
 

@@ -13,7 +13,7 @@ from local.emulators.cosmos.data.databases import checked_name
 from local.emulators.cosmos.data.partition_key import PartitionKeyDefinition
 from local.emulators.cosmos.data.resource_ids import container_rid, database_rid, range_rid
 from local.emulators.cosmos.errors import OWNER_NOT_FOUND, BadRequestError, ConflictError, NotFoundError
-from local.emulators.cosmos.http.exchange import encode_json
+from local.emulators.cosmos.exchange import encode_json
 
 if TYPE_CHECKING:
     from local.emulators.cosmos.data.clock import Clock

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, cast, get_args
 
 from local.emulators.cosmos.errors import BadRequestError
-from local.emulators.cosmos.http.exchange import Answer, Call, answer_json
+from local.emulators.cosmos.exchange import Answer, Call, answer_json
 
 Kind = Literal["throttle", "refuse", "delay", "drop", "drop-answer"]
 

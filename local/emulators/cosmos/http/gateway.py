@@ -13,7 +13,7 @@ from urllib.parse import unquote
 from aiohttp import web
 
 from local.emulators.cosmos.errors import CosmosError, TooLargeError, UnexpectedError
-from local.emulators.cosmos.http.exchange import MAX_DOCUMENT_BYTES, Answer, Call, answer_error
+from local.emulators.cosmos.exchange import MAX_DOCUMENT_BYTES, Answer, Call, answer_error
 from local.emulators.cosmos.http.switches import CLOCK, FAULTS
 
 if TYPE_CHECKING:

@@ -9,17 +9,17 @@ from local.emulators.cosmos.data.clock import Clock
 from local.emulators.cosmos.data.containers import Containers
 from local.emulators.cosmos.data.databases import Databases
 from local.emulators.cosmos.data.expiry import Expiry
-from local.emulators.cosmos.data.feed import ChangeFeed
 from local.emulators.cosmos.data.items import Items
-from local.emulators.cosmos.data.writes import Writes
 from local.emulators.cosmos.errors import NotFoundError
+from local.emulators.cosmos.exchange import Answer, Call, answer_json
 from local.emulators.cosmos.http.account import describe_account
-from local.emulators.cosmos.http.exchange import Answer, Call, answer_json
 from local.emulators.cosmos.http.faults import Faults
 from local.emulators.cosmos.http.switches import Switches
 from local.emulators.cosmos.routes.batch import Batches
 from local.emulators.cosmos.routes.catalog_routes import CatalogRoutes
+from local.emulators.cosmos.routes.change_feed import ChangeFeed
 from local.emulators.cosmos.routes.item_routes import ItemRoutes
+from local.emulators.cosmos.routes.item_writes import Writes
 from local.emulators.cosmos.routes.queries import Queries
 
 if TYPE_CHECKING:

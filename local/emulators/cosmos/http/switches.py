@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from local.emulators.cosmos.errors import BadRequestError, MethodNotAllowedError, NotFoundError
-from local.emulators.cosmos.http.exchange import Answer, Call, answer_json
+from local.emulators.cosmos.exchange import Answer, Call, answer_json
 
 if TYPE_CHECKING:
     from local.emulators.cosmos.data.clock import Clock

@@ -14,15 +14,15 @@ import orjson
 from local.emulators.cosmos.data.items import Conditions, Mode, Outcome
 from local.emulators.cosmos.data.scope import whole_key
 from local.emulators.cosmos.errors import BadRequestError, CosmosError, TooLargeError
-from local.emulators.cosmos.http.exchange import MAX_DOCUMENT_BYTES, Answer, encode_json
+from local.emulators.cosmos.exchange import MAX_DOCUMENT_BYTES, Answer, encode_json
 from local.emulators.cosmos.routes.charges import read_charge, write_charge
 
 if TYPE_CHECKING:
     from local.emulators.cosmos.data.containers import Container
     from local.emulators.cosmos.data.partition_key import PartitionKey
     from local.emulators.cosmos.data.store import Store
-    from local.emulators.cosmos.data.writes import Writes
-    from local.emulators.cosmos.http.exchange import Call
+    from local.emulators.cosmos.exchange import Call
+    from local.emulators.cosmos.routes.item_writes import Writes
 
 IS_BATCH = "x-ms-cosmos-is-batch-request"
 _IS_ATOMIC = "x-ms-cosmos-batch-atomic"

@@ -14,14 +14,14 @@ from local.emulators.cosmos.errors import (
     MethodNotAllowedError,
     NotFoundError,
 )
-from local.emulators.cosmos.http.exchange import Answer, answer_feed, answer_json
+from local.emulators.cosmos.exchange import Answer, answer_feed, answer_json
 from local.emulators.cosmos.routes.queries import is_query, query_described
 
 if TYPE_CHECKING:
     from local.emulators.cosmos.data.containers import Container, Containers
     from local.emulators.cosmos.data.databases import Database, Databases
     from local.emulators.cosmos.data.store import Store
-    from local.emulators.cosmos.http.exchange import Call
+    from local.emulators.cosmos.exchange import Call
 
 _INTENDED_RID = "x-ms-cosmos-intended-collection-rid"
 

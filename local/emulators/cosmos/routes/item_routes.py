@@ -6,20 +6,20 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from local.emulators.cosmos.data.documents import checked_id
-from local.emulators.cosmos.data.feed import ChangeFeed, position_headers
 from local.emulators.cosmos.data.items import Conditions, Mode, Outcome
 from local.emulators.cosmos.data.scope import PARTITION_KEY, whole_key
 from local.emulators.cosmos.errors import BadRequestError, MethodNotAllowedError
-from local.emulators.cosmos.http.exchange import Answer
+from local.emulators.cosmos.exchange import Answer
 from local.emulators.cosmos.routes.batch import IS_BATCH, Batches
+from local.emulators.cosmos.routes.change_feed import ChangeFeed, position_headers
 from local.emulators.cosmos.routes.charges import read_charge, write_charge
 from local.emulators.cosmos.routes.queries import Queries, is_query
 
 if TYPE_CHECKING:
     from local.emulators.cosmos.data.containers import Container
     from local.emulators.cosmos.data.store import Store
-    from local.emulators.cosmos.data.writes import Writes
-    from local.emulators.cosmos.http.exchange import Call
+    from local.emulators.cosmos.exchange import Call
+    from local.emulators.cosmos.routes.item_writes import Writes
 
 _IS_UPSERT = "x-ms-documentdb-is-upsert"
 _TRIGGERS = ("x-ms-documentdb-pre-trigger-include", "x-ms-documentdb-post-trigger-include")

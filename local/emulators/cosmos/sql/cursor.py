@@ -33,11 +33,6 @@ class Cursor:
         """Whether the next token is one of these keywords or symbols."""
         return self.token.kind in (Kind.KEYWORD, Kind.SYMBOL) and self.token.text in texts
 
-    def follows(self, text: str) -> bool:
-        """Whether the token after the next one is this keyword or symbol."""
-        after = self._tokens[min(self._next + 1, len(self._tokens) - 1)]
-        return after.kind in (Kind.KEYWORD, Kind.SYMBOL) and after.text == text
-
     def advance(self) -> Token:
         """Take the next token, whatever it is."""
         token = self.token

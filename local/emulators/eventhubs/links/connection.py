@@ -30,8 +30,8 @@ from local.emulators.eventhubs.links.handshake import Handshake
 from local.emulators.eventhubs.links.session import Session
 
 if TYPE_CHECKING:
-    from local.emulators.eventhubs.links.tokens import Grant
     from local.emulators.eventhubs.namespace import Namespace
+    from local.emulators.eventhubs.tokens import Grant
 
 log = logging.getLogger("eventhubs")
 

@@ -14,7 +14,7 @@ from local.emulators.eventhubs.namespace import clock_ms
 if TYPE_CHECKING:
     from local.emulators.eventhubs.amqp.errors import LinkError
     from local.emulators.eventhubs.amqp.performatives import Attach, Flow
-    from local.emulators.eventhubs.links.session import Session
+    from local.emulators.eventhubs.links.links import LinkSession
     from local.emulators.eventhubs.log.hubs import Hub, Partition
 
 EPOCH = "com.microsoft:epoch"
@@ -27,9 +27,9 @@ MAX_BYTES_PER_TURN = 1024 * 1024
 class ConsumerLink(OutgoingLink):
     """A reader of one partition in one consumer group."""
 
-    def __init__(self, session: Session, attach: Attach, hub: Hub, group: str, partition: Partition) -> None:
+    def __init__(self, session: LinkSession, attach: Attach, hub: Hub, group: str, partition: Partition) -> None:
         super().__init__(session, attach)
-        namespace = session.connection.namespace
+        namespace = session.namespace
         epoch = (attach.properties or {}).get(EPOCH)
         desired = attach.desired_capabilities
         self.epoch = epoch if isinstance(epoch, int) else None

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from local.emulators.eventhubs.amqp.messages import Request
-    from local.emulators.eventhubs.links.tokens import Grant
     from local.emulators.eventhubs.log.hubs import Hub, Partition
     from local.emulators.eventhubs.namespace import Namespace
+    from local.emulators.eventhubs.tokens import Grant
 
 HUB_TYPE = "com.microsoft:eventhub"
 PARTITION_TYPE = "com.microsoft:partition"

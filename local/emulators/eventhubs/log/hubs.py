@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
-from shared.errors import SettingError
+from local.process.errors import LocalRunError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -84,9 +84,9 @@ class HubSpec:
         """Read `orders:4`."""
         name, _, count = text.partition(":")
         if not _NAME.fullmatch(name):
-            raise SettingError(f"The hub name {name!r} is not valid: use letters, digits, '.', '-' and '_'.")
+            raise LocalRunError(f"The hub name {name!r} is not valid: use letters, digits, '.', '-' and '_'.")
         if not (count.isascii() and count.isdigit() and 1 <= int(count) <= MAX_PARTITIONS):
-            raise SettingError(f"Hub {name}: write 1 to {MAX_PARTITIONS} partitions, as in {name}:4, not {count!r}.")
+            raise LocalRunError(f"Hub {name}: write 1 to {MAX_PARTITIONS} partitions, as in {name}:4, not {count!r}.")
         return cls(name, int(count))
 
 
@@ -102,7 +102,7 @@ class GroupSpec:
         """Read `audit` or `orders/audit`."""
         hub, slash, name = text.rpartition("/")
         if name != DEFAULT_GROUP and (not _NAME.fullmatch(name) or len(name) > 50):
-            raise SettingError(f"The consumer group {text!r} is not valid: use [HUB/]NAME, 50 characters at most.")
+            raise LocalRunError(f"The consumer group {text!r} is not valid: use [HUB/]NAME, 50 characters at most.")
         return cls(hub if slash else None, name)
 
     def belongs_to(self, hub: str) -> bool:

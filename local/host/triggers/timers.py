@@ -15,17 +15,18 @@ from typing import TYPE_CHECKING
 from azure.core.exceptions import AzureError
 from azure.storage.blob.aio import BlobServiceClient
 
-from local.host import leases, payloads
+from local.host import payloads
 from local.host.configuration import resolve
-from local.host.ncrontab import parse
-from local.host.triggers import STORAGE_RETRIES
-from local.process.errors import HostStoppingError, LeaseLostError
+from local.host.errors import HostStoppingError, LeaseLostError
+from local.host.services import STORAGE_RETRIES
+from local.host.triggers import blob_leases
+from local.host.triggers.ncrontab import parse
 
 if TYPE_CHECKING:
     from azure.storage.blob.aio import BlobClient, BlobLeaseClient
 
     from local.host.runtime import Function
-    from local.host.triggers import HostServices
+    from local.host.services import HostServices
 
 log = logging.getLogger("host.timer")
 
@@ -62,13 +63,13 @@ class TimerTrigger:
             blob = container.get_blob_client(f"timers/{self._function.name}/status")
             while not self._services.stop.requested:
                 try:
-                    await leases.create_if_absent(container, blob)
-                    async with leases.held(blob) as lease:
+                    await blob_leases.create_if_absent(container, blob)
+                    async with blob_leases.held(blob) as lease:
                         if lease is not None:
                             await self._run(blob, lease)
                 except (AzureError, LeaseLostError) as error:
                     log.warning("The timer %s starts again: %s", self._function.name, error)
-                await self._services.stop.sleep(leases.RENEW_SECONDS)
+                await self._services.stop.sleep(blob_leases.RENEW_SECONDS)
 
     async def _run(self, blob: BlobClient, lease: BlobLeaseClient) -> None:
         status = await self._read(blob)

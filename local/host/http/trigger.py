@@ -8,18 +8,18 @@ from urllib.parse import unquote
 from aiohttp import web
 
 from local.host import payloads
-from local.host.routes import Match
-from local.process.errors import FunctionTimedOutError
+from local.host.errors import FunctionTimedOutError
+from local.host.http.routes import Match
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from multidict import MultiMapping
 
+    from local.host.http.keys import Keys
+    from local.host.http.routes import RouteTable
     from local.host.invoker import Invoker
-    from local.host.keys import Keys
     from local.host.messages import TypedData
-    from local.host.routes import RouteTable
 
 MAX_BODY_BYTES = 100 * 1024 * 1024
 # aiohttp writes these itself, for the body that it really sends.

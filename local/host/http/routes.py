@@ -54,9 +54,6 @@ class RouteTable:
     def __init__(self, functions: Iterable[Function], prefix: str) -> None:
         self._routes = sorted((_route(function, prefix) for function in functions), key=_specificity)
 
-    def __len__(self) -> int:
-        return len(self._routes)
-
     def match(self, method: str, raw_path: str) -> Match | frozenset[str]:
         """The best route for the request, or the methods that this path would allow (none: not found)."""
         allowed: set[str] = set()

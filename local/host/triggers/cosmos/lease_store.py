@@ -17,8 +17,8 @@ from azure.cosmos.exceptions import (
     CosmosResourceNotFoundError,
 )
 
-from local.host.cosmos.balance import Holding
-from local.process.errors import LeaseLostError
+from local.host.errors import LeaseLostError
+from local.host.triggers.cosmos.balance import Holding
 
 if TYPE_CHECKING:
     from azure.cosmos.aio import ContainerProxy

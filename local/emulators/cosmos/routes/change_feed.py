@@ -17,7 +17,7 @@ import orjson
 from local.emulators.cosmos.data.ranges import last_lsn
 from local.emulators.cosmos.data.scope import Scope
 from local.emulators.cosmos.errors import BadRequestError
-from local.emulators.cosmos.http.exchange import Answer, answer_feed
+from local.emulators.cosmos.exchange import Answer, answer_feed
 from local.emulators.cosmos.routes.charges import feed_charge
 from local.emulators.cosmos.routes.paging import fitting, page_size
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from local.emulators.cosmos.data.containers import Container
     from local.emulators.cosmos.data.partition_key import PartitionKeyDefinition
     from local.emulators.cosmos.data.store import Store
-    from local.emulators.cosmos.http.exchange import Call
+    from local.emulators.cosmos.exchange import Call
 
 _LATEST = (
     "SELECT v.lsn, v.body FROM items i JOIN versions v"
