@@ -8,7 +8,7 @@ SERVER_BUSY = "com.microsoft:server-busy"
 
 
 @dataclass(slots=True)
-class Faults:
+class FaultSwitches:
     """The switches; all are off at the start."""
 
     server_busy_sends: int = 0

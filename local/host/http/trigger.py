@@ -9,7 +9,7 @@ from aiohttp import web
 
 from local.host import payloads
 from local.host.errors import FunctionTimedOutError
-from local.host.http.routes import Match
+from local.host.http.routes import RouteMatch
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -43,7 +43,7 @@ class HttpTrigger:
 
     async def _answer(self, request: web.Request) -> web.Response:
         match = self._routes.match(request.method, request.rel_url.raw_path)
-        if not isinstance(match, Match):
+        if not isinstance(match, RouteMatch):
             if not match:
                 return web.Response(status=404)
             return web.Response(status=405, headers={"Allow": ", ".join(sorted(match))})
@@ -52,7 +52,7 @@ class HttpTrigger:
             return web.Response(status=401)
         return await self._call(match, request)
 
-    async def _call(self, match: Match, request: web.Request) -> web.Response:
+    async def _call(self, match: RouteMatch, request: web.Request) -> web.Response:
         invocation = payloads.http(
             request.method,
             display_url(request),

@@ -36,7 +36,7 @@ PAST_DUE_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Status:
+class TimerStatus:
     """When a timer last ran and when it is next due."""
 
     last: datetime
@@ -83,7 +83,7 @@ class TimerTrigger:
         log.warning("The schedule of %s never comes round again", self._function.name)
         await self._services.stop.wait()
 
-    async def _tick(self, blob: BlobClient, lease: BlobLeaseClient, due: Status | None) -> Status | None:
+    async def _tick(self, blob: BlobClient, lease: BlobLeaseClient, due: TimerStatus | None) -> TimerStatus | None:
         """Call the function, then note the tick: one that the host's death interrupts is made up for."""
         now = _now()
         following = self._schedule.next_after(now)
@@ -96,20 +96,20 @@ class TimerTrigger:
         except HostStoppingError:
             return due
         following = self._schedule.next_after(_now())
-        status = Status(now, following) if following else None
+        status = TimerStatus(now, following) if following else None
         await self._write(blob, lease, status)
         return status
 
-    async def _read(self, blob: BlobClient) -> Status | None:
+    async def _read(self, blob: BlobClient) -> TimerStatus | None:
         """The noted status, unless the schedule has changed since; then the next tick from now."""
         noted = json.loads(await (await blob.download_blob()).readall())
         if noted.get("Schedule") == repr(self._schedule):
-            return Status(datetime.fromisoformat(noted["Last"]), datetime.fromisoformat(noted["Next"]))
+            return TimerStatus(datetime.fromisoformat(noted["Last"]), datetime.fromisoformat(noted["Next"]))
         now = _now()
         following = self._schedule.next_after(now)
-        return Status(now, following) if following else None
+        return TimerStatus(now, following) if following else None
 
-    async def _write(self, blob: BlobClient, lease: BlobLeaseClient, status: Status | None) -> None:
+    async def _write(self, blob: BlobClient, lease: BlobLeaseClient, status: TimerStatus | None) -> None:
         noted = {}
         if status:
             noted = {

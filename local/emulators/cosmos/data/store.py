@@ -66,7 +66,7 @@ PRAGMA user_version = {_SCHEMA_VERSION};
 """
 
 
-class Store:
+class DocumentStore:
     """The open database file. All use is from one thread: the event loop's."""
 
     def __init__(self, folder: Path) -> None:

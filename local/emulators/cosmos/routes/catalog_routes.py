@@ -20,7 +20,7 @@ from local.emulators.cosmos.routes.queries import is_query, query_described
 if TYPE_CHECKING:
     from local.emulators.cosmos.data.containers import Container, Containers
     from local.emulators.cosmos.data.databases import Database, Databases
-    from local.emulators.cosmos.data.store import Store
+    from local.emulators.cosmos.data.store import DocumentStore
     from local.emulators.cosmos.exchange import Call
 
 _INTENDED_RID = "x-ms-cosmos-intended-collection-rid"
@@ -30,7 +30,7 @@ _INTENDED_RID = "x-ms-cosmos-intended-collection-rid"
 class CatalogRoutes:
     """Answers requests for everything above the documents."""
 
-    store: Store
+    store: DocumentStore
     databases: Databases
     containers: Containers
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from local.emulators.cosmos.data.clock import Clock
     from local.emulators.cosmos.data.containers import Container
     from local.emulators.cosmos.data.partition_key import PartitionKeyDefinition
-    from local.emulators.cosmos.data.store import Store
+    from local.emulators.cosmos.data.store import DocumentStore
     from local.emulators.cosmos.exchange import Call
 
 _LATEST = (
@@ -45,7 +45,7 @@ _ALL_VERSIONS = (
 class ChangeFeed:
     """Reads the change feeds of all containers."""
 
-    store: Store
+    store: DocumentStore
     clock: Clock
     gives_previous: bool
 

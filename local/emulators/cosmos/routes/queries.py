@@ -20,7 +20,7 @@ from local.emulators.cosmos.sql.prepare import prepare
 if TYPE_CHECKING:
     from local.emulators.cosmos.data.clock import Clock
     from local.emulators.cosmos.data.containers import Container
-    from local.emulators.cosmos.data.store import Store
+    from local.emulators.cosmos.data.store import DocumentStore
     from local.emulators.cosmos.exchange import Call
 
 CONTINUATION = "x-ms-continuation"
@@ -40,7 +40,7 @@ def is_query(call: Call) -> bool:
 class Queries:
     """Runs queries over the items of a container."""
 
-    store: Store
+    store: DocumentStore
     clock: Clock
 
     async def query(self, call: Call, container: Container) -> Answer:

@@ -141,7 +141,7 @@ class Compiler:
 
         return evaluate
 
-    def _call(self, node: nodes.Call) -> Evaluator:
+    def _functioncall(self, node: nodes.FunctionCall) -> Evaluator:
         function, arguments = FUNCTIONS[node.name].call, [self.compile(each) for each in node.arguments]
         return lambda document: function(*(argument(document) for argument in arguments))
 

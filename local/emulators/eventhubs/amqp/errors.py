@@ -1,12 +1,12 @@
 """What a peer is told when something is wrong: a condition that SDKs act on and a sentence that people read.
 
 LocalAzureError
-└── AmqpError              closes the connection
-    ├── MalformedError     bytes that are not AMQP
-    ├── SessionError       ends the session
-    ├── LinkError          detaches the link
-    │   └── NotFoundError      there is no such hub, consumer group or address
-    └── DeliveryError      rejects one delivery
+└── AmqpError                    closes the connection
+    ├── MalformedError           bytes that are not AMQP
+    ├── SessionError             ends the session
+    ├── LinkError                detaches the link
+    │   └── EntityNotFoundError  there is no such hub, consumer group or address
+    └── DeliveryError            rejects one delivery
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class LinkError(AmqpError):
     """A link is refused or may not go on. It is detached; the session goes on."""
 
 
-class NotFoundError(LinkError):
+class EntityNotFoundError(LinkError):
     """There is no such entity. @azure/event-hubs knows this by the sentence, not by the condition."""
 
     def __init__(self, entity: str, advice: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from local.emulators.eventhubs.amqp.errors import NOT_ALLOWED, LinkError, NotFoundError
+from local.emulators.eventhubs.amqp.errors import NOT_ALLOWED, EntityNotFoundError, LinkError
 from local.emulators.eventhubs.links.addresses import CBS, MANAGEMENT, hub_address, is_node, path_of
 from local.emulators.eventhubs.links.consumer import ConsumerLink
 from local.emulators.eventhubs.links.producer import ProducerLink
@@ -38,7 +38,9 @@ def _open_hub_link(session: LinkSession, attach: Attach, path: str) -> Link:
     if partition is None:
         raise LinkError(NOT_ALLOWED, f"A receiver of hub {hub.name} reads one partition: add /Partitions/N.")
     if not hub.has_group(address.group):
-        raise NotFoundError(path, "The hub has no such consumer group: start the server with --consumer-group NAME.")
+        raise EntityNotFoundError(
+            path, "The hub has no such consumer group: start the server with --consumer-group NAME."
+        )
     return ConsumerLink(session, attach, hub, address.group, partition)
 
 

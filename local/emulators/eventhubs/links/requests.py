@@ -12,7 +12,7 @@ from local.emulators.eventhubs.amqp.types import Int
 from local.emulators.eventhubs.links import management
 from local.emulators.eventhubs.links.addresses import CBS
 from local.emulators.eventhubs.links.links import IncomingLink, OutgoingLink
-from local.emulators.eventhubs.links.management import Answer
+from local.emulators.eventhubs.links.management import Reply
 from local.emulators.eventhubs.tokens import TokenRefusedError
 
 if TYPE_CHECKING:
@@ -58,15 +58,15 @@ class RequestLink(IncomingLink):
                 link.reply(message)
                 return
 
-    def _put_token(self, request: messages.Request) -> Answer:
+    def _put_token(self, request: messages.Request) -> Reply:
         if request.text("operation") != "put-token":
-            return Answer(HTTPStatus.BAD_REQUEST, "$cbs knows one operation, put-token.")
+            return Reply(HTTPStatus.BAD_REQUEST, "$cbs knows one operation, put-token.")
         try:
             grant = self.session.namespace.key.grant(str(request.value), time.time())
         except TokenRefusedError as error:
-            return Answer(HTTPStatus.UNAUTHORIZED, str(error))
+            return Reply(HTTPStatus.UNAUTHORIZED, str(error))
         self.session.grants[grant.hub] = grant
-        return Answer(HTTPStatus.ACCEPTED, "Accepted")
+        return Reply(HTTPStatus.ACCEPTED, "Accepted")
 
-    def _manage(self, request: messages.Request) -> Answer:
+    def _manage(self, request: messages.Request) -> Reply:
         return management.answer(request, self.session.namespace, self.session.grants.values())
