@@ -126,7 +126,7 @@ class LocalRun:
             _core_tools()
 
     def _definitions(self) -> Definitions:
-        """What the app will serve. Broken definitions stop nothing: the app starts and tells their faults, too."""
+        """What the app will serve. Broken definitions stop nothing: the app starts and reports their faults, too."""
         loaded = read_definitions(self._options.definitions_file)
         for fault in loaded.faults:
             _say(f"fault in the definitions: {fault}")
@@ -164,7 +164,7 @@ class LocalRun:
             try:
                 child = await self._start_child(service, chosen)
             except ChildEndedError as error:
-                # Between our look at a port and the program's own, somebody else may have taken it.
+                # Between our check of a port and the start of the program, another process may have taken it.
                 if not attempts_left or wanted_port is not None or not _port_was_taken(error):
                     raise
                 chosen = ports.any_free(len(chosen))

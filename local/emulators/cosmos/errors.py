@@ -58,7 +58,7 @@ class SqlError(BadRequestError):
 
 
 class UnauthorizedError(CosmosError):
-    """The signature does not fit the request. Use the server's key, and sign what is sent."""
+    """The signature does not match the request. Use the server's key, and sign what is sent."""
 
     status = 401
     code = "Unauthorized"
@@ -72,7 +72,7 @@ class NotFoundError(CosmosError):
 
 
 class MethodNotAllowedError(CosmosError):
-    """The path exists and does not answer to this verb. Use another verb."""
+    """The path exists, but not with this verb. Use another verb."""
 
     status = 405
     code = "MethodNotAllowed"
@@ -93,7 +93,7 @@ class GoneError(CosmosError):
 
 
 class PreconditionFailedError(CosmosError):
-    """If-Match, If-None-Match or a patch condition does not hold. Read the item again and decide anew."""
+    """If-Match, If-None-Match or a patch condition does not hold. Read the item again, then decide."""
 
     status = 412
     code = "PreconditionFailed"
@@ -107,4 +107,4 @@ class TooLargeError(CosmosError):
 
 
 class UnexpectedError(CosmosError):
-    """A fault of the server itself. Look into its log."""
+    """A fault of the server itself. Read its log."""

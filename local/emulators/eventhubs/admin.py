@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from aiohttp import web
 
-from local.emulators.eventhubs.log.owners import Seat
+from local.emulators.eventhubs.log.owners import GroupPartition
 from local.process.errors import LocalAzureError
 
 if TYPE_CHECKING:
@@ -74,7 +74,9 @@ class Admin:
         group = str(body.get("consumerGroup", "$Default")).lower()
         wanted = body.get("partition")
         numbers = [p.number for p in hub.partitions if wanted is None or str(p.number) == str(wanted)]
-        return web.json_response({"stolen": self._namespace.owners.steal(Seat(hub.name, group, n) for n in numbers)})
+        return web.json_response(
+            {"stolen": self._namespace.owners.steal(GroupPartition(hub.name, group, n) for n in numbers)}
+        )
 
 
 @web.middleware
@@ -87,7 +89,7 @@ async def _bad_requests(request: web.Request, handler: Handler) -> web.StreamRes
 
 
 async def _body(request: web.Request, known: set[str]) -> dict[str, object]:
-    # A web page that someone has open can send other types to loopback without being asked, this one not.
+    # A web page in a browser can send other content types to loopback without asking first, but not this one.
     if request.content_type != "application/json":
         raise BadSwitchError("The body's content type is not application/json: send JSON under its own type.")
     try:

@@ -15,7 +15,7 @@ class FaultSwitches:
     delay_seconds: float = 0.0
 
     def takes_server_busy(self) -> bool:
-        """Whether the send that arrives now is to be refused; counts it."""
+        """Whether to refuse the send that arrives now; counts it."""
         if self.server_busy_sends <= 0:
             return False
         self.server_busy_sends -= 1

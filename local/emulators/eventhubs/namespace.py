@@ -25,7 +25,7 @@ class OpenConnection(Protocol):
     """A client's connection, as the server sees it."""
 
     def drop(self) -> None:
-        """Cut it without a word."""
+        """Cut it without telling the client."""
 
     def shut_down(self) -> None:
         """Close it in order, because the server stops."""

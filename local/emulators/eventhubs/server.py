@@ -71,7 +71,7 @@ async def _amqp(namespace: Namespace, port: int) -> AsyncIterator[None]:
 
 
 async def _close_connections(namespace: Namespace) -> None:
-    """Every client is told; one that does not close by itself is cut off."""
+    """Tell every client, then cut off those that do not close by themselves."""
     for connection in list(namespace.connections):
         connection.shut_down()
     deadline = asyncio.get_running_loop().time() + STOP_SECONDS

@@ -1,4 +1,4 @@
-"""HTTP triggers: one server for all functions of the app, with the real host's habits."""
+"""HTTP triggers: one server for all functions of the app, behaving as the real host does."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ class Crontab:
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A schedule that comes round every so many seconds."""
+    """A schedule that repeats after a number of seconds."""
 
     seconds: float
 

@@ -1,7 +1,7 @@
 """Timer triggers: NCRONTAB schedules, run by one of the hosts that share a storage account.
 
 As in the real host, a blob per timer says when it last ran and when it is next due, so that a tick missed while no
-host was up is made up for at the next start, and a lease on that blob decides which host runs the timer.
+host was up runs at the next start, and a lease on that blob decides which host runs the timer.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class TimerTrigger:
         await self._services.stop.wait()
 
     async def _tick(self, blob: BlobClient, lease: BlobLeaseClient, due: TimerStatus | None) -> TimerStatus | None:
-        """Call the function, then note the tick: one that the host's death interrupts is made up for."""
+        """Call the function, then note the tick: a tick that the host's death interrupts runs again."""
         now = _now()
         following = self._schedule.next_after(now)
         late_seconds = (now - due.next_due).total_seconds() if due else 0.0

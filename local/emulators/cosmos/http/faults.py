@@ -74,7 +74,7 @@ class Faults:
         return fault
 
     def next_for(self, call: Call) -> Fault | None:
-        """The fault that befalls this request, counted."""
+        """The fault for this request, if one fits; counts it."""
         if not self._open:
             return None
         for fault in self._open:

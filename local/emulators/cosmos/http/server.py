@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from local.process.lifeline import Stop
 
 HOST = "127.0.0.1"
-# Longer than the pauses of ordinary clients, whose pooled connections would else be closed under a request.
+# Longer than the pauses of ordinary clients: otherwise the server would close a pooled connection under a request.
 _KEEP_ALIVE_SECONDS = 75.0
 _SHUTDOWN_SECONDS = 5.0
 # Continuations travel in headers, and hold keys and sort values.

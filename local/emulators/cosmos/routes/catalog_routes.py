@@ -131,7 +131,7 @@ class CatalogRoutes:
         return answer
 
     def empty(self, call: Call, name: str) -> Answer:
-        """A kind of resource that the local server has none of, and takes none."""
+        """A kind of resource that the local server does not have: an empty list, and no writes."""
         if call.method == "GET" or is_query(call):
             return answer_feed("", name, [])
         raise BadRequestError(f"The local Cosmos DB has no {name}: {call.method} is not possible.")

@@ -106,7 +106,7 @@ class ChangeFeed:
 
 
 def position_headers(container: Container, range_number: int, lsn: int) -> dict[str, str]:
-    """What tells a client where in which range an answer stands."""
+    """The headers that give a client the range and the position of an answer."""
     return {
         "x-ms-session-token": f"{range_number}:-1#{lsn}",
         "lsn": str(lsn),

@@ -1,4 +1,4 @@
-"""The `docs` of a container: one handler for the collection, one for a single item."""
+"""The `docs` of a container: a handler for the collection, and a handler for a single item."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ class Cursor:
         return self.token.kind in (TokenKind.KEYWORD, TokenKind.SYMBOL) and self.token.text in texts
 
     def advance(self) -> Token:
-        """Take the next token, whatever it is."""
+        """Take the next token of any kind."""
         token = self.token
         if token.kind is not TokenKind.END:
             self._next += 1

@@ -98,7 +98,7 @@ class Compiler:
         decisive = node.operator == "OR"
 
         def evaluate(document: Any) -> Any:
-            """The decisive value wins whatever else there is; else anything but booleans is undefined."""
+            """The decisive value wins. Without it, an operand that is not a boolean makes the result undefined."""
             result: Any = not decisive
             for operand in operands:
                 value = operand(document)

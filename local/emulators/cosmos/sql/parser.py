@@ -91,7 +91,7 @@ class _QueryParser:
         return expression.name if isinstance(expression, (nodes.Property, nodes.Root)) else None
 
     def _source(self) -> str:
-        """FROM one container, by whatever name; the alias is what expressions may use."""
+        """FROM one container, by any name; expressions may use its alias."""
         self._cursor.expect("FROM")
         alias = self._cursor.expect_kind(TokenKind.NAME).text
         if self._cursor.is_at(".", "[", "IN", ",", "JOIN"):

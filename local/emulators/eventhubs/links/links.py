@@ -1,4 +1,4 @@
-"""Links: the rules of AMQP that hold for each of them, whatever they carry."""
+"""Links: the rules of AMQP that hold for every kind of link."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ class OutgoingLink(Link):
             self._drain()
 
     def _drain(self) -> None:
-        """Give the credit back that there is nothing to send for."""
+        """Give back the credit for which there is nothing to send."""
         self.delivery_count = (self.delivery_count + self.credit) & SERIAL_MASK
         self.credit = 0
         self.session.send_flow(self, is_drained=True)

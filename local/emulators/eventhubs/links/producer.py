@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class ProducerLink(IncomingLink):
-    """A sender of events; without a partition of its own, the key or the turn decides."""
+    """A sender of events; without a partition in its address, the key decides, or each partition in turn."""
 
     def __init__(self, session: LinkSession, attach: Attach, hub: Hub, partition: Partition | None) -> None:
         super().__init__(session, attach)

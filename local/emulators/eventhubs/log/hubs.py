@@ -18,7 +18,7 @@ _NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,254}[A-Za-z0-9])?")
 
 
 class Reader(Protocol):
-    """Someone who waits for new events of a partition."""
+    """A consumer that waits for new events of a partition."""
 
     def pump(self) -> None:
         """Take what is there now."""
@@ -68,13 +68,13 @@ class Hub:
         return self.partitions[int(number)] if known else None
 
     def next_in_turn(self) -> Partition:
-        """The partition whose turn it is to take an event that has neither key nor partition."""
+        """The partition that takes the next event without key and partition: each of them in turn."""
         return self.partitions[next(self.turns) % len(self.partitions)]
 
 
 @dataclass(frozen=True, slots=True)
 class HubSpec:
-    """A hub that shall exist: `NAME:PARTITIONS`."""
+    """A hub that must exist: `NAME:PARTITIONS`."""
 
     name: str
     partition_count: int
@@ -92,7 +92,7 @@ class HubSpec:
 
 @dataclass(frozen=True, slots=True)
 class GroupSpec:
-    """A consumer group that shall exist, on one hub or on all: `[HUB/]NAME`."""
+    """A consumer group that must exist, on one hub or on all: `[HUB/]NAME`."""
 
     hub: str | None
     name: str
@@ -106,5 +106,5 @@ class GroupSpec:
         return cls(hub if slash else None, name)
 
     def belongs_to(self, hub: str) -> bool:
-        """Whether the hub of this name shall have it."""
+        """Whether the hub of this name must have it."""
         return self.hub is None or self.hub.lower() == hub.lower()

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 # The service promises no exact moment either.
 SWEEP_SECONDS = 30.0
-# Deleting this many takes some ten milliseconds, in which nobody is served.
+# Deleting this many takes some ten milliseconds, in which the server answers no client.
 EVENTS_PER_TURN = 5_000
 
 

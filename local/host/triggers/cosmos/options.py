@@ -44,7 +44,7 @@ class CosmosTriggerOptions:
 
     @property
     def acquire_seconds(self) -> float:
-        """How often hosts look for leases that nobody holds, or that another host has too many of."""
+        """How often hosts look for free leases, and for a host that has too many."""
         return self.lease_expiry_seconds / 4.5
 
 

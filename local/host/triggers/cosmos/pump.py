@@ -59,7 +59,7 @@ class LeasePump:
     async def run(self) -> None:
         """Read, call and checkpoint while the lease is renewed; release it in the end.
 
-        A function that runs when the lease is lost runs on, beside the new owner's: as in Azure, nobody stops it.
+        A function that is running when the lease is lost goes on beside the new owner's, as in Azure.
         """
         renewing = asyncio.create_task(self._renew())
         try:
