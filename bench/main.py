@@ -20,6 +20,7 @@ from bench.measure.meter import Meter
 from bench.measure.result import BASELINE, LATEST
 from bench.measure.workload import Workload, check_names, discover
 from bench.report import summary, table
+from local.process.errors import LocalAzureError
 from shared.errors import IndexTablesError
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def main(
                 return _report()
             case _:
                 return _scale(options)
-    except IndexTablesError as error:
+    except (IndexTablesError, LocalAzureError) as error:
         print(error, file=sys.stderr)
         return WRONG_USAGE if isinstance(error, BenchUsageError) else PROBLEM
 

@@ -1,4 +1,4 @@
-"""`python -m local up | host | cosmos`: the embedded Azure, whole or in parts."""
+"""`python -m local up | demo | host | cosmos | eventhubs`: the embedded Azure, whole or in parts."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 // Loaded into Azurite before its own code (`node --require`), so that it ends when its supervisor does.
-// Its standard input is a pipe that the supervisor holds: the end of that pipe means "stop", or that nobody is left.
+// Its standard input is a pipe that the supervisor holds: the end of that pipe means "stop", or that the
+// supervisor has ended.
 "use strict";
 
 let stopping = false;

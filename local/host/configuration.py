@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 from dataclasses import dataclass
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
 DEFAULT_ROUTE_PREFIX = "api"
 # The plan that the templates deploy to, Flex Consumption, ends functions after half an hour by default.
 DEFAULT_FUNCTION_TIMEOUT_SECONDS = 30 * 60.0
+# 60 in Azure. A laptop has one or two hosts, which are killed and restarted all the time, and a minute is too long to
+# wait for a feed or hub to go on. The setting makes it shorter still.
+LEASE_EXPIRY_SECONDS = 10.0
+LEASE_EXPIRY_SETTING = "LOCAL_LEASE_EXPIRY_SECONDS"
 
 _TIME_SPAN = re.compile(r"(?:(\d+)\.)?(\d{1,2}):(\d{1,2}):(\d{1,2}(?:\.\d+)?)")
 _SETTING_IN_TEXT = re.compile(r"%([^%]+)%")
@@ -74,6 +79,18 @@ def resolve(text: str, settings: Mapping[str, str]) -> str:
             raise SettingError(message) from None
 
     return _SETTING_IN_TEXT.sub(value, text)
+
+
+def lease_expiry_seconds(settings: Mapping[str, str]) -> float:
+    """After how many seconds a lease that its owner does not renew is free; raises `SettingError`."""
+    text = settings.get(LEASE_EXPIRY_SETTING) or str(LEASE_EXPIRY_SECONDS)
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = math.nan
+    if not 0 < seconds < math.inf:
+        raise SettingError(f"The setting {LEASE_EXPIRY_SETTING} is {text!r}: give a number of seconds above 0.")
+    return seconds
 
 
 def time_span_seconds(text: str) -> float:

@@ -11,20 +11,21 @@ from typing import TYPE_CHECKING
 from aiohttp import web
 
 from local.host.configuration import read_app_settings, read_host_json
-from local.host.http import HttpTrigger
+from local.host.http.routes import RouteTable
+from local.host.http.trigger import HttpTrigger
 from local.host.invoker import Invoker
-from local.host.routes import RouteTable
 from local.host.runtime import Runtime
-from local.host.triggers import HostServices, trigger_for
+from local.host.services import HostServices
+from local.host.triggers.kinds import trigger_for
 from local.process.errors import LocalRunError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping, Sequence
     from pathlib import Path
 
-    from local.host.keys import Keys
+    from local.host.http.keys import Keys
     from local.host.runtime import Function
-    from local.host.triggers import Trigger
+    from local.host.triggers.kinds import Trigger
     from local.process.lifeline import Stop
 
 log = logging.getLogger("host")
@@ -34,12 +35,12 @@ GRACE_SECONDS = 20.0
 READY_LINE = "The host is ready"
 _YES = frozenset({"true", "1"})
 TOOL_TRIGGER = "mcpToolTrigger"
-# aiohttp's own limit is shorter, and its answer is not the app's: a function must see what it is to refuse.
+# aiohttp's own limit is shorter, and then aiohttp answers instead of the app: the function must be able to refuse.
 REQUEST_LINE_BYTES_MAX = 64 * 1024
 
 
 async def run(app_folder: Path, port: int, keys: Keys | None, stop: Stop, *, http_only: bool = False) -> bool:
-    """Run the app in `app_folder` until `stop`; says whether it ended well (no function ran over its time).
+    """Run the app in `app_folder` until `stop`; return whether it ended well (no function ran over its time).
 
     With `http_only` no other trigger is listened on: enough to look things up in storage that others fill.
     """
@@ -62,10 +63,14 @@ async def run(app_folder: Path, port: int, keys: Keys | None, stop: Stop, *, htt
 
 def _enabled(functions: Sequence[Function], settings: Mapping[str, str]) -> list[Function]:
     """Those that are not switched off by `AzureWebJobs.NAME.Disabled`, as in Azure."""
-    disabled = {one.name for one in functions if settings.get(f"AzureWebJobs.{one.name}.Disabled", "").lower() in _YES}
+    disabled = {each.name for each in functions if _is_disabled(each, settings)}
     if disabled:
         log.warning("Disabled by their settings: %s", ", ".join(sorted(disabled)))
-    return [one for one in functions if one.name not in disabled]
+    return [each for each in functions if each.name not in disabled]
+
+
+def _is_disabled(function: Function, settings: Mapping[str, str]) -> bool:
+    return settings.get(f"AzureWebJobs.{function.name}.Disabled", "").lower() in _YES
 
 
 def _by_kind(functions: Sequence[Function]) -> tuple[list[Function], list[Function]]:

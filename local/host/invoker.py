@@ -9,10 +9,10 @@ import random
 import time
 from typing import TYPE_CHECKING
 
-from local.process.errors import FunctionTimedOutError, HostStoppingError
+from local.host.errors import FunctionTimedOutError, HostStoppingError
 
 if TYPE_CHECKING:
-    from local.host.runtime import Function, Invocation, Outcome, Runtime
+    from local.host.runtime import CallOutcome, Function, Invocation, Runtime
     from local.process.lifeline import Stop
 
 log = logging.getLogger("host")
@@ -31,7 +31,7 @@ class Invoker:
         self._stop = stop
         self.timed_out = False
 
-    async def call(self, function: Function, invocation: Invocation) -> Outcome:
+    async def call(self, function: Function, invocation: Invocation) -> CallOutcome:
         """Call once and log how it went."""
         started = time.perf_counter()
         outcome = await self._call_within_timeout(function, invocation)
@@ -48,7 +48,7 @@ class Invoker:
             )
         return outcome
 
-    async def call_with_retries(self, function: Function, invocation: Invocation) -> Outcome:
+    async def call_with_retries(self, function: Function, invocation: Invocation) -> CallOutcome:
         """Call, and again as the function's retry policy says; the outcome is that of the last try.
 
         Raises `HostStoppingError` when the host stops before the last try.
@@ -71,7 +71,7 @@ class Invoker:
                 previous_failure=outcome.failure,
             )
 
-    async def _call_within_timeout(self, function: Function, invocation: Invocation) -> Outcome:
+    async def _call_within_timeout(self, function: Function, invocation: Invocation) -> CallOutcome:
         try:
             async with asyncio.timeout(self._timeout_seconds):
                 return await self._runtime.call(function, invocation)

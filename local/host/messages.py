@@ -76,7 +76,7 @@ class RpcTraceContext(Message):
 
 
 class RetryContext(Message):
-    """The how-manieth try of an invocation this is."""
+    """How often an invocation has been tried."""
 
     defaults: ClassVar[dict[str, Any]] = {
         "retry_count": int,

@@ -53,7 +53,7 @@ class Invocation:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class CallOutcome:
     """How a call ended: the failure's message and stack trace, or none and the returned value."""
 
     failure: str | None
@@ -82,7 +82,7 @@ class Runtime:
         indexed = await production.functions_metadata_request(_request())
         return cls([_function(metadata) for metadata in indexed.function_metadata_results or ()])
 
-    async def call(self, function: Function, invocation: Invocation) -> Outcome:
+    async def call(self, function: Function, invocation: Invocation) -> CallOutcome:
         """Call `function` once, as the worker in Azure does."""
         import azure_functions_runtime as production
 
@@ -100,8 +100,8 @@ class Runtime:
         )
         response = await production.invocation_request(_request(invocation_request=request))
         if response.result.status == messages.StatusResult.Success:
-            return Outcome(None, "", response.return_value)
-        return Outcome(response.result.exception.message, response.result.exception.stack_trace, None)
+            return CallOutcome(None, "", response.return_value)
+        return CallOutcome(response.result.exception.message, response.result.exception.stack_trace, None)
 
 
 def _enter(app_folder: Path) -> None:

@@ -1,34 +1,21 @@
-"""Errors of the embedded Azure.
+"""Errors of the embedded Azure. They know nothing of the product that runs on it.
 
-LocalRunError
-├── ChildEndedError        a part of the local run has ended by itself
-├── FunctionTimedOutError  a function ran longer than functionTimeout
-├── HostStoppingError      the host stops before a call was tried for the last time
-└── LeaseLostError         a lease could not be renewed
-
-`local/emulators/eventhubs/amqp/errors.py` has those that a client of the local Event Hubs is told.
+LocalAzureError              the root
+├── LocalRunError            a process cannot start or go on
+│   ├── ChildEndedError          local/run/errors.py
+│   └── (those of the host)      local/host/errors.py
+├── CosmosError              local/emulators/cosmos/errors.py: what a client of the local Cosmos DB is told
+├── AmqpError                local/emulators/eventhubs/amqp/errors.py: what a client of the local Event Hubs is told
+├── TokenRefusedError        local/emulators/eventhubs/tokens.py
+└── BadSwitchError           local/emulators/eventhubs/admin.py
 """
 
 from __future__ import annotations
 
-from shared.errors import IndexTablesError
+
+class LocalAzureError(Exception):
+    """The root of the tree; its text is a whole sentence."""
 
 
-class LocalRunError(IndexTablesError):
+class LocalRunError(LocalAzureError):
     """The embedded Azure cannot start or go on. Do what the message says, then start it again."""
-
-
-class ChildEndedError(LocalRunError):
-    """A part of the local run has ended by itself. Its last lines, in the message, say why."""
-
-
-class FunctionTimedOutError(LocalRunError):
-    """A function ran longer than functionTimeout. The host ends, as the worker in Azure does; mend the function."""
-
-
-class HostStoppingError(LocalRunError):
-    """The host stops while a call waits for its next try. Acknowledge nothing; the call is made again later."""
-
-
-class LeaseLostError(LocalRunError):
-    """A lease could not be renewed, so that another host may hold it. The work starts again where it may."""

@@ -34,7 +34,7 @@ class Stop:
         await self._event.wait()
 
     async def sleep(self, seconds: float) -> bool:
-        """Wait so long, or less when stopping is requested; says whether it is."""
+        """Wait for `seconds`, or until stopping is requested; return whether it is."""
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._event.wait(), seconds)
         return self.requested

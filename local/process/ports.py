@@ -19,7 +19,7 @@ def port_number(text: str) -> int:
 
 
 def is_free(port: int) -> bool:
-    """Whether nobody listens on `port` of 127.0.0.1."""
+    """Whether no process listens on `port` of 127.0.0.1."""
     with socket.socket() as probe:
         # As servers do: a port whose last connections linger is free.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -28,7 +28,7 @@ GUARD = HERE / "guard.cjs"
 _NAME_LETTERS = 16
 _NAME_DIGITS = 8
 
-# Longer than any pause of our own clients, whose pooled connections would else be closed under a request.
+# Longer than any pause of our own clients: otherwise Azurite would close a pooled connection under a request.
 KEEP_ALIVE_SECONDS = 60
 
 
@@ -60,7 +60,7 @@ def connection_string(ports: StoragePorts, account: str = ACCOUNT, key: str = AC
 
 def placed_account(connection: str) -> str:
     """The account that stands for a connection of a placement: the same in every run, and a name that Azurite takes."""
-    letters = "".join(one for one in connection.lower() if one.isascii() and one.isalnum())
+    letters = "".join(character for character in connection.lower() if character.isascii() and character.isalnum())
     return letters[:_NAME_LETTERS] + sha256(connection.encode()).hexdigest()[:_NAME_DIGITS]
 
 

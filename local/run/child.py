@@ -13,7 +13,8 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
-from local.process.errors import ChildEndedError, LocalRunError
+from local.process.errors import LocalRunError
+from local.run.errors import ChildEndedError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from local.process.errors import LocalRunError
+from local.process.errors import LocalAzureError, LocalRunError
 from local.process.lifeline import Stop
 from local.process.ports import port_number
 from shared.errors import IndexTablesError
@@ -26,7 +26,7 @@ def main(arguments: Sequence[str]) -> int:
     try:
         exit_code: int = asyncio.run(options.run(options))
         return exit_code
-    except IndexTablesError as error:
+    except (LocalAzureError, IndexTablesError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
 
@@ -122,7 +122,8 @@ def _add_host(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
 
 
 async def _run_host(options: argparse.Namespace) -> int:
-    from local.host import host, keys
+    from local.host import host
+    from local.host.http import keys
 
     _log_to_stdout()
     stop = _stop_of_child(options)

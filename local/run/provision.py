@@ -43,7 +43,7 @@ async def provision_cosmos(endpoint: str, key: str, definitions: Definitions) ->
 
 
 async def provision_tables(connection_strings: Mapping[str, str], definitions: Definitions) -> None:
-    """Create all tables, by the connection of their account, so that whoever looks finds them from the start."""
+    """Create all tables, by the connection of their account, so that they exist from the start."""
     for name, text in connection_strings.items():
         async with app().connections.table_client(StorageConnection(name, connection_string=text)) as client:
             for account, table in sorted(needed_tables(definitions)):

@@ -1,4 +1,4 @@
-"""How often a child may be restarted before something must be really wrong."""
+"""How often a child may be restarted before the run gives up."""
 
 from __future__ import annotations
 

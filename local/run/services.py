@@ -24,8 +24,8 @@ HUB_PARTITIONS = 4
 class Service:
     """A program that listens on loopback.
 
-    It is ready when it prints `ready_line`. A connection to its port would not do as a sign: on a port that was taken
-    in the meantime somebody else answers.
+    It is ready when it prints `ready_line`. A connection to its port would not prove that: on a port that
+    was taken in the meantime another program answers.
     """
 
     name: str

@@ -1,6 +1,6 @@
 """Sets the project up: `.venv` with pinned packages, Azurite from its lock file. Quick when there is nothing to do.
 
-Run by the Makefile with whatever Python is there, so it uses the standard library only and syntax that
+The Makefile runs it with the Python that is on PATH, so it uses the standard library only and syntax that
 Python 3.7 can read: a Python that is too old must get a sentence, not a traceback.
 """
 

@@ -18,11 +18,12 @@ from typing import TYPE_CHECKING, Any
 
 from local.emulators.cosmos.http.options import EMULATOR_KEY
 from local.emulators.eventhubs.options import connection_string as event_hubs_connection_string
-from local.host import keys
+from local.host.http import keys
 from local.process import ports
-from local.process.errors import ChildEndedError, LocalRunError
+from local.process.errors import LocalRunError
 from local.run import azurite, services
 from local.run.child import Child
+from local.run.errors import ChildEndedError
 from local.run.folder import DataFolder
 from local.run.follow import follow
 from local.run.provision import placed_connections, provision_cosmos, provision_tables
@@ -125,7 +126,7 @@ class LocalRun:
             _core_tools()
 
     def _definitions(self) -> Definitions:
-        """What the app will serve. Broken definitions stop nothing: the app starts and tells their faults, too."""
+        """What the app will serve. Broken definitions stop nothing: the app starts and reports their faults, too."""
         loaded = read_definitions(self._options.definitions_file)
         for fault in loaded.faults:
             _say(f"fault in the definitions: {fault}")
@@ -163,7 +164,7 @@ class LocalRun:
             try:
                 child = await self._start_child(service, chosen)
             except ChildEndedError as error:
-                # Between our look at a port and the program's own, somebody else may have taken it.
+                # Between our check of a port and the start of the program, another process may have taken it.
                 if not attempts_left or wanted_port is not None or not _port_was_taken(error):
                     raise
                 chosen = ports.any_free(len(chosen))

@@ -10,8 +10,8 @@ import pytest
 from azure.core.exceptions import AzureError, ServiceRequestError
 from azure.storage.blob.aio import BlobServiceClient
 
-from local.host import leases
-from local.process.errors import LeaseLostError
+from local.host.errors import LeaseLostError
+from local.host.triggers import blob_leases
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -25,22 +25,22 @@ async def blob(azurite: str) -> AsyncIterator[BlobClient]:
     async with BlobServiceClient.from_connection_string(azurite) as service:
         container = service.get_container_client("leases")
         blob = container.get_blob_client(uuid.uuid4().hex)
-        await leases.create_if_absent(container, blob)
+        await blob_leases.create_if_absent(container, blob)
         yield blob
 
 
 async def test_only_one_holds_it(blob: BlobClient) -> None:
     """The other gets none, and one when the first has let go."""
-    async with leases.held(blob) as first, leases.held(blob) as second:
+    async with blob_leases.held(blob) as first, blob_leases.held(blob) as second:
         assert (first is not None, second) == (True, None)
-    async with leases.held(blob) as third:
+    async with blob_leases.held(blob) as third:
         assert third is not None
 
 
 async def test_a_storage_fault_under_the_lease_comes_out_as_itself(blob: BlobClient) -> None:
     """A group of one would pass by those who wait for storage faults, and end the host."""
     with pytest.raises(AzureError):
-        async with leases.held(blob):
+        async with blob_leases.held(blob):
             raise ServiceRequestError("storage is down")
 
 
@@ -48,9 +48,9 @@ async def test_a_lease_that_is_lost_breaks_off_what_it_is_held_for(
     blob: BlobClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Somebody broke it."""
-    monkeypatch.setattr(leases, "RENEW_SECONDS", 0.01)
+    monkeypatch.setattr(blob_leases, "RENEW_SECONDS", 0.01)
     with pytest.raises(LeaseLostError):
-        async with leases.held(blob) as lease:
+        async with blob_leases.held(blob) as lease:
             assert lease is not None
             await lease.break_lease(0)
             await asyncio.Event().wait()

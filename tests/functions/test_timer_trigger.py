@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import requests
 from azure.storage.blob import BlobClient, BlobLeaseClient
 
-from local.host.timers import STATUS_CONTAINER
+from local.host.triggers.timers import STATUS_CONTAINER
 from tests.functions.apps import serving, write_app
 from tests.support import wait_until
 

@@ -1,6 +1,6 @@
 """The refusals of the local Cosmos DB: each is one HTTP answer, with the service's own code and sub-status.
 
-IndexTablesError
+LocalAzureError
 └── CosmosError                  the answer's status, code and sub-status
     ├── BadRequestError          400
     │   └── SqlError             400, with the place in the query
@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from shared.errors import IndexTablesError
+from local.process.errors import LocalAzureError
 
 # Sub-statuses that the SDKs act upon.
 PARTITION_KEY_MISMATCH = 1001
@@ -27,7 +27,7 @@ OWNER_NOT_FOUND = 1003
 CONTAINER_RECREATED = 1024
 
 
-class CosmosError(IndexTablesError):
+class CosmosError(LocalAzureError):
     """A request that is refused; its text becomes the answer's message."""
 
     status: ClassVar[int] = 500
@@ -58,7 +58,7 @@ class SqlError(BadRequestError):
 
 
 class UnauthorizedError(CosmosError):
-    """The signature does not fit the request. Use the server's key, and sign what is sent."""
+    """The signature does not match the request. Use the server's key, and sign what is sent."""
 
     status = 401
     code = "Unauthorized"
@@ -72,7 +72,7 @@ class NotFoundError(CosmosError):
 
 
 class MethodNotAllowedError(CosmosError):
-    """The path exists and does not answer to this verb. Use another verb."""
+    """The path exists, but not with this verb. Use another verb."""
 
     status = 405
     code = "MethodNotAllowed"
@@ -93,7 +93,7 @@ class GoneError(CosmosError):
 
 
 class PreconditionFailedError(CosmosError):
-    """If-Match, If-None-Match or a patch condition does not hold. Read the item again and decide anew."""
+    """If-Match, If-None-Match or a patch condition does not hold. Read the item again, then decide."""
 
     status = 412
     code = "PreconditionFailed"
@@ -107,4 +107,4 @@ class TooLargeError(CosmosError):
 
 
 class UnexpectedError(CosmosError):
-    """A fault of the server itself. Look into its log."""
+    """A fault of the server itself. Read its log."""

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from aiohttp import web
 
-from local.emulators.eventhubs.log.owners import Seat
-from shared.errors import SettingError
+from local.emulators.eventhubs.log.owners import GroupPartition
+from local.process.errors import LocalAzureError
 
 if TYPE_CHECKING:
     from aiohttp.typedefs import Handler
@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from local.emulators.eventhubs.namespace import Namespace
 
 MAX_DELAY_SECONDS = 600
+
+
+class BadSwitchError(LocalAzureError):
+    """A call of the fault switches that cannot be understood. Correct the call as the message says."""
 
 
 class Admin:
@@ -47,10 +51,10 @@ class Admin:
         body = await _body(request, {"serverBusySends", "delaySeconds"})
         busy = _number(body, "serverBusySends")
         if not busy.is_integer():
-            raise SettingError("serverBusySends is not a whole number: give the number of sends to refuse.")
+            raise BadSwitchError("serverBusySends is not a whole number: give the number of sends to refuse.")
         delay_seconds = _number(body, "delaySeconds")
         if delay_seconds > MAX_DELAY_SECONDS:
-            raise SettingError(f"delaySeconds is {delay_seconds}: give {MAX_DELAY_SECONDS} at most.")
+            raise BadSwitchError(f"delaySeconds is {delay_seconds}: give {MAX_DELAY_SECONDS} at most.")
         self._namespace.faults.server_busy_sends = int(busy)
         self._namespace.faults.delay_seconds = delay_seconds
         return await self._read(request)
@@ -66,37 +70,41 @@ class Admin:
         body = await _body(request, {"hub", "consumerGroup", "partition"})
         hub = self._namespace.store.hub(str(body.get("hub", "")))
         if hub is None:
-            raise SettingError(f"There is no hub {body.get('hub')!r}: name one of this server in `hub`.")
+            raise BadSwitchError(f"There is no hub {body.get('hub')!r}: name one of this server in `hub`.")
         group = str(body.get("consumerGroup", "$Default")).lower()
         wanted = body.get("partition")
         numbers = [p.number for p in hub.partitions if wanted is None or str(p.number) == str(wanted)]
-        return web.json_response({"stolen": self._namespace.owners.steal(Seat(hub.name, group, n) for n in numbers)})
+        return web.json_response(
+            {"stolen": self._namespace.owners.steal(GroupPartition(hub.name, group, n) for n in numbers)}
+        )
 
 
 @web.middleware
 async def _bad_requests(request: web.Request, handler: Handler) -> web.StreamResponse:
     try:
         return await handler(request)
-    except SettingError as error:
+    except BadSwitchError as error:
         body = {"error": {"code": "BadRequest", "message": str(error)}}
         return web.json_response(body, status=HTTPStatus.BAD_REQUEST)
 
 
 async def _body(request: web.Request, known: set[str]) -> dict[str, object]:
-    # A web page that someone has open can send other types to loopback without being asked, this one not.
+    # A web page in a browser can send other content types to loopback without asking first, but not this one.
     if request.content_type != "application/json":
-        raise SettingError("The body's content type is not application/json: send JSON under its own type.")
+        raise BadSwitchError("The body's content type is not application/json: send JSON under its own type.")
     try:
         body = json.loads(await request.text() or "{}")
     except ValueError:
-        raise SettingError("The body is not JSON: send an object.") from None
+        raise BadSwitchError("The body is not JSON: send an object.") from None
     if not isinstance(body, dict) or not body.keys() <= known:
-        raise SettingError(f"The body is not an object that has no more than {', '.join(sorted(known)) or 'nothing'}.")
+        raise BadSwitchError(
+            f"The body is not an object that has no more than {', '.join(sorted(known)) or 'nothing'}."
+        )
     return body
 
 
 def _number(body: dict[str, object], name: str) -> float:
     value = body.get(name, 0)
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
-        raise SettingError(f"{name} is not a number from 0 on: give one, or leave it out.")
+        raise BadSwitchError(f"{name} is not a number from 0 on: give one, or leave it out.")
     return float(value)

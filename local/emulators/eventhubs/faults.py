@@ -8,14 +8,14 @@ SERVER_BUSY = "com.microsoft:server-busy"
 
 
 @dataclass(slots=True)
-class Faults:
+class FaultSwitches:
     """The switches; all are off at the start."""
 
     server_busy_sends: int = 0
     delay_seconds: float = 0.0
 
     def takes_server_busy(self) -> bool:
-        """Whether the send that arrives now is to be refused; counts it."""
+        """Whether to refuse the send that arrives now; counts it."""
         if self.server_busy_sends <= 0:
             return False
         self.server_busy_sends -= 1

@@ -6,16 +6,16 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
-from local.emulators.eventhubs.amqp.errors import UNAUTHORIZED_ACCESS, LinkError, NotFoundError
-from local.emulators.eventhubs.faults import Faults
+from local.emulators.eventhubs.amqp.errors import UNAUTHORIZED_ACCESS, EntityNotFoundError, LinkError
+from local.emulators.eventhubs.faults import FaultSwitches
 from local.emulators.eventhubs.log.owners import Owners
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from local.emulators.eventhubs.links.tokens import Grant, SharedAccessKey
     from local.emulators.eventhubs.log.hubs import Hub
-    from local.emulators.eventhubs.log.store import Store
+    from local.emulators.eventhubs.log.store import EventStore
+    from local.emulators.eventhubs.tokens import Grant, SharedAccessKey
 
 # The limit of a batch in the Standard tier.
 MAX_MESSAGE_BYTES = 1024 * 1024
@@ -25,7 +25,7 @@ class OpenConnection(Protocol):
     """A client's connection, as the server sees it."""
 
     def drop(self) -> None:
-        """Cut it without a word."""
+        """Cut it without telling the client."""
 
     def shut_down(self) -> None:
         """Close it in order, because the server stops."""
@@ -40,18 +40,18 @@ def clock_ms() -> int:
 class Namespace:
     """Hubs, readers, the key and the fault switches."""
 
-    store: Store
+    store: EventStore
     key: SharedAccessKey
     idle_timeout_seconds: float
     owners: Owners = field(default_factory=Owners)
-    faults: Faults = field(default_factory=Faults)
+    faults: FaultSwitches = field(default_factory=FaultSwitches)
     connections: set[OpenConnection] = field(default_factory=set)
 
     def open_hub(self, name: str, grants: Iterable[Grant]) -> Hub:
         """The hub of this name, if it exists and the grants open it."""
         hub = self.store.hub(name)
         if hub is None:
-            raise NotFoundError(name, "Check the hub's name, or start the server with --hub NAME:PARTITIONS.")
+            raise EntityNotFoundError(name, "Check the hub's name, or start the server with --hub NAME:PARTITIONS.")
         if not any(grant.opens(hub.name, time.time()) for grant in grants):
             raise LinkError(UNAUTHORIZED_ACCESS, f"No valid token for hub {hub.name}: put one to $cbs first.")
         return hub

@@ -11,12 +11,12 @@ from aiohttp import web
 
 from local.emulators.eventhubs.admin import Admin
 from local.emulators.eventhubs.links.connection import Connection
-from local.emulators.eventhubs.links.tokens import SharedAccessKey
 from local.emulators.eventhubs.log.hubs import GroupSpec, HubSpec
 from local.emulators.eventhubs.log.retention import SWEEP_SECONDS, Retention
-from local.emulators.eventhubs.log.store import Store
+from local.emulators.eventhubs.log.store import EventStore
 from local.emulators.eventhubs.namespace import Namespace, clock_ms
 from local.emulators.eventhubs.options import HOST, KEY, connection_string
+from local.emulators.eventhubs.tokens import SharedAccessKey
 from local.process.errors import LocalRunError
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ STOP_SECONDS = 5.0
 async def serve(options: argparse.Namespace, stop: Stop) -> None:
     """Serve until `stop`; then tell the clients, write everything down and release the file."""
     retention = _retention(options)
-    store = Store(options.data, clock_ms)
+    store = EventStore(options.data, clock_ms)
     try:
         store.create([HubSpec.parse(hub) for hub in options.hub], [GroupSpec.parse(g) for g in options.consumer_group])
         namespace = Namespace(store, SharedAccessKey(options.key_name, options.key), options.idle_timeout)
@@ -51,7 +51,7 @@ def _retention(options: argparse.Namespace) -> Retention:
     return Retention(int(options.retention_hours * 3_600_000), max_bytes)
 
 
-async def _sweep(store: Store, retention: Retention, stop: Stop) -> None:
+async def _sweep(store: EventStore, retention: Retention, stop: Stop) -> None:
     await retention.apply(store, clock_ms())
     while not await stop.sleep(SWEEP_SECONDS):
         await retention.apply(store, clock_ms())
@@ -71,7 +71,7 @@ async def _amqp(namespace: Namespace, port: int) -> AsyncIterator[None]:
 
 
 async def _close_connections(namespace: Namespace) -> None:
-    """Every client is told; one that does not close by itself is cut off."""
+    """Tell every client, then cut off those that do not close by themselves."""
     for connection in list(namespace.connections):
         connection.shut_down()
     deadline = asyncio.get_running_loop().time() + STOP_SECONDS

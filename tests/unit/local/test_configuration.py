@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from local.host.configuration import read_host_json, resolve, time_span_seconds
-from local.host.cosmos.options import lease_expiry_seconds
+from local.host.configuration import lease_expiry_seconds, read_host_json, resolve, time_span_seconds
 from local.process.errors import LocalRunError
 from shared.errors import SettingError
 from tests.support import ROOT

@@ -22,7 +22,7 @@ def options() -> list[str]:
     return [name for action in parser._actions for name in action.option_strings]
 
 
-@pytest.mark.parametrize("name", [*options(), *get_args(faults.Kind), *FUNCTIONS, *AGGREGATES])
+@pytest.mark.parametrize("name", [*options(), *get_args(faults.FaultKind), *FUNCTIONS, *AGGREGATES])
 def test_every_option_fault_and_function_is_documented(name: str) -> None:
     """What is not written down does not exist for a user."""
     assert name in TEXT

@@ -12,9 +12,8 @@ from local.emulators.eventhubs.log.events import NewEvent
 from local.emulators.eventhubs.log.hubs import GroupSpec, HubSpec, Partition
 from local.emulators.eventhubs.log.positions import StartPosition
 from local.emulators.eventhubs.log.retention import Retention
-from local.emulators.eventhubs.log.store import EVENT_OVERHEAD_BYTES, FILE_NAME, Store
+from local.emulators.eventhubs.log.store import EVENT_OVERHEAD_BYTES, FILE_NAME, EventStore
 from local.process.errors import LocalRunError
-from shared.errors import SettingError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,28 +39,28 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def store(tmp_path: Path, clock: Clock) -> Iterator[Store]:
-    store = Store(tmp_path, clock)
+def store(tmp_path: Path, clock: Clock) -> Iterator[EventStore]:
+    store = EventStore(tmp_path, clock)
     store.create([HubSpec("orders", 2)], [])
     yield store
     store.close()
 
 
-def partition_of(store: Store, number: int = 0) -> Partition:
+def partition_of(store: EventStore, number: int = 0) -> Partition:
     hub = store.hub("orders")
     assert hub is not None
     return hub.partitions[number]
 
 
-def append(store: Store, count: int, number: int = 0) -> None:
+def append(store: EventStore, count: int, number: int = 0) -> None:
     store.append(partition_of(store, number), [NewEvent(0, b"", bytes(MESSAGE_BYTES))] * count)
 
 
-def sequences(store: Store, first: int = 0) -> list[int]:
+def sequences(store: EventStore, first: int = 0) -> list[int]:
     return [event.sequence for event in store.read(partition_of(store), first, 100)]
 
 
-def test_sequence_numbers_have_no_gaps_and_offsets_count_bytes(store: Store) -> None:
+def test_sequence_numbers_have_no_gaps_and_offsets_count_bytes(store: EventStore) -> None:
     """Each partition counts for itself, over appends."""
     append(store, 2)
     append(store, 1, number=1)
@@ -72,7 +71,7 @@ def test_sequence_numbers_have_no_gaps_and_offsets_count_bytes(store: Store) -> 
     assert partition_of(store, 1).last_sequence == 0
 
 
-def test_enqueued_time_never_goes_back(store: Store, clock: Clock) -> None:
+def test_enqueued_time_never_goes_back(store: EventStore, clock: Clock) -> None:
     """A clock that is set back does not disorder a partition."""
     append(store, 1)
     clock.now_ms = 500
@@ -82,13 +81,13 @@ def test_enqueued_time_never_goes_back(store: Store, clock: Clock) -> None:
 
 def test_everything_is_there_after_a_restart(tmp_path: Path, clock: Clock) -> None:
     """Hubs, groups, events and tails come back, also when retention has taken every event."""
-    first = Store(tmp_path, clock)
+    first = EventStore(tmp_path, clock)
     first.create([HubSpec("orders", 2)], [GroupSpec(None, "audit")])
     append(first, 3)
     append(first, 2, number=1)
     first.trim(partition_of(first, 1), 2)
     first.close()
-    second = Store(tmp_path, clock)
+    second = EventStore(tmp_path, clock)
     second.create([], [])
     hub = second.hub("ORDERS")
     assert hub is not None
@@ -99,12 +98,12 @@ def test_everything_is_there_after_a_restart(tmp_path: Path, clock: Clock) -> No
 
 
 def test_a_second_server_on_the_folder_is_refused(
-    store: Store, tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
+    store: EventStore, tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Two servers would give a sequence number twice."""
     monkeypatch.setattr(store_module, "LOCK_SECONDS", 0.1)
     with pytest.raises(LocalRunError, match="stop the other server"):
-        Store(tmp_path, clock)
+        EventStore(tmp_path, clock)
     assert sequences(store) == []
 
 
@@ -112,19 +111,19 @@ def test_a_folder_that_cannot_be_written_to_is_named(tmp_path: Path, clock: Cloc
     """A file in its place, or a file that is no database."""
     (tmp_path / "file").write_text("x")
     with pytest.raises(LocalRunError, match="cannot be opened"):
-        Store(tmp_path / "file", clock)
+        EventStore(tmp_path / "file", clock)
     (tmp_path / FILE_NAME).write_text("x" * 1000)
     with pytest.raises(LocalRunError, match="cannot be used"):
-        Store(tmp_path, clock)
+        EventStore(tmp_path, clock)
 
 
-def test_the_number_of_partitions_cannot_change(store: Store) -> None:
+def test_the_number_of_partitions_cannot_change(store: EventStore) -> None:
     """Keys would move to other partitions."""
     with pytest.raises(LocalRunError, match="has 2 partitions, not 4"):
         store.create([HubSpec("Orders", 4)], [])
 
 
-def test_a_group_of_a_hub_that_is_not_there_is_refused(store: Store) -> None:
+def test_a_group_of_a_hub_that_is_not_there_is_refused(store: EventStore) -> None:
     """The message says how to add the hub."""
     with pytest.raises(LocalRunError, match="--hub nope"):
         store.create([], [GroupSpec("nope", "audit")])
@@ -147,7 +146,7 @@ def test_a_group_of_a_hub_that_is_not_there_is_refused(store: Store) -> None:
     ],
 )
 def test_a_start_position_finds_its_event(
-    store: Store, clock: Clock, column: Column, value: str, inclusive: bool, expected: int
+    store: EventStore, clock: Clock, column: Column, value: str, inclusive: bool, expected: int
 ) -> None:
     """By sequence number, offset or time, inclusive or not, and at both ends."""
     for clock.now_ms in (1_000, 2_000, 3_000):
@@ -156,14 +155,14 @@ def test_a_start_position_finds_its_event(
 
 
 @pytest.mark.parametrize(("column", "value"), [("sequence", "4"), ("offset", "301")])
-def test_a_start_position_beyond_the_end_is_refused(store: Store, column: Column, value: str) -> None:
+def test_a_start_position_beyond_the_end_is_refused(store: EventStore, column: Column, value: str) -> None:
     """It comes from other data, and waiting for it would skip events."""
     append(store, 3)
     with pytest.raises(LinkError, match="Was the checkpoint made with other data"):
         StartPosition(column, value, is_inclusive=False).sequence(store, partition_of(store))
 
 
-def test_a_start_position_before_retention_begins_at_the_oldest_event(store: Store) -> None:
+def test_a_start_position_before_retention_begins_at_the_oldest_event(store: EventStore) -> None:
     """A consumer that was away for too long goes on with what is left."""
     append(store, 5)
     store.trim(partition_of(store), 3)
@@ -171,7 +170,7 @@ def test_a_start_position_before_retention_begins_at_the_oldest_event(store: Sto
     assert StartPosition("offset", "-1", is_inclusive=False).sequence(store, partition_of(store)) == 3
 
 
-async def test_retention_by_age_forgets_the_old(store: Store, clock: Clock) -> None:
+async def test_retention_by_age_forgets_the_old(store: EventStore, clock: Clock) -> None:
     """Events older than the limit go; numbers go on."""
     for clock.now_ms in (1_000, 2_000, 3_000):
         append(store, 1)
@@ -182,14 +181,14 @@ async def test_retention_by_age_forgets_the_old(store: Store, clock: Clock) -> N
     assert sequences(store) == [2, 3]
 
 
-async def test_retention_by_size_forgets_the_oldest(store: Store) -> None:
+async def test_retention_by_size_forgets_the_oldest(store: EventStore) -> None:
     """A partition keeps the newest events that fit."""
     append(store, 10)
     await Retention(max_age_ms=None, max_partition_bytes=3 * (MESSAGE_BYTES + EVENT_OVERHEAD_BYTES)).apply(store, 2_000)
     assert sequences(store) == [7, 8, 9]
 
 
-async def test_retention_without_limits_keeps_everything(store: Store) -> None:
+async def test_retention_without_limits_keeps_everything(store: EventStore) -> None:
     """None is without end."""
     append(store, 3)
     await Retention(None, None).apply(store, 1 << 50)
@@ -199,7 +198,7 @@ async def test_retention_without_limits_keeps_everything(store: Store) -> None:
 @pytest.mark.parametrize("text", ["", "orders", "a b:1", "orders:0", "orders:x", "orders:2000", "-a:1", "orders:-1"])
 def test_a_wrong_hub_is_named(text: str) -> None:
     """The message shows how to write it."""
-    with pytest.raises(SettingError, match=r"hub name|write 1 to"):
+    with pytest.raises(LocalRunError, match=r"hub name|write 1 to"):
         HubSpec.parse(text)
 
 
@@ -208,5 +207,5 @@ def test_hubs_and_groups_are_read_from_arguments() -> None:
     assert HubSpec.parse("orders:4") == HubSpec("orders", 4)
     assert GroupSpec.parse("audit") == GroupSpec(None, "audit")
     assert GroupSpec.parse("Orders/audit").belongs_to("orders")
-    with pytest.raises(SettingError, match="consumer group"):
+    with pytest.raises(LocalRunError, match="consumer group"):
         GroupSpec.parse("x/")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from hypothesis import given
 from hypothesis import strategies as st
 
-from local.host.cosmos.balance import Holding, leases_to_take
+from local.host.triggers.cosmos.balance import Holding, leases_to_take
 
 if TYPE_CHECKING:
     from random import Random

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from local.host.ncrontab import parse
+from local.host.triggers.ncrontab import parse
 from local.process.errors import LocalRunError
 
 

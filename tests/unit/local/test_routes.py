@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from local.host.routes import Match, RouteTable
+from local.host.http.routes import RouteMatch, RouteTable
 from local.host.runtime import Function
 from local.process.errors import LocalRunError
 
@@ -17,7 +17,7 @@ def function(name: str, route: str) -> Function:
 def matched(table: RouteTable, path: str) -> str:
     """The name of the function that a GET of `path` reaches."""
     match = table.match("GET", path)
-    assert isinstance(match, Match)
+    assert isinstance(match, RouteMatch)
     return match.route.function.name
 
 

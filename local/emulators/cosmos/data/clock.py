@@ -1,4 +1,4 @@
-"""The server's clock: the machine's, plus what a test has put it forward.
+"""The server's clock: that of the machine, plus the seconds by which a test has moved it forward.
 
 Time to live is counted in seconds; a test that wants to see a document expire moves the clock instead of
 waiting.
@@ -10,7 +10,7 @@ import time
 
 
 class Clock:
-    """Seconds since 1970, never going back by our own doing."""
+    """Seconds since 1970; a test can only move them forward."""
 
     def __init__(self) -> None:
         self.ahead_seconds = 0.0

@@ -13,13 +13,13 @@ from local.emulators.cosmos.data.databases import checked_name
 from local.emulators.cosmos.data.partition_key import PartitionKeyDefinition
 from local.emulators.cosmos.data.resource_ids import container_rid, database_rid, range_rid
 from local.emulators.cosmos.errors import OWNER_NOT_FOUND, BadRequestError, ConflictError, NotFoundError
-from local.emulators.cosmos.http.exchange import encode_json
+from local.emulators.cosmos.exchange import encode_json
 
 if TYPE_CHECKING:
     from local.emulators.cosmos.data.clock import Clock
     from local.emulators.cosmos.data.databases import Database
     from local.emulators.cosmos.data.ranges import Range
-    from local.emulators.cosmos.data.store import Store
+    from local.emulators.cosmos.data.store import DocumentStore
 
 _OWNED_TABLES = ("items", "versions", "ranges")
 
@@ -74,7 +74,7 @@ class Container:
 class Containers:
     """The containers of all databases."""
 
-    def __init__(self, store: Store, clock: Clock, range_count: int) -> None:
+    def __init__(self, store: DocumentStore, clock: Clock, range_count: int) -> None:
         self._store = store
         self._clock = clock
         self._range_count = range_count

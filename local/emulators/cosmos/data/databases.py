@@ -12,7 +12,7 @@ from local.emulators.cosmos.errors import OWNER_NOT_FOUND, BadRequestError, Conf
 
 if TYPE_CHECKING:
     from local.emulators.cosmos.data.clock import Clock
-    from local.emulators.cosmos.data.store import Store
+    from local.emulators.cosmos.data.store import DocumentStore
 
 MAX_NAME_CHARS = 255
 _FORBIDDEN = re.compile(r"[/\\?#\x00-\x1f]| $")
@@ -56,7 +56,7 @@ class Database:
 class Databases:
     """The databases of the account."""
 
-    def __init__(self, store: Store, clock: Clock) -> None:
+    def __init__(self, store: DocumentStore, clock: Clock) -> None:
         self._store = store
         self._clock = clock
         self._known: dict[str, Database] = {}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from local.emulators.cosmos.data.container_settings import is_ttl
 from local.emulators.cosmos.data.resource_ids import item_rid
 from local.emulators.cosmos.errors import BadRequestError, TooLargeError
-from local.emulators.cosmos.http.exchange import MAX_DOCUMENT_BYTES, encode_json
+from local.emulators.cosmos.exchange import MAX_DOCUMENT_BYTES, encode_json
 
 if TYPE_CHECKING:
     from local.emulators.cosmos.data.containers import Container

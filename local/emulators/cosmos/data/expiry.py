@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from local.emulators.cosmos.data.containers import Containers
     from local.emulators.cosmos.data.databases import Databases
     from local.emulators.cosmos.data.items import Items
-    from local.emulators.cosmos.data.store import Store
+    from local.emulators.cosmos.data.store import DocumentStore
 
 logger = logging.getLogger(__name__)
 
@@ -25,7 +25,7 @@ _BATCH_ROWS = 200
 class Expiry:
     """Removes expired items of all containers."""
 
-    store: Store
+    store: DocumentStore
     clock: Clock
     databases: Databases
     containers: Containers

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from local.emulators.cosmos.data.clock import Clock
     from local.emulators.cosmos.data.containers import Container
     from local.emulators.cosmos.data.partition_key import PartitionKey
-    from local.emulators.cosmos.data.store import Store
+    from local.emulators.cosmos.data.store import DocumentStore
 
-Mode = Literal["create", "upsert", "replace"]
+WriteMode = Literal["create", "upsert", "replace"]
 
 _FIND = "SELECT range, lsn, serial, etag, expires FROM items WHERE container = ? AND key = ? AND id = ?"
 _READ = (
@@ -42,7 +42,7 @@ _LOG = (
 
 
 @dataclass(frozen=True, slots=True)
-class Conditions:
+class EtagConditions:
     """What must hold of the current version for a write to happen."""
 
     if_match: str | None = None
@@ -57,7 +57,7 @@ class Conditions:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ItemOutcome:
     """What an operation on one item did, or saw."""
 
     status: int
@@ -79,26 +79,26 @@ class _Current:
 class Items:
     """The items of all containers."""
 
-    def __init__(self, store: Store, clock: Clock) -> None:
+    def __init__(self, store: DocumentStore, clock: Clock) -> None:
         self._store = store
         self._clock = clock
 
-    def read(self, container: Container, key: PartitionKey, item_id: str) -> Outcome:
+    def read(self, container: Container, key: PartitionKey, item_id: str) -> ItemOutcome:
         """The newest version of one item."""
         now = self._clock.timestamp()
         row = self._store.execute(_READ, (container.number, key.text, item_id, now)).fetchone()
         if row is None:
             raise NotFoundError(f"There is no item {item_id!r} with partition key {key.text}.")
-        return Outcome(200, *row)
+        return ItemOutcome(200, *row)
 
     def put(
         self,
         container: Container,
-        mode: Mode,
+        mode: WriteMode,
         document: dict[str, Any],
         key: PartitionKey,
-        conditions: Conditions,
-    ) -> Outcome:
+        conditions: EtagConditions,
+    ) -> ItemOutcome:
         """Store a checked document. Call it inside a transaction."""
         item_id = document["id"]
         current = self._current(container, key, item_id)
@@ -119,9 +119,9 @@ class Items:
         operation, previous = ("replace", current.lsn) if current else ("create", 0)
         place = (container.number, home.number, lsn, effective, ts)
         self._store.execute(_LOG, (*place, operation, previous, body, None, None))
-        return Outcome(200 if current else 201, body, etag, home.number, lsn)
+        return ItemOutcome(200 if current else 201, body, etag, home.number, lsn)
 
-    def delete(self, container: Container, key: PartitionKey, item_id: str, conditions: Conditions) -> Outcome:
+    def delete(self, container: Container, key: PartitionKey, item_id: str, conditions: EtagConditions) -> ItemOutcome:
         """Remove an item. Call it inside a transaction."""
         current = self._current(container, key, item_id)
         if current is None:
@@ -146,7 +146,7 @@ class Items:
 
     def _remove(
         self, container: Container, key: PartitionKey, item_id: str, current: _Current, operation: str
-    ) -> Outcome:
+    ) -> ItemOutcome:
         effective = key.effective
         home = container.range_of(effective)
         lsn = last_lsn(self._store, container.number, home) + 1
@@ -154,4 +154,4 @@ class Items:
         self._store.execute(_REMOVE, (container.number, key.text, item_id))
         place = (container.number, home.number, lsn, effective, ts)
         self._store.execute(_LOG, (*place, operation, current.lsn, None, key.text, item_id))
-        return Outcome(204, b"", current.etag, home.number, lsn)
+        return ItemOutcome(204, b"", current.etag, home.number, lsn)

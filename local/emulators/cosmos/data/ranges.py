@@ -15,7 +15,7 @@ import orjson
 from local.emulators.cosmos.errors import RANGE_GONE, BadRequestError, GoneError
 
 if TYPE_CHECKING:
-    from local.emulators.cosmos.data.store import Store
+    from local.emulators.cosmos.data.store import DocumentStore
 
 # Hashes have 32 hexadecimal digits and keep their two highest bits free: hash space ends at 0x40…
 _DIGITS = 32
@@ -51,7 +51,7 @@ def even_bounds(count: int) -> list[tuple[str, str]]:
     return list(pairwise(cuts))
 
 
-def create_ranges(store: Store, container: int, count: int) -> None:
+def create_ranges(store: DocumentStore, container: int, count: int) -> None:
     """The first ranges of a new container."""
     store.execute_many(
         "INSERT INTO ranges (container, number, low, high, parents, first_lsn) VALUES (?, ?, ?, ?, '[]', 0)",
@@ -59,7 +59,7 @@ def create_ranges(store: Store, container: int, count: int) -> None:
     )
 
 
-def live_ranges(store: Store, container: int) -> tuple[Range, ...]:
+def live_ranges(store: DocumentStore, container: int) -> tuple[Range, ...]:
     """The ranges that were not split, in the order of their keys."""
     rows = store.execute(
         "SELECT number, low, high, parents, first_lsn FROM ranges WHERE container = ? AND NOT gone ORDER BY low",
@@ -81,7 +81,7 @@ def find_range(ranges: tuple[Range, ...], text: str) -> Range:
     raise GoneError(f"Partition key range {name} is gone: read the ranges again.", RANGE_GONE)
 
 
-def last_lsn(store: Store, container: int, found: Range) -> int:
+def last_lsn(store: DocumentStore, container: int, found: Range) -> int:
     """The newest sequence number that a range has reached.
 
     It is read from what is stored, never counted in memory: a number that was handed out and then rolled back
@@ -94,7 +94,7 @@ def last_lsn(store: Store, container: int, found: Range) -> int:
     return max(found.first_lsn, lsn or 0)
 
 
-def split_range(store: Store, container: int, found: Range) -> tuple[int, int]:
+def split_range(store: DocumentStore, container: int, found: Range) -> tuple[int, int]:
     """Replace a range by two halves; returns the numbers of the children."""
     low, middle, high = found.halves()
     lsn = last_lsn(store, container, found)
@@ -110,7 +110,7 @@ def split_range(store: Store, container: int, found: Range) -> tuple[int, int]:
     return left, left + 1
 
 
-def _move(store: Store, container: int, parent: int, child: tuple[int, str]) -> None:
+def _move(store: DocumentStore, container: int, parent: int, child: tuple[int, str]) -> None:
     """Give the parent's rows to its children: items first, because they find their hash in their version."""
     left, middle = child
     store.execute(

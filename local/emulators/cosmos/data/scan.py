@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from local.emulators.cosmos.data.clock import Clock
     from local.emulators.cosmos.data.scope import Scope
-    from local.emulators.cosmos.data.store import Store
+    from local.emulators.cosmos.data.store import DocumentStore
 
 Position = tuple[str, str]
 
@@ -27,7 +27,7 @@ _CHUNK_ROWS = 500
 class Scan:
     """The items of a scope."""
 
-    store: Store
+    store: DocumentStore
     clock: Clock
     scope: Scope
 

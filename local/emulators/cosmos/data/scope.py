@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from local.emulators.cosmos.data.containers import Container
     from local.emulators.cosmos.data.partition_key import PartitionKey
     from local.emulators.cosmos.data.ranges import Range
-    from local.emulators.cosmos.http.exchange import Call
+    from local.emulators.cosmos.exchange import Call
 
 PARTITION_KEY = "x-ms-documentdb-partitionkey"
 RANGE_ID = "x-ms-documentdb-partitionkeyrangeid"

@@ -21,7 +21,7 @@ FILE_NAME = "cosmos.db"
 _SCHEMA_VERSION = 1
 # How long to wait for a server that is just ending.
 _LOCK_SECONDS = 2.0
-# So many writes do not wait for more.
+# This many writes do not wait for more.
 _MOST_TO_SHARE = 32
 
 # An exclusive lock keeps a second server off the file, and spares the shared-memory traffic of every
@@ -66,7 +66,7 @@ PRAGMA user_version = {_SCHEMA_VERSION};
 """
 
 
-class Store:
+class DocumentStore:
     """The open database file. All use is from one thread: the event loop's."""
 
     def __init__(self, folder: Path) -> None:
@@ -128,7 +128,7 @@ class Store:
         loop.call_soon(self._commit_when_quiet, self._committing, 0)
 
     def _commit_when_quiet(self, committing: asyncio.Future[None], shared_before: int) -> None:
-        """Commit after the first turn of the event loop in which nobody joined, or when many have."""
+        """Commit after the first turn of the event loop in which no request joined, or when many have."""
         if shared_before < self._shared_by < _MOST_TO_SHARE:
             asyncio.get_running_loop().call_soon(self._commit_when_quiet, committing, self._shared_by)
         else:

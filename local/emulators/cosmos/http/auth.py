@@ -17,7 +17,7 @@ from local.emulators.cosmos.errors import UnauthorizedError
 from local.process.errors import LocalRunError
 
 if TYPE_CHECKING:
-    from local.emulators.cosmos.http.exchange import Call
+    from local.emulators.cosmos.exchange import Call
 
 
 class Signatures:

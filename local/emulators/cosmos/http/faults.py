@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any, Literal, cast, get_args
 
 from local.emulators.cosmos.errors import BadRequestError
-from local.emulators.cosmos.http.exchange import Answer, Call, answer_json
+from local.emulators.cosmos.exchange import Answer, Call, answer_json
 
-Kind = Literal["throttle", "refuse", "delay", "drop", "drop-answer"]
+FaultKind = Literal["throttle", "refuse", "delay", "drop", "drop-answer"]
 
 _FIELDS = ("kind", "times", "method", "path", "status", "substatus", "retryAfterMs", "delayMs")
 
@@ -17,7 +17,7 @@ _FIELDS = ("kind", "times", "method", "path", "status", "substatus", "retryAfter
 class Fault:
     """One order: what happens to the next `times` requests that it fits."""
 
-    kind: Kind
+    kind: FaultKind
     times: int
     method: str | None
     path: str
@@ -58,10 +58,10 @@ class Faults:
         if unknown:
             raise BadRequestError(f"A fault has no {', '.join(unknown)}; it has {', '.join(_FIELDS)}.")
         kind = body.get("kind")
-        if kind not in get_args(Kind):
-            raise BadRequestError(f"`kind` of a fault must be one of {', '.join(get_args(Kind))}, or split.")
+        if kind not in get_args(FaultKind):
+            raise BadRequestError(f"`kind` of a fault must be one of {', '.join(get_args(FaultKind))}, or split.")
         fault = Fault(
-            kind=cast(Kind, kind),
+            kind=cast(FaultKind, kind),
             times=_number(body, "times", 1),
             method=_text(body, "method"),
             path=_text(body, "path") or "",
@@ -74,7 +74,7 @@ class Faults:
         return fault
 
     def next_for(self, call: Call) -> Fault | None:
-        """The fault that befalls this request, counted."""
+        """The fault for this request, if one fits; counts it."""
         if not self._open:
             return None
         for fault in self._open:

@@ -13,14 +13,14 @@ from urllib.parse import unquote
 from aiohttp import web
 
 from local.emulators.cosmos.errors import CosmosError, TooLargeError, UnexpectedError
-from local.emulators.cosmos.http.exchange import MAX_DOCUMENT_BYTES, Answer, Call, answer_error
+from local.emulators.cosmos.exchange import MAX_DOCUMENT_BYTES, Answer, Call, answer_error
 from local.emulators.cosmos.http.switches import CLOCK, FAULTS
 
 if TYPE_CHECKING:
-    from local.emulators.cosmos.data.store import Store
+    from local.emulators.cosmos.data.store import DocumentStore
     from local.emulators.cosmos.http.auth import Signatures
     from local.emulators.cosmos.http.faults import Fault
-    from local.emulators.cosmos.http.service import Service
+    from local.emulators.cosmos.http.service import CosmosService
 
 logger = logging.getLogger(__name__)
 
@@ -41,9 +41,9 @@ _COMMON = {
 class Gateway:
     """The one handler of the web server."""
 
-    service: Service
+    service: CosmosService
     signatures: Signatures
-    store: Store
+    store: DocumentStore
 
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
         call = Call(request.method, _split(request.raw_path), request.headers, b"")

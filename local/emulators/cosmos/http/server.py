@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from aiohttp import web
 
-from local.emulators.cosmos.data.store import Store
+from local.emulators.cosmos.data.store import DocumentStore
 from local.emulators.cosmos.http.auth import Signatures
 from local.emulators.cosmos.http.certificate import server_context
 from local.emulators.cosmos.http.gateway import MAX_BODY_BYTES, Gateway
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from local.process.lifeline import Stop
 
 HOST = "127.0.0.1"
-# Longer than the pauses of ordinary clients, whose pooled connections would else be closed under a request.
+# Longer than the pauses of ordinary clients: otherwise the server would close a pooled connection under a request.
 _KEEP_ALIVE_SECONDS = 75.0
 _SHUTDOWN_SECONDS = 5.0
 # Continuations travel in headers, and hold keys and sort values.
@@ -34,14 +34,14 @@ async def serve(options: argparse.Namespace, stop: Stop) -> None:
     if not 1 <= options.partitions <= MAX_RANGES:
         raise LocalRunError(f"--partitions must be 1 to {MAX_RANGES}.")
     signatures = Signatures(options.key)
-    store = Store(options.data)
+    store = DocumentStore(options.data)
     try:
         await _serve_store(options, stop, store, signatures)
     finally:
         store.close()
 
 
-async def _serve_store(options: argparse.Namespace, stop: Stop, store: Store, signatures: Signatures) -> None:
+async def _serve_store(options: argparse.Namespace, stop: Stop, store: DocumentStore, signatures: Signatures) -> None:
     endpoint = f"{'https' if options.https else 'http'}://{HOST}:{options.port}"
     service = build_service(store, f"{endpoint}/", options.partitions, gives_previous=options.previous_images)
     runner = web.ServerRunner(_server(Gateway(service, signatures, store)), shutdown_timeout=_SHUTDOWN_SECONDS)

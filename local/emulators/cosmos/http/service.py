@@ -9,21 +9,21 @@ from local.emulators.cosmos.data.clock import Clock
 from local.emulators.cosmos.data.containers import Containers
 from local.emulators.cosmos.data.databases import Databases
 from local.emulators.cosmos.data.expiry import Expiry
-from local.emulators.cosmos.data.feed import ChangeFeed
 from local.emulators.cosmos.data.items import Items
-from local.emulators.cosmos.data.writes import Writes
 from local.emulators.cosmos.errors import NotFoundError
+from local.emulators.cosmos.exchange import Answer, Call, answer_json
 from local.emulators.cosmos.http.account import describe_account
-from local.emulators.cosmos.http.exchange import Answer, Call, answer_json
 from local.emulators.cosmos.http.faults import Faults
 from local.emulators.cosmos.http.switches import Switches
 from local.emulators.cosmos.routes.batch import Batches
 from local.emulators.cosmos.routes.catalog_routes import CatalogRoutes
+from local.emulators.cosmos.routes.change_feed import ChangeFeed
 from local.emulators.cosmos.routes.item_routes import ItemRoutes
+from local.emulators.cosmos.routes.item_writes import Writes
 from local.emulators.cosmos.routes.queries import Queries
 
 if TYPE_CHECKING:
-    from local.emulators.cosmos.data.store import Store
+    from local.emulators.cosmos.data.store import DocumentStore
 
 # Kinds of resources that exist in Azure and are always empty here, by where their lists are.
 _EMPTY_BELOW_CONTAINER = {
@@ -36,7 +36,7 @@ _EMPTY_BELOW_DATABASE = {"users": "Users", "clientencryptionkeys": "ClientEncryp
 
 
 @dataclass(frozen=True, slots=True)
-class Service:
+class CosmosService:
     """Answers every signed request."""
 
     endpoint: str
@@ -91,7 +91,7 @@ def _nothing_at(call: Call) -> NotFoundError:
     return NotFoundError(f"There is nothing at /{'/'.join(call.path)} in the local Cosmos DB.")
 
 
-def build_service(store: Store, endpoint: str, range_count: int, *, gives_previous: bool) -> Service:
+def build_service(store: DocumentStore, endpoint: str, range_count: int, *, gives_previous: bool) -> CosmosService:
     """The service over an open store."""
     clock = Clock()
     databases = Databases(store, clock)
@@ -108,4 +108,4 @@ def build_service(store: Store, endpoint: str, range_count: int, *, gives_previo
         queries=Queries(store, clock),
         batches=Batches(store, writes),
     )
-    return Service(endpoint, catalog, routes, expiry, Switches(faults, clock, expiry, catalog), faults)
+    return CosmosService(endpoint, catalog, routes, expiry, Switches(faults, clock, expiry, catalog), faults)

@@ -1,7 +1,7 @@
-"""The server's own endpoints, for tests: ordering faults, splitting a range, putting the clock forward.
+"""The server's own endpoints, for tests: ordering faults, splitting a range, moving the clock forward.
 
-They carry no signature. They take JSON under its own content type only, so that a web page that someone has
-open cannot reach them without asking first.
+They carry no signature. They take JSON under its own content type only, so that a web page in a
+browser cannot reach them without asking first.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from local.emulators.cosmos.errors import BadRequestError, MethodNotAllowedError, NotFoundError
-from local.emulators.cosmos.http.exchange import Answer, Call, answer_json
+from local.emulators.cosmos.exchange import Answer, Call, answer_json
 
 if TYPE_CHECKING:
     from local.emulators.cosmos.data.clock import Clock

@@ -11,23 +11,23 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from local.emulators.cosmos.data.items import Conditions, Mode, Outcome
+from local.emulators.cosmos.data.items import EtagConditions, ItemOutcome, WriteMode
 from local.emulators.cosmos.data.scope import whole_key
 from local.emulators.cosmos.errors import BadRequestError, CosmosError, TooLargeError
-from local.emulators.cosmos.http.exchange import MAX_DOCUMENT_BYTES, Answer, encode_json
+from local.emulators.cosmos.exchange import MAX_DOCUMENT_BYTES, Answer, encode_json
 from local.emulators.cosmos.routes.charges import read_charge, write_charge
 
 if TYPE_CHECKING:
     from local.emulators.cosmos.data.containers import Container
     from local.emulators.cosmos.data.partition_key import PartitionKey
-    from local.emulators.cosmos.data.store import Store
-    from local.emulators.cosmos.data.writes import Writes
-    from local.emulators.cosmos.http.exchange import Call
+    from local.emulators.cosmos.data.store import DocumentStore
+    from local.emulators.cosmos.exchange import Call
+    from local.emulators.cosmos.routes.item_writes import Writes
 
 IS_BATCH = "x-ms-cosmos-is-batch-request"
 _IS_ATOMIC = "x-ms-cosmos-batch-atomic"
 MAX_OPERATIONS = 100
-_MODES: dict[str, Mode] = {"Create": "create", "Upsert": "upsert", "Replace": "replace"}
+_MODES: dict[str, WriteMode] = {"Create": "create", "Upsert": "upsert", "Replace": "replace"}
 # The status of operations that failed only because another one of the batch did.
 _FAILED_DEPENDENCY = 424
 
@@ -45,7 +45,7 @@ class _BatchFailedError(Exception):
 class Batches:
     """Runs batches."""
 
-    store: Store
+    store: DocumentStore
     writes: Writes
 
     def run(self, call: Call, container: Container) -> Answer:
@@ -90,7 +90,7 @@ class Batches:
         except CosmosError as error:
             return _failure(error)
 
-    def _apply(self, container: Container, key: PartitionKey, operation: Any) -> Outcome:
+    def _apply(self, container: Container, key: PartitionKey, operation: Any) -> ItemOutcome:
         if not isinstance(operation, dict):
             raise BadRequestError("An operation of a batch must be an object with `operationType`.")
         kind, item_id, body = (
@@ -98,7 +98,7 @@ class Batches:
             operation.get("id"),
             operation.get("resourceBody"),
         )
-        conditions = Conditions(operation.get("ifMatch"), operation.get("ifNoneMatch"))
+        conditions = EtagConditions(operation.get("ifMatch"), operation.get("ifNoneMatch"))
         if kind in _MODES:
             return self.writes.put(container, _MODES[kind], body, key, conditions, item_id)
         if not isinstance(item_id, str):
@@ -112,7 +112,7 @@ class Batches:
         raise BadRequestError(f"The batch operation {kind!r} is not known.")
 
 
-def _success(operation: Any, outcome: Outcome) -> dict[str, Any]:
+def _success(operation: Any, outcome: ItemOutcome) -> dict[str, Any]:
     charge = read_charge if operation["operationType"] == "Read" else write_charge
     result: dict[str, Any] = {
         "statusCode": outcome.status,

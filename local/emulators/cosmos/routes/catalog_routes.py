@@ -14,14 +14,14 @@ from local.emulators.cosmos.errors import (
     MethodNotAllowedError,
     NotFoundError,
 )
-from local.emulators.cosmos.http.exchange import Answer, answer_feed, answer_json
+from local.emulators.cosmos.exchange import Answer, answer_feed, answer_json
 from local.emulators.cosmos.routes.queries import is_query, query_described
 
 if TYPE_CHECKING:
     from local.emulators.cosmos.data.containers import Container, Containers
     from local.emulators.cosmos.data.databases import Database, Databases
-    from local.emulators.cosmos.data.store import Store
-    from local.emulators.cosmos.http.exchange import Call
+    from local.emulators.cosmos.data.store import DocumentStore
+    from local.emulators.cosmos.exchange import Call
 
 _INTENDED_RID = "x-ms-cosmos-intended-collection-rid"
 
@@ -30,7 +30,7 @@ _INTENDED_RID = "x-ms-cosmos-intended-collection-rid"
 class CatalogRoutes:
     """Answers requests for everything above the documents."""
 
-    store: Store
+    store: DocumentStore
     databases: Databases
     containers: Containers
 
@@ -131,7 +131,7 @@ class CatalogRoutes:
         return answer
 
     def empty(self, call: Call, name: str) -> Answer:
-        """A kind of resource that the local server has none of, and takes none."""
+        """A kind of resource that the local server does not have: an empty list, and no writes."""
         if call.method == "GET" or is_query(call):
             return answer_feed("", name, [])
         raise BadRequestError(f"The local Cosmos DB has no {name}: {call.method} is not possible.")

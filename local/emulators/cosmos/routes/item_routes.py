@@ -1,4 +1,4 @@
-"""The `docs` of a container: one handler for the collection, one for a single item."""
+"""The `docs` of a container: a handler for the collection, and a handler for a single item."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from local.emulators.cosmos.data.documents import checked_id
-from local.emulators.cosmos.data.feed import ChangeFeed, position_headers
-from local.emulators.cosmos.data.items import Conditions, Mode, Outcome
+from local.emulators.cosmos.data.items import EtagConditions, ItemOutcome, WriteMode
 from local.emulators.cosmos.data.scope import PARTITION_KEY, whole_key
 from local.emulators.cosmos.errors import BadRequestError, MethodNotAllowedError
-from local.emulators.cosmos.http.exchange import Answer
+from local.emulators.cosmos.exchange import Answer
 from local.emulators.cosmos.routes.batch import IS_BATCH, Batches
+from local.emulators.cosmos.routes.change_feed import ChangeFeed, position_headers
 from local.emulators.cosmos.routes.charges import read_charge, write_charge
 from local.emulators.cosmos.routes.queries import Queries, is_query
 
 if TYPE_CHECKING:
     from local.emulators.cosmos.data.containers import Container
-    from local.emulators.cosmos.data.store import Store
-    from local.emulators.cosmos.data.writes import Writes
-    from local.emulators.cosmos.http.exchange import Call
+    from local.emulators.cosmos.data.store import DocumentStore
+    from local.emulators.cosmos.exchange import Call
+    from local.emulators.cosmos.routes.item_writes import Writes
 
 _IS_UPSERT = "x-ms-documentdb-is-upsert"
 _TRIGGERS = ("x-ms-documentdb-pre-trigger-include", "x-ms-documentdb-post-trigger-include")
@@ -29,7 +29,7 @@ _TRIGGERS = ("x-ms-documentdb-pre-trigger-include", "x-ms-documentdb-post-trigge
 class ItemRoutes:
     """Answers requests below `docs`."""
 
-    store: Store
+    store: DocumentStore
     writes: Writes
     feed: ChangeFeed
     queries: Queries
@@ -53,7 +53,7 @@ class ItemRoutes:
         _refuse_triggers(call)
         text = call.headers.get(PARTITION_KEY)
         key = container.partition_key.of_header(text) if text is not None else None
-        mode: Mode = "upsert" if call.is_set(_IS_UPSERT) else "create"
+        mode: WriteMode = "upsert" if call.is_set(_IS_UPSERT) else "create"
         body = call.json()
         with self.store.transaction():
             outcome = self.writes.put(container, mode, body, key, _conditions(call))
@@ -80,8 +80,8 @@ class ItemRoutes:
         return _answer(call, container, outcome)
 
 
-def _conditions(call: Call) -> Conditions:
-    return Conditions(call.headers.get("if-match"), call.headers.get("if-none-match"))
+def _conditions(call: Call) -> EtagConditions:
+    return EtagConditions(call.headers.get("if-match"), call.headers.get("if-none-match"))
 
 
 def _refuse_triggers(call: Call) -> None:
@@ -89,7 +89,7 @@ def _refuse_triggers(call: Call) -> None:
         raise BadRequestError("The local Cosmos DB runs no triggers: leave them out.")
 
 
-def _answer(call: Call, container: Container, outcome: Outcome) -> Answer:
+def _answer(call: Call, container: Container, outcome: ItemOutcome) -> Answer:
     charge = read_charge if call.method == "GET" else write_charge
     wants_body = call.method == "GET" or call.headers.get("prefer", "") != "return=minimal"
     answer = Answer(outcome.status, outcome.body if wants_body else b"")

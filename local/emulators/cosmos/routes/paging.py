@@ -9,7 +9,7 @@ from local.emulators.cosmos.errors import BadRequestError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from local.emulators.cosmos.http.exchange import Call
+    from local.emulators.cosmos.exchange import Call
 
 # The service ends a page at this size.
 MAX_PAGE_BYTES = 4 * 1024 * 1024

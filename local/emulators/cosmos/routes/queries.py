@@ -10,7 +10,7 @@ import orjson
 from local.emulators.cosmos.data.scan import Scan
 from local.emulators.cosmos.data.scope import Scope
 from local.emulators.cosmos.errors import BadRequestError
-from local.emulators.cosmos.http.exchange import Answer, answer_feed, answer_json
+from local.emulators.cosmos.exchange import Answer, answer_feed, answer_json
 from local.emulators.cosmos.routes.charges import query_charge
 from local.emulators.cosmos.routes.paging import page_size
 from local.emulators.cosmos.routes.query_pages import Continuation, run_page
@@ -20,8 +20,8 @@ from local.emulators.cosmos.sql.prepare import prepare
 if TYPE_CHECKING:
     from local.emulators.cosmos.data.clock import Clock
     from local.emulators.cosmos.data.containers import Container
-    from local.emulators.cosmos.data.store import Store
-    from local.emulators.cosmos.http.exchange import Call
+    from local.emulators.cosmos.data.store import DocumentStore
+    from local.emulators.cosmos.exchange import Call
 
 CONTINUATION = "x-ms-continuation"
 IS_PLAN = "x-ms-cosmos-is-query-plan-request"
@@ -40,7 +40,7 @@ def is_query(call: Call) -> bool:
 class Queries:
     """Runs queries over the items of a container."""
 
-    store: Store
+    store: DocumentStore
     clock: Clock
 
     async def query(self, call: Call, container: Container) -> Answer:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NoReturn
 
 from local.emulators.cosmos.errors import SqlError
-from local.emulators.cosmos.sql.tokens import Kind, Token, tokenize
+from local.emulators.cosmos.sql.tokens import Token, TokenKind, tokenize
 
 # Deeper queries are refused before Python's own recursion limit is near: a level costs it some 20 calls.
 MAX_DEPTH = 30
@@ -31,17 +31,12 @@ class Cursor:
 
     def is_at(self, *texts: str) -> bool:
         """Whether the next token is one of these keywords or symbols."""
-        return self.token.kind in (Kind.KEYWORD, Kind.SYMBOL) and self.token.text in texts
-
-    def follows(self, text: str) -> bool:
-        """Whether the token after the next one is this keyword or symbol."""
-        after = self._tokens[min(self._next + 1, len(self._tokens) - 1)]
-        return after.kind in (Kind.KEYWORD, Kind.SYMBOL) and after.text == text
+        return self.token.kind in (TokenKind.KEYWORD, TokenKind.SYMBOL) and self.token.text in texts
 
     def advance(self) -> Token:
-        """Take the next token, whatever it is."""
+        """Take the next token of any kind."""
         token = self.token
-        if token.kind is not Kind.END:
+        if token.kind is not TokenKind.END:
             self._next += 1
         return token
 
@@ -53,7 +48,7 @@ class Cursor:
         if not self.accept(text):
             self.fail(f"{text} is expected")
 
-    def expect_kind(self, kind: Kind) -> Token:
+    def expect_kind(self, kind: TokenKind) -> Token:
         if self.token.kind is not kind:
             self.fail(f"a {kind.value} is expected")
         return self.advance()
@@ -61,7 +56,7 @@ class Cursor:
     def fail(self, what: str) -> NoReturn:
         """Refuse the query at the next token."""
         token = self.token
-        found = f"{token.text[:40]!r}" if token.kind is not Kind.END else token.kind.value
+        found = f"{token.text[:40]!r}" if token.kind is not TokenKind.END else token.kind.value
         raise SqlError(f"{what}, but {found} is found.", token.start)
 
     def enter(self) -> None:

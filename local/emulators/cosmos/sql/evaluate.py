@@ -98,7 +98,7 @@ class Compiler:
         decisive = node.operator == "OR"
 
         def evaluate(document: Any) -> Any:
-            """The decisive value wins whatever else there is; else anything but booleans is undefined."""
+            """The decisive value wins. Without it, an operand that is not a boolean makes the result undefined."""
             result: Any = not decisive
             for operand in operands:
                 value = operand(document)
@@ -141,7 +141,7 @@ class Compiler:
 
         return evaluate
 
-    def _call(self, node: nodes.Call) -> Evaluator:
+    def _functioncall(self, node: nodes.FunctionCall) -> Evaluator:
         function, arguments = FUNCTIONS[node.name].call, [self.compile(each) for each in node.arguments]
         return lambda document: function(*(argument(document) for argument in arguments))
 

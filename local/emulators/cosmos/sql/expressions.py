@@ -13,7 +13,7 @@ from local.emulators.cosmos.errors import SqlError
 from local.emulators.cosmos.sql import nodes
 from local.emulators.cosmos.sql.cursor import MAX_DEPTH
 from local.emulators.cosmos.sql.functions import FUNCTIONS
-from local.emulators.cosmos.sql.tokens import Kind, Token
+from local.emulators.cosmos.sql.tokens import Token, TokenKind
 from local.emulators.cosmos.sql.values import UNDEFINED
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ class ExpressionParser:
         return None
 
     def _escape(self) -> str:
-        token = self._cursor.expect_kind(Kind.STRING)
+        token = self._cursor.expect_kind(TokenKind.STRING)
         if len(token.value) != 1:
             raise SqlError("ESCAPE needs a string of one character.", token.start)
         return str(token.value)
@@ -142,9 +142,9 @@ class ExpressionParser:
 
     def _member(self, of: nodes.Expression) -> nodes.Expression:
         token = self._cursor.token
-        if token.kind is Kind.KEYWORD:
+        if token.kind is TokenKind.KEYWORD:
             raise SqlError(f'{token.text} is a reserved word: write ["{token.text.lower()}"].', token.start)
-        name = self._cursor.expect_kind(Kind.NAME)
+        name = self._cursor.expect_kind(TokenKind.NAME)
         return nodes.Property(of.start, name.end, of, name.text)
 
     def _element(self, of: nodes.Expression) -> nodes.Expression:
@@ -157,15 +157,15 @@ class ExpressionParser:
 
     def _primary(self) -> nodes.Expression:
         token = self._cursor.token
-        if token.kind in (Kind.STRING, Kind.NUMBER):
+        if token.kind in (TokenKind.STRING, TokenKind.NUMBER):
             self._cursor.advance()
             return nodes.Literal(token.start, token.end, token.value)
-        if token.kind is Kind.PARAMETER:
+        if token.kind is TokenKind.PARAMETER:
             self._cursor.advance()
             return nodes.Parameter(token.start, token.end, token.text)
-        if token.kind is Kind.NAME:
+        if token.kind is TokenKind.NAME:
             return self._named()
-        if token.kind is Kind.KEYWORD and token.text in _CONSTANTS:
+        if token.kind is TokenKind.KEYWORD and token.text in _CONSTANTS:
             self._cursor.advance()
             return nodes.Literal(token.start, token.end, _CONSTANTS[token.text])
         return self._bracketed(token)
@@ -199,7 +199,7 @@ class ExpressionParser:
             raise SqlError(f"the function {token.text} is not supported by the local Cosmos DB.", token.start)
         if not function.least <= len(arguments) <= function.most:
             raise SqlError(f"{name} takes {function.least} to {function.most} arguments.", token.start)
-        return nodes.Call(token.start, end, name, arguments)
+        return nodes.FunctionCall(token.start, end, name, arguments)
 
     def _list(self, closing: str) -> tuple[nodes.Expression, ...]:
         """Expressions between commas up to the closing bracket, which is taken."""
@@ -218,10 +218,10 @@ class ExpressionParser:
             return ()
         while True:
             token = self._cursor.advance()
-            if token.kind not in (Kind.STRING, Kind.NAME):
+            if token.kind not in (TokenKind.STRING, TokenKind.NAME):
                 raise SqlError("a field name is expected.", token.start)
             self._cursor.expect(":")
-            fields[token.value if token.kind is Kind.STRING else token.text] = self.parse()
+            fields[token.value if token.kind is TokenKind.STRING else token.text] = self.parse()
             if self._cursor.accept("}"):
                 return tuple(fields.items())
             self._cursor.expect(",")

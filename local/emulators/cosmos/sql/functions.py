@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Function:
+class BuiltInFunction:
     """A function and how many arguments it takes."""
 
     least: int
@@ -21,7 +21,7 @@ class Function:
     call: Callable[..., Any]
 
 
-def _text_test(test: Callable[[str, str], bool]) -> Function:
+def _text_test(test: Callable[[str, str], bool]) -> BuiltInFunction:
     """A test of two strings, with an optional third argument that ignores case."""
 
     def call(text: Any, part: Any, ignores_case: Any = False) -> Any:
@@ -29,19 +29,19 @@ def _text_test(test: Callable[[str, str], bool]) -> Function:
             return UNDEFINED
         return test(text.lower(), part.lower()) if ignores_case else test(text, part)
 
-    return Function(2, 3, call)
+    return BuiltInFunction(2, 3, call)
 
 
-def _on_text(function: Callable[[str], Any]) -> Function:
-    return Function(1, 1, lambda text: function(text) if isinstance(text, str) else UNDEFINED)
+def _on_text(function: Callable[[str], Any]) -> BuiltInFunction:
+    return BuiltInFunction(1, 1, lambda text: function(text) if isinstance(text, str) else UNDEFINED)
 
 
-def _on_number(function: Callable[[Any], Any]) -> Function:
-    return Function(1, 1, lambda value: as_number(function(value)) if is_number(value) else UNDEFINED)
+def _on_number(function: Callable[[Any], Any]) -> BuiltInFunction:
+    return BuiltInFunction(1, 1, lambda value: as_number(function(value)) if is_number(value) else UNDEFINED)
 
 
-def _type_test(test: Callable[[Any], bool]) -> Function:
-    return Function(1, 1, test)
+def _type_test(test: Callable[[Any], bool]) -> BuiltInFunction:
+    return BuiltInFunction(1, 1, test)
 
 
 def _array_contains(array: Any, wanted: Any, is_partial: Any = False) -> Any:
@@ -75,7 +75,7 @@ def _index_of(text: Any, part: Any) -> Any:
     return text.find(part) if isinstance(text, str) and isinstance(part, str) else UNDEFINED
 
 
-FUNCTIONS: dict[str, Function] = {
+FUNCTIONS: dict[str, BuiltInFunction] = {
     "STARTSWITH": _text_test(str.startswith),
     "ENDSWITH": _text_test(str.endswith),
     "CONTAINS": _text_test(lambda text, part: part in text),
@@ -86,14 +86,14 @@ FUNCTIONS: dict[str, Function] = {
     "TRIM": _on_text(str.strip),
     "LTRIM": _on_text(str.lstrip),
     "RTRIM": _on_text(str.rstrip),
-    "CONCAT": Function(2, 200, _concat),
-    "SUBSTRING": Function(3, 3, _substring),
-    "INDEX_OF": Function(2, 2, _index_of),
+    "CONCAT": BuiltInFunction(2, 200, _concat),
+    "SUBSTRING": BuiltInFunction(3, 3, _substring),
+    "INDEX_OF": BuiltInFunction(2, 2, _index_of),
     "ABS": _on_number(abs),
     "FLOOR": _on_number(math.floor),
     "CEILING": _on_number(math.ceil),
-    "ARRAY_CONTAINS": Function(2, 3, _array_contains),
-    "ARRAY_LENGTH": Function(1, 1, _array_length),
+    "ARRAY_CONTAINS": BuiltInFunction(2, 3, _array_contains),
+    "ARRAY_LENGTH": BuiltInFunction(1, 1, _array_length),
     "IS_DEFINED": _type_test(lambda value: value is not UNDEFINED),
     "IS_NULL": _type_test(lambda value: value is None),
     "IS_BOOL": _type_test(lambda value: isinstance(value, bool)),

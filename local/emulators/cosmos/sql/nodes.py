@@ -89,7 +89,7 @@ class Like(Expression):
 
 
 @dataclass(frozen=True, slots=True)
-class Call(Expression):
+class FunctionCall(Expression):
     """A built-in function; `name` in capitals."""
 
     name: str

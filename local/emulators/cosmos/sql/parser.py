@@ -6,7 +6,7 @@ from local.emulators.cosmos.errors import SqlError
 from local.emulators.cosmos.sql import nodes
 from local.emulators.cosmos.sql.cursor import Cursor
 from local.emulators.cosmos.sql.expressions import ExpressionParser
-from local.emulators.cosmos.sql.tokens import Kind
+from local.emulators.cosmos.sql.tokens import TokenKind
 
 MAX_QUERY_CHARS = 512 * 1024
 
@@ -41,7 +41,7 @@ class _QueryParser:
             offset = self._count()
             cursor.expect("LIMIT")
             limit = self._count()
-        if cursor.token.kind is not Kind.END:
+        if cursor.token.kind is not TokenKind.END:
             cursor.fail("the end of the query is expected")
         if selects_all:
             value = nodes.Root(0, 0, alias)
@@ -54,9 +54,9 @@ class _QueryParser:
     def _count(self) -> nodes.Expression:
         """A number or parameter after TOP, OFFSET or LIMIT."""
         token = self._cursor.advance()
-        if token.kind is Kind.PARAMETER:
+        if token.kind is TokenKind.PARAMETER:
             return nodes.Parameter(token.start, token.end, token.text)
-        if token.kind is Kind.NUMBER and isinstance(token.value, int):
+        if token.kind is TokenKind.NUMBER and isinstance(token.value, int):
             return nodes.Literal(token.start, token.end, token.value)
         raise SqlError("a whole number or a parameter is expected.", token.start)
 
@@ -85,19 +85,19 @@ class _QueryParser:
 
     def _column_name(self, expression: nodes.Expression) -> str | None:
         if self._cursor.accept("AS"):
-            return self._cursor.expect_kind(Kind.NAME).text
-        if self._cursor.token.kind is Kind.NAME:
+            return self._cursor.expect_kind(TokenKind.NAME).text
+        if self._cursor.token.kind is TokenKind.NAME:
             return self._cursor.advance().text
         return expression.name if isinstance(expression, (nodes.Property, nodes.Root)) else None
 
     def _source(self) -> str:
-        """FROM one container, by whatever name; the alias is what expressions may use."""
+        """FROM one container, by any name; expressions may use its alias."""
         self._cursor.expect("FROM")
-        alias = self._cursor.expect_kind(Kind.NAME).text
+        alias = self._cursor.expect_kind(TokenKind.NAME).text
         if self._cursor.is_at(".", "[", "IN", ",", "JOIN"):
             self._cursor.fail("only a whole container can be selected from in the local Cosmos DB")
-        if self._cursor.accept("AS") or self._cursor.token.kind is Kind.NAME:
-            alias = self._cursor.expect_kind(Kind.NAME).text
+        if self._cursor.accept("AS") or self._cursor.token.kind is TokenKind.NAME:
+            alias = self._cursor.expect_kind(TokenKind.NAME).text
         self._refuse("JOIN")
         return alias
 

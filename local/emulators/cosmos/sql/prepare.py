@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from local.emulators.cosmos.errors import BadRequestError, SqlError
-from local.emulators.cosmos.http.exchange import encode_json
+from local.emulators.cosmos.exchange import encode_json
 from local.emulators.cosmos.sql import nodes
 from local.emulators.cosmos.sql.aggregates import ACCUMULATORS, AggregateCompiler, has_aggregate
 from local.emulators.cosmos.sql.evaluate import Compiler

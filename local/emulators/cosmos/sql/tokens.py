@@ -13,7 +13,7 @@ from local.emulators.cosmos.errors import SqlError
 from local.emulators.cosmos.sql.values import UNDEFINED, as_number
 
 
-class Kind(Enum):
+class TokenKind(Enum):
     """What a token is."""
 
     KEYWORD = "keyword"
@@ -29,7 +29,7 @@ class Kind(Enum):
 class Token:
     """One token: `text` as written (keywords in capitals), `value` of a literal."""
 
-    kind: Kind
+    kind: TokenKind
     text: str
     start: int
     end: int
@@ -81,18 +81,18 @@ def tokenize(text: str) -> list[Token]:
         position = match.end()
         if match.lastgroup != "space":
             tokens.append(_token(match))
-    tokens.append(Token(Kind.END, "", len(text), len(text)))
+    tokens.append(Token(TokenKind.END, "", len(text), len(text)))
     return tokens
 
 
 def _token(match: re.Match[str]) -> Token:
-    kind, text, (start, end) = Kind(match.lastgroup), match.group(), match.span()
-    if kind is Kind.STRING:
+    kind, text, (start, end) = TokenKind(match.lastgroup), match.group(), match.span()
+    if kind is TokenKind.STRING:
         return Token(kind, text, start, end, _string(text, start))
-    if kind is Kind.NUMBER:
+    if kind is TokenKind.NUMBER:
         return Token(kind, text, start, end, _number(text, start))
-    if kind is Kind.NAME and text.upper() in KEYWORDS:
-        return Token(Kind.KEYWORD, text.upper(), start, end)
+    if kind is TokenKind.NAME and text.upper() in KEYWORDS:
+        return Token(TokenKind.KEYWORD, text.upper(), start, end)
     return Token(kind, text, start, end)
 
 

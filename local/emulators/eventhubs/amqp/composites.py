@@ -30,7 +30,7 @@ from local.emulators.eventhubs.amqp.types import ULong
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from local.emulators.eventhubs.amqp.fields import Kind
+    from local.emulators.eventhubs.amqp.fields import FieldType
 
 _TYPES: dict[int, type[Any]] = {
     0x10: Open, 0x11: Begin, 0x12: Attach, 0x13: Flow, 0x14: Transfer, 0x15: Disposition, 0x16: Detach,
@@ -43,7 +43,7 @@ class _Layout:
     """The fields of one performative, in their order on the wire."""
 
     names: tuple[str, ...]
-    kinds: tuple[Kind, ...]
+    kinds: tuple[FieldType, ...]
     mandatory: tuple[bool, ...]
     head: bytes
 

@@ -1,6 +1,6 @@
 """Bytes to values. Every length is checked: what a list, map or array says it holds ends exactly where it says.
 
-`decode` raises whatever unreadable bytes make it raise; callers wrap a whole frame or message in `errors.reading`,
+`decode` raises several kinds of errors on unreadable bytes; callers wrap a whole frame or message in `errors.reading`,
 which costs one try per message and not one per value.
 """
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 _U32 = struct.Struct(">I").unpack_from
 _U32_U32 = struct.Struct(">II").unpack_from
-# Elements without bytes let nine bytes announce four thousand million of them.
+# These elements take no bytes, so an array of nine bytes can announce four thousand million of them.
 _EMPTY_ELEMENTS = frozenset({0x40, 0x41, 0x42, 0x43, 0x44, 0x45})
 
 

@@ -1,10 +1,12 @@
 """What a peer is told when something is wrong: a condition that SDKs act on and a sentence that people read.
 
-AmqpError                  closes the connection
-├── MalformedError         bytes that are not AMQP
-├── SessionError           ends the session
-├── LinkError              detaches the link
-└── DeliveryError          rejects one delivery
+LocalAzureError
+└── AmqpError                    closes the connection
+    ├── MalformedError           bytes that are not AMQP
+    ├── SessionError             ends the session
+    ├── LinkError                detaches the link
+    │   └── EntityNotFoundError  there is no such hub, consumer group or address
+    └── DeliveryError            rejects one delivery
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ import struct
 from typing import TYPE_CHECKING
 
 from local.emulators.eventhubs.amqp.types import Described, Symbol, ULong
-from shared.errors import IndexTablesError
+from local.process.errors import LocalAzureError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,7 +39,7 @@ STOLEN = "amqp:link:stolen"
 _ERROR_CODE = ULong(0x1D)
 
 
-class AmqpError(IndexTablesError):
+class AmqpError(LocalAzureError):
     """A peer did what it may not, or asked for what is not there. Correct the client that the log names."""
 
     def __init__(self, condition: str, description: str) -> None:
@@ -65,7 +67,7 @@ class LinkError(AmqpError):
     """A link is refused or may not go on. It is detached; the session goes on."""
 
 
-class NotFoundError(LinkError):
+class EntityNotFoundError(LinkError):
     """There is no such entity. @azure/event-hubs knows this by the sentence, not by the condition."""
 
     def __init__(self, entity: str, advice: str) -> None:

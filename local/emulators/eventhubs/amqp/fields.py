@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class FieldType:
     """The type of a field: what may stand there, and how it is written."""
 
     name: str
@@ -21,8 +21,8 @@ class Kind:
     encode: Callable[[Any], bytes] = encode
 
 
-def _unsigned(name: str, kind: type[int], bits: int) -> Kind:
-    return Kind(
+def _unsigned(name: str, kind: type[int], bits: int) -> FieldType:
+    return FieldType(
         name, lambda v: isinstance(v, int) and not isinstance(v, bool) and 0 <= v < 1 << bits, lambda v: encode(kind(v))
     )
 
@@ -31,17 +31,17 @@ UBYTE = _unsigned("ubyte", UByte, 8)
 USHORT = _unsigned("ushort", UShort, 16)
 UINT = _unsigned("uint", UInt, 32)
 ULONG = _unsigned("ulong", ULong, 64)
-BOOLEAN = Kind("boolean", lambda v: isinstance(v, bool))
-STRING = Kind("string", lambda v: isinstance(v, str))
-SYMBOL = Kind("symbol", lambda v: isinstance(v, str), lambda v: encode(Symbol(v)))
+BOOLEAN = FieldType("boolean", lambda v: isinstance(v, bool))
+STRING = FieldType("string", lambda v: isinstance(v, str))
+SYMBOL = FieldType("symbol", lambda v: isinstance(v, str), lambda v: encode(Symbol(v)))
 # One symbol may stand for an array of one.
-SYMBOLS = Kind("array of symbols", lambda v: isinstance(v, Symbol | Array))
-BINARY = Kind("binary", lambda v: isinstance(v, bytes))
-MAP = Kind("map", lambda v: isinstance(v, dict))
-COMPOSITE = Kind("composite", lambda v: isinstance(v, Described))
-ANY = Kind("value", lambda _: True)
+SYMBOLS = FieldType("array of symbols", lambda v: isinstance(v, Symbol | Array))
+BINARY = FieldType("binary", lambda v: isinstance(v, bytes))
+MAP = FieldType("map", lambda v: isinstance(v, dict))
+COMPOSITE = FieldType("composite", lambda v: isinstance(v, Described))
+ANY = FieldType("value", lambda _: True)
 
 
-def wire(kind: Kind, *, mandatory: bool = False) -> Any:
+def wire(kind: FieldType, *, mandatory: bool = False) -> Any:
     """A dataclass field that stands on the wire as `kind`; one that is left out is None."""
     return field(default=None, metadata={"kind": kind, "mandatory": mandatory})

@@ -1,7 +1,7 @@
 """Messages: their sections, a batch of messages inside one, and the requests and replies of `$cbs` and `$management`.
 
 What a client sent is kept byte for byte. Its sections are checked (kinds, order, sizes); what is inside properties and
-body belongs to the producer and the consumer, and is stepped over, as AMQP wants it of those in between.
+body belongs to the producer and the consumer, and is skipped, as AMQP demands of intermediaries.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ PROPERTIES, APPLICATION_PROPERTIES = 0x73, 0x74
 DATA, SEQUENCE, VALUE, FOOTER = 0x75, 0x76, 0x77, 0x78
 
 _LIST, _MAP, _BINARY = frozenset({0x45, 0xC0, 0xD0}), frozenset({0xC1, 0xD1}), frozenset({0xA0, 0xB0})
-# The type codes that the value of a section may begin with; a value section holds whatever it likes.
+# The type codes that the value of a section may begin with; a value section holds any type.
 _FORMS: dict[int, frozenset[int]] = {
     HEADER: _LIST, DELIVERY_ANNOTATIONS: _MAP, MESSAGE_ANNOTATIONS: _MAP, PROPERTIES: _LIST,
     APPLICATION_PROPERTIES: _MAP, DATA: _BINARY, SEQUENCE: _LIST, VALUE: frozenset(range(256)), FOOTER: _MAP,

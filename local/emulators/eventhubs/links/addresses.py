@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from urllib.parse import unquote, urlsplit
 
-from local.emulators.eventhubs.amqp.errors import NotFoundError
+from local.emulators.eventhubs.amqp.errors import EntityNotFoundError
 from local.emulators.eventhubs.log.hubs import DEFAULT_GROUP
 
 CBS = "$cbs"
@@ -41,5 +41,5 @@ def hub_address(path: str) -> HubAddress:
     """The parts of a path that names a hub."""
     match = _HUB_PATH.fullmatch(path)
     if match is None:
-        raise NotFoundError(path, "An address is HUB[/ConsumerGroups/GROUP][/Partitions/N].")
+        raise EntityNotFoundError(path, "An address is HUB[/ConsumerGroups/GROUP][/Partitions/N].")
     return HubAddress(match["hub"], match["group"] or DEFAULT_GROUP, match["partition"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from local.emulators.eventhubs.amqp.errors import NOT_ALLOWED, LinkError, NotFoundError
+from local.emulators.eventhubs.amqp.errors import NOT_ALLOWED, EntityNotFoundError, LinkError
 from local.emulators.eventhubs.links.addresses import CBS, MANAGEMENT, hub_address, is_node, path_of
 from local.emulators.eventhubs.links.consumer import ConsumerLink
 from local.emulators.eventhubs.links.producer import ProducerLink
@@ -12,14 +12,13 @@ from local.emulators.eventhubs.links.requests import ReplyLink, RequestLink
 
 if TYPE_CHECKING:
     from local.emulators.eventhubs.amqp.performatives import Attach
-    from local.emulators.eventhubs.links.links import Link
-    from local.emulators.eventhubs.links.session import Session
+    from local.emulators.eventhubs.links.links import Link, LinkSession
     from local.emulators.eventhubs.log.hubs import Hub, Partition
 
 ARGUMENT_OUT_OF_RANGE = "com.microsoft:argument-out-of-range"
 
 
-def open_link(session: Session, attach: Attach) -> Link:
+def open_link(session: LinkSession, attach: Attach) -> Link:
     """The server's end of the link that `attach` asks for."""
     terminus = attach.source if attach.is_receiver else attach.target
     fields = terminus.value if terminus is not None else None
@@ -30,16 +29,18 @@ def open_link(session: Session, attach: Attach) -> Link:
     return _open_hub_link(session, attach, path)
 
 
-def _open_hub_link(session: Session, attach: Attach, path: str) -> Link:
+def _open_hub_link(session: LinkSession, attach: Attach, path: str) -> Link:
     address = hub_address(path)
-    hub = session.connection.namespace.open_hub(address.hub, session.connection.grants.values())
+    hub = session.namespace.open_hub(address.hub, session.grants.values())
     partition = _partition(hub, address.partition) if address.partition is not None else None
     if not attach.is_receiver:
         return ProducerLink(session, attach, hub, partition)
     if partition is None:
         raise LinkError(NOT_ALLOWED, f"A receiver of hub {hub.name} reads one partition: add /Partitions/N.")
     if not hub.has_group(address.group):
-        raise NotFoundError(path, "The hub has no such consumer group: start the server with --consumer-group NAME.")
+        raise EntityNotFoundError(
+            path, "The hub has no such consumer group: start the server with --consumer-group NAME."
+        )
     return ConsumerLink(session, attach, hub, address.group, partition)
 
 

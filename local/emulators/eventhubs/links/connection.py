@@ -30,15 +30,15 @@ from local.emulators.eventhubs.links.handshake import Handshake
 from local.emulators.eventhubs.links.session import Session
 
 if TYPE_CHECKING:
-    from local.emulators.eventhubs.links.tokens import Grant
     from local.emulators.eventhubs.namespace import Namespace
+    from local.emulators.eventhubs.tokens import Grant
 
 log = logging.getLogger("eventhubs")
 
 CONTAINER_ID = "local-eventhubs"
 MAX_FRAME_BYTES = 64 * 1024
 CHANNEL_MAX = 4095
-# A client that wants to hear from us more often than this wants us to do nothing else.
+# More frequent heartbeats would leave the server no time for anything else.
 MIN_HEARTBEAT_SECONDS = 0.05
 # How long a client that was told to close may take to do so.
 CLOSE_SECONDS = 1.0
@@ -72,7 +72,7 @@ class Connection(asyncio.Protocol):
         self._watch_silence()
 
     def data_received(self, data: bytes) -> None:
-        """Bytes have arrived. Whatever they are, the server lives on and the client is told what was wrong."""
+        """Bytes have arrived. Wrong ones never end the server: it tells the client what was wrong."""
         if self._is_closing:
             return
         self._last_heard = self._loop.time()
@@ -123,7 +123,7 @@ class Connection(asyncio.Protocol):
             self._write(frame)
 
     def drop(self) -> None:
-        """Cut the connection without a word, as a broken network does."""
+        """Cut the connection without telling the client, as a broken network does."""
         self._transport.abort()
 
     def shut_down(self) -> None:
@@ -199,7 +199,7 @@ class Connection(asyncio.Protocol):
         self._transport.close()
 
     def _close_with(self, error: AmqpError) -> None:
-        """Tell the client why, and wait for it to close: closing with unread bytes would destroy what it was told."""
+        """Tell the client why, and wait for it to close: closing with unread bytes would destroy that message."""
         if self._is_closing:
             return
         log.info("Closing a connection: %s", error)

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 from local.emulators.eventhubs.links.links import OutgoingLink
 from local.emulators.eventhubs.log import events
-from local.emulators.eventhubs.log.owners import Seat
+from local.emulators.eventhubs.log.owners import GroupPartition
 from local.emulators.eventhubs.log.positions import start_position
 from local.emulators.eventhubs.namespace import clock_ms
 
 if TYPE_CHECKING:
     from local.emulators.eventhubs.amqp.errors import LinkError
     from local.emulators.eventhubs.amqp.performatives import Attach, Flow
-    from local.emulators.eventhubs.links.session import Session
+    from local.emulators.eventhubs.links.links import LinkSession
     from local.emulators.eventhubs.log.hubs import Hub, Partition
 
 EPOCH = "com.microsoft:epoch"
@@ -27,9 +27,9 @@ MAX_BYTES_PER_TURN = 1024 * 1024
 class ConsumerLink(OutgoingLink):
     """A reader of one partition in one consumer group."""
 
-    def __init__(self, session: Session, attach: Attach, hub: Hub, group: str, partition: Partition) -> None:
+    def __init__(self, session: LinkSession, attach: Attach, hub: Hub, group: str, partition: Partition) -> None:
         super().__init__(session, attach)
-        namespace = session.connection.namespace
+        namespace = session.namespace
         epoch = (attach.properties or {}).get(EPOCH)
         desired = attach.desired_capabilities
         self.epoch = epoch if isinstance(epoch, int) else None
@@ -37,10 +37,10 @@ class ConsumerLink(OutgoingLink):
         self._namespace = namespace
         self._wants_metrics = RUNTIME_METRICS in (desired if isinstance(desired, tuple) else (desired,))
         self._next_sequence = start_position(attach.source).sequence(namespace.store, partition)
-        self._seat = Seat(hub.name, group.lower(), partition.number)
+        self._group_partition = GroupPartition(hub.name, group.lower(), partition.number)
         self._is_draining = False
         self._turn: asyncio.Handle | None = None
-        namespace.owners.claim(self._seat, self)
+        namespace.owners.claim(self._group_partition, self)
         partition.readers.add(self)
 
     def disconnect(self, error: LinkError) -> None:
@@ -51,7 +51,7 @@ class ConsumerLink(OutgoingLink):
         """Leave the partition to others."""
         super().release()
         self.partition.readers.discard(self)
-        self._namespace.owners.release(self._seat, self)
+        self._namespace.owners.release(self._group_partition, self)
         if self._turn is not None:
             self._turn.cancel()
 

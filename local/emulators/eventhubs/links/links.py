@@ -1,9 +1,9 @@
-"""Links: the rules of AMQP that hold for each of them, whatever they carry."""
+"""Links: the rules of AMQP that hold for every kind of link."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from local.emulators.eventhubs.amqp.errors import MESSAGE_SIZE_EXCEEDED, NOT_ALLOWED, AmqpError, LinkError
 from local.emulators.eventhubs.amqp.performatives import Disposition
@@ -11,8 +11,11 @@ from local.emulators.eventhubs.amqp.types import Described, ULong
 from local.emulators.eventhubs.namespace import MAX_MESSAGE_BYTES
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from local.emulators.eventhubs.amqp.performatives import Attach, Flow, Transfer
-    from local.emulators.eventhubs.links.session import Session
+    from local.emulators.eventhubs.namespace import Namespace
+    from local.emulators.eventhubs.tokens import Grant
 
 # Given to a client that sends, and topped up at half.
 SENDER_CREDIT = 1000
@@ -38,10 +41,42 @@ class Delivery:
     is_settled: bool
 
 
+class LinkSession(Protocol):
+    """What a link needs of the session that it belongs to."""
+
+    @property
+    def namespace(self) -> Namespace:
+        """What all connections share."""
+
+    @property
+    def grants(self) -> dict[str, Grant]:
+        """What the tokens of this connection open, by hub."""
+
+    @property
+    def links(self) -> Mapping[int, Link]:
+        """The attached links by handle."""
+
+    @property
+    def has_room(self) -> bool:
+        """Whether the client takes another transfer now."""
+
+    def send(self, performative: object) -> None:
+        """Write one frame."""
+
+    def send_flow(self, link: Link | None = None, *, is_drained: bool = False) -> None:
+        """Say how much may be sent, in the session and on a link."""
+
+    def transfer(self, handle: int, message: bytes, *, is_settled: bool) -> None:
+        """Send a message, now or when the client's window opens."""
+
+    def detach(self, link: Link, error: LinkError | None = None) -> None:
+        """End a link."""
+
+
 class Link:
     """One end of a link; `attach` is what the client asked for."""
 
-    def __init__(self, session: Session, attach: Attach) -> None:
+    def __init__(self, session: LinkSession, attach: Attach) -> None:
         self.session = session
         self.attach = attach
         self.handle = attach.handle
@@ -66,7 +101,7 @@ class Link:
 class IncomingLink(Link):
     """A link on which the client sends."""
 
-    def __init__(self, session: Session, attach: Attach) -> None:
+    def __init__(self, session: LinkSession, attach: Attach) -> None:
         super().__init__(session, attach)
         self._parts: list[bytes] = []
         self._first: Transfer | None = None
@@ -131,7 +166,7 @@ class OutgoingLink(Link):
             self._drain()
 
     def _drain(self) -> None:
-        """Give the credit back that there is nothing to send for."""
+        """Give back the credit for which there is nothing to send."""
         self.delivery_count = (self.delivery_count + self.credit) & SERIAL_MASK
         self.credit = 0
         self.session.send_flow(self, is_drained=True)

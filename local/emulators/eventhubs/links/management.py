@@ -6,23 +6,23 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
-from local.emulators.eventhubs.amqp.errors import LinkError, NotFoundError
+from local.emulators.eventhubs.amqp.errors import EntityNotFoundError, LinkError
 from local.emulators.eventhubs.amqp.types import Array, Int, Timestamp
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
     from local.emulators.eventhubs.amqp.messages import Request
-    from local.emulators.eventhubs.links.tokens import Grant
     from local.emulators.eventhubs.log.hubs import Hub, Partition
     from local.emulators.eventhubs.namespace import Namespace
+    from local.emulators.eventhubs.tokens import Grant
 
 HUB_TYPE = "com.microsoft:eventhub"
 PARTITION_TYPE = "com.microsoft:partition"
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class Reply:
     """The outcome of a request, in the words of HTTP."""
 
     status: int
@@ -30,24 +30,24 @@ class Answer:
     value: object = None
 
 
-def answer(request: Request, namespace: Namespace, grants: Collection[Grant]) -> Answer:
+def answer(request: Request, namespace: Namespace, grants: Collection[Grant]) -> Reply:
     """Answer a READ of a hub or of a partition."""
     kind = request.text("type")
     if request.text("operation") != "READ" or kind not in (HUB_TYPE, PARTITION_TYPE):
-        return Answer(HTTPStatus.BAD_REQUEST, f"Only READ of {HUB_TYPE} and {PARTITION_TYPE} is known.")
+        return Reply(HTTPStatus.BAD_REQUEST, f"Only READ of {HUB_TYPE} and {PARTITION_TYPE} is known.")
     try:
         hub = namespace.open_hub(request.text("name"), grants)
-    except NotFoundError as error:
-        return Answer(HTTPStatus.NOT_FOUND, error.description)
+    except EntityNotFoundError as error:
+        return Reply(HTTPStatus.NOT_FOUND, error.description)
     except LinkError as error:
-        return Answer(HTTPStatus.UNAUTHORIZED, error.description)
+        return Reply(HTTPStatus.UNAUTHORIZED, error.description)
     if kind == HUB_TYPE:
-        return Answer(HTTPStatus.OK, "OK", _described_hub(hub))
+        return Reply(HTTPStatus.OK, "OK", _described_hub(hub))
     partition = hub.partition(request.text("partition"))
     if partition is None:
         last = len(hub.partitions) - 1
-        return Answer(HTTPStatus.BAD_REQUEST, f"Hub {hub.name} has the partitions 0 to {last}, and no other.")
-    return Answer(HTTPStatus.OK, "OK", _described_partition(hub, partition))
+        return Reply(HTTPStatus.BAD_REQUEST, f"Hub {hub.name} has the partitions 0 to {last}, and no other.")
+    return Reply(HTTPStatus.OK, "OK", _described_partition(hub, partition))
 
 
 def _described_hub(hub: Hub) -> dict[str, object]:

@@ -13,17 +13,16 @@ from local.emulators.eventhubs.log.partition_key import partition_for_key
 
 if TYPE_CHECKING:
     from local.emulators.eventhubs.amqp.performatives import Attach
-    from local.emulators.eventhubs.links.links import Delivery
-    from local.emulators.eventhubs.links.session import Session
+    from local.emulators.eventhubs.links.links import Delivery, LinkSession
     from local.emulators.eventhubs.log.hubs import Hub, Partition
 
 
 class ProducerLink(IncomingLink):
-    """A sender of events; without a partition of its own, the key or the turn decides."""
+    """A sender of events; without a partition in its address, the key decides, or each partition in turn."""
 
-    def __init__(self, session: Session, attach: Attach, hub: Hub, partition: Partition | None) -> None:
+    def __init__(self, session: LinkSession, attach: Attach, hub: Hub, partition: Partition | None) -> None:
         super().__init__(session, attach)
-        self._namespace = session.connection.namespace
+        self._namespace = session.namespace
         self._hub = hub
         self._partition = partition
 

@@ -12,19 +12,18 @@ from local.emulators.eventhubs.amqp.types import Int
 from local.emulators.eventhubs.links import management
 from local.emulators.eventhubs.links.addresses import CBS
 from local.emulators.eventhubs.links.links import IncomingLink, OutgoingLink
-from local.emulators.eventhubs.links.management import Answer
-from local.emulators.eventhubs.links.tokens import TokenRefusedError
+from local.emulators.eventhubs.links.management import Reply
+from local.emulators.eventhubs.tokens import TokenRefusedError
 
 if TYPE_CHECKING:
     from local.emulators.eventhubs.amqp.performatives import Attach
-    from local.emulators.eventhubs.links.links import Delivery
-    from local.emulators.eventhubs.links.session import Session
+    from local.emulators.eventhubs.links.links import Delivery, LinkSession
 
 
 class ReplyLink(OutgoingLink):
     """The link on which a client waits for answers."""
 
-    def __init__(self, session: Session, attach: Attach, node: str) -> None:
+    def __init__(self, session: LinkSession, attach: Attach, node: str) -> None:
         super().__init__(session, attach)
         self.node = node
         self._waiting: deque[bytes] = deque()
@@ -43,7 +42,7 @@ class ReplyLink(OutgoingLink):
 class RequestLink(IncomingLink):
     """The link on which a client asks."""
 
-    def __init__(self, session: Session, attach: Attach, node: str) -> None:
+    def __init__(self, session: LinkSession, attach: Attach, node: str) -> None:
         super().__init__(session, attach)
         self.node = node
 
@@ -59,17 +58,15 @@ class RequestLink(IncomingLink):
                 link.reply(message)
                 return
 
-    def _put_token(self, request: messages.Request) -> Answer:
-        connection = self.session.connection
+    def _put_token(self, request: messages.Request) -> Reply:
         if request.text("operation") != "put-token":
-            return Answer(HTTPStatus.BAD_REQUEST, "$cbs knows one operation, put-token.")
+            return Reply(HTTPStatus.BAD_REQUEST, "$cbs knows one operation, put-token.")
         try:
-            grant = connection.namespace.key.grant(str(request.value), time.time())
+            grant = self.session.namespace.key.grant(str(request.value), time.time())
         except TokenRefusedError as error:
-            return Answer(HTTPStatus.UNAUTHORIZED, str(error))
-        connection.grants[grant.hub] = grant
-        return Answer(HTTPStatus.ACCEPTED, "Accepted")
+            return Reply(HTTPStatus.UNAUTHORIZED, str(error))
+        self.session.grants[grant.hub] = grant
+        return Reply(HTTPStatus.ACCEPTED, "Accepted")
 
-    def _manage(self, request: messages.Request) -> Answer:
-        connection = self.session.connection
-        return management.answer(request, connection.namespace, connection.grants.values())
+    def _manage(self, request: messages.Request) -> Reply:
+        return management.answer(request, self.session.namespace, self.session.grants.values())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from local.emulators.eventhubs.amqp.errors import HANDLE_IN_USE, NOT_ALLOWED, UNATTACHED_HANDLE, LinkError, SessionError
 from local.emulators.eventhubs.amqp.frames import transfer_frames
@@ -16,19 +16,37 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from local.emulators.eventhubs.links.connection import Connection
     from local.emulators.eventhubs.links.links import Link
+    from local.emulators.eventhubs.namespace import Namespace
+    from local.emulators.eventhubs.tokens import Grant
 
 # We store what arrives at once, so that the client may always send.
 INCOMING_WINDOW = 0x7FFFFFFF
 HANDLE_MAX = 255
 
 
+class FrameWriter(Protocol):
+    """What a session needs of its connection: where to write frames, and what its links share."""
+
+    namespace: Namespace
+    grants: dict[str, Grant]
+    max_frame_bytes: int
+    is_paused: bool
+
+    def send(self, channel: int, performative: object) -> None:
+        """Write one frame."""
+
+    def write_all(self, frames: list[bytes]) -> None:
+        """Write frames that are encoded already."""
+
+
 class Session:
     """The server's end of a session."""
 
-    def __init__(self, connection: Connection, channel: int, begin: Begin) -> None:
-        self.connection = connection
+    def __init__(self, connection: FrameWriter, channel: int, begin: Begin) -> None:
+        self._connection = connection
+        self.namespace = connection.namespace
+        self.grants = connection.grants
         self.channel = channel
         self.links: dict[int, Link] = {}
         self._detached: set[int] = set()
@@ -48,7 +66,7 @@ class Session:
     @property
     def has_room(self) -> bool:
         """Whether the client takes another transfer now."""
-        return self._window > 0 and not self._waiting and not self.connection.is_paused
+        return self._window > 0 and not self._waiting and not self._connection.is_paused
 
     def take(self, performative: object, payload: bytes) -> None:
         """A frame has arrived."""
@@ -62,7 +80,7 @@ class Session:
 
     def send(self, performative: object) -> None:
         """Write one frame."""
-        self.connection.send(self.channel, performative)
+        self._connection.send(self.channel, performative)
 
     def send_flow(self, link: Link | None = None, *, is_drained: bool = False) -> None:
         """Say how much may be sent, in the session and on a link."""
@@ -85,7 +103,7 @@ class Session:
         delivery_id = self._next_delivery_id
         self._next_delivery_id = (delivery_id + 1) & SERIAL_MASK
         self._waiting.extend(
-            transfer_frames(self.channel, handle, delivery_id, message, self.connection.max_frame_bytes, is_settled)
+            transfer_frames(self.channel, handle, delivery_id, message, self._connection.max_frame_bytes, is_settled)
         )
         self._send_waiting()
 
@@ -93,7 +111,7 @@ class Session:
         count = min(self._window, len(self._waiting))
         self._window -= count
         self._next_outgoing_id = (self._next_outgoing_id + count) & SERIAL_MASK
-        self.connection.write_all([self._waiting.popleft() for _ in range(count)])
+        self._connection.write_all([self._waiting.popleft() for _ in range(count)])
 
     def pump(self) -> None:
         """Send what can be sent now, on every link."""

@@ -55,7 +55,7 @@ class StoredEvent(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Delivered:
+class DeliveredEvents:
     """What one delivery of a producer holds."""
 
     partition_key: str | None
@@ -68,16 +68,16 @@ class _Parts(NamedTuple):
     bodies: list[bytes]
 
 
-def unpack(message: bytes, message_format: int) -> Delivered:
+def unpack(message: bytes, message_format: int) -> DeliveredEvents:
     """The events in a delivery: the message itself, or every message of a batch."""
     with reading("A message"):
         if message_format != messages.BATCH_FORMAT:
             single = _parts(message, _ANNOTATIONS)
-            return Delivered(single.key, [single.event])
+            return DeliveredEvents(single.key, [single.event])
         outer = _parts(message, _ANNOTATIONS_AND_BODIES)
         inner = [_parts(body, _ANNOTATIONS) for body in outer.bodies]
     key = outer.key or next((parts.key for parts in inner if parts.key), None)
-    return Delivered(key, [_with_key(parts, key) for parts in inner])
+    return DeliveredEvents(key, [_with_key(parts, key) for parts in inner])
 
 
 def _parts(message: bytes, wanted: frozenset[int]) -> _Parts:

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
-from shared.errors import SettingError
+from local.process.errors import LocalRunError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,7 +18,7 @@ _NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,254}[A-Za-z0-9])?")
 
 
 class Reader(Protocol):
-    """Someone who waits for new events of a partition."""
+    """A consumer that waits for new events of a partition."""
 
     def pump(self) -> None:
         """Take what is there now."""
@@ -68,13 +68,13 @@ class Hub:
         return self.partitions[int(number)] if known else None
 
     def next_in_turn(self) -> Partition:
-        """The partition whose turn it is to take an event that has neither key nor partition."""
+        """The partition that takes the next event without key and partition: each of them in turn."""
         return self.partitions[next(self.turns) % len(self.partitions)]
 
 
 @dataclass(frozen=True, slots=True)
 class HubSpec:
-    """A hub that shall exist: `NAME:PARTITIONS`."""
+    """A hub that must exist: `NAME:PARTITIONS`."""
 
     name: str
     partition_count: int
@@ -84,15 +84,15 @@ class HubSpec:
         """Read `orders:4`."""
         name, _, count = text.partition(":")
         if not _NAME.fullmatch(name):
-            raise SettingError(f"The hub name {name!r} is not valid: use letters, digits, '.', '-' and '_'.")
+            raise LocalRunError(f"The hub name {name!r} is not valid: use letters, digits, '.', '-' and '_'.")
         if not (count.isascii() and count.isdigit() and 1 <= int(count) <= MAX_PARTITIONS):
-            raise SettingError(f"Hub {name}: write 1 to {MAX_PARTITIONS} partitions, as in {name}:4, not {count!r}.")
+            raise LocalRunError(f"Hub {name}: write 1 to {MAX_PARTITIONS} partitions, as in {name}:4, not {count!r}.")
         return cls(name, int(count))
 
 
 @dataclass(frozen=True, slots=True)
 class GroupSpec:
-    """A consumer group that shall exist, on one hub or on all: `[HUB/]NAME`."""
+    """A consumer group that must exist, on one hub or on all: `[HUB/]NAME`."""
 
     hub: str | None
     name: str
@@ -102,9 +102,9 @@ class GroupSpec:
         """Read `audit` or `orders/audit`."""
         hub, slash, name = text.rpartition("/")
         if name != DEFAULT_GROUP and (not _NAME.fullmatch(name) or len(name) > 50):
-            raise SettingError(f"The consumer group {text!r} is not valid: use [HUB/]NAME, 50 characters at most.")
+            raise LocalRunError(f"The consumer group {text!r} is not valid: use [HUB/]NAME, 50 characters at most.")
         return cls(hub if slash else None, name)
 
     def belongs_to(self, hub: str) -> bool:
-        """Whether the hub of this name shall have it."""
+        """Whether the hub of this name must have it."""
         return self.hub is None or self.hub.lower() == hub.lower()

@@ -15,15 +15,15 @@ MAX_READERS_WITHOUT_EPOCH = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Seat:
+class GroupPartition:
     """A partition as one consumer group reads it."""
 
     hub: str
     group: str
-    partition: int
+    number: int
 
 
-class SeatedReader(Protocol):
+class GroupReader(Protocol):
     """A consumer's link."""
 
     @property
@@ -38,50 +38,52 @@ class Owners:
     """The readers of every partition."""
 
     def __init__(self) -> None:
-        self._readers: dict[Seat, set[SeatedReader]] = defaultdict(set)
+        self._readers: dict[GroupPartition, set[GroupReader]] = defaultdict(set)
 
-    def claim(self, seat: Seat, reader: SeatedReader) -> None:
-        """Seat `reader`, disconnecting those that it outranks, or refuse it.
+    def claim(self, partition: GroupPartition, reader: GroupReader) -> None:
+        """Let `reader` read, disconnecting those that it outranks, or refuse it.
 
         An equal epoch outranks too: a client that reconnects must not be locked out by its own dead link.
         """
-        seated = self._readers[seat]
-        highest = max((other.epoch for other in seated if other.epoch is not None), default=None)
+        readers = self._readers[partition]
+        highest = max((other.epoch for other in readers if other.epoch is not None), default=None)
         if reader.epoch is None:
-            self._check_shared(seat, highest, len(seated))
+            self._check_shared(partition, highest, len(readers))
         else:
             if highest is not None and reader.epoch < highest:
-                raise LinkError(STOLEN, f"A receiver with the higher epoch {highest} reads {_named(seat)}.")
-            self._disconnect(seat, f"A new receiver with epoch {reader.epoch} reads {_named(seat)}.")
-        self._readers[seat].add(reader)
+                raise LinkError(STOLEN, f"A receiver with the higher epoch {highest} reads {_named(partition)}.")
+            self._disconnect(partition, f"A new receiver with epoch {reader.epoch} reads {_named(partition)}.")
+        self._readers[partition].add(reader)
 
     @staticmethod
-    def _check_shared(seat: Seat, highest: int | None, seated_count: int) -> None:
+    def _check_shared(partition: GroupPartition, highest: int | None, reader_count: int) -> None:
         if highest is not None:
             raise LinkError(
-                STOLEN, f"A receiver with epoch {highest} reads {_named(seat)}; one without epoch is not allowed."
+                STOLEN, f"A receiver with epoch {highest} reads {_named(partition)}; one without epoch is not allowed."
             )
-        if seated_count >= MAX_READERS_WITHOUT_EPOCH:
+        if reader_count >= MAX_READERS_WITHOUT_EPOCH:
             raise LinkError(
                 RESOURCE_LIMIT_EXCEEDED,
-                f"{_named(seat)} has {seated_count} receivers, as many as are allowed. Close one, or use another "
+                f"{_named(partition)} has {reader_count} receivers, as many as are allowed. Close one, or use another "
                 "consumer group.",
             )
 
-    def release(self, seat: Seat, reader: SeatedReader) -> None:
+    def release(self, partition: GroupPartition, reader: GroupReader) -> None:
         """The reader's link has ended."""
-        self._readers[seat].discard(reader)
+        self._readers[partition].discard(reader)
 
-    def steal(self, seats: Iterable[Seat]) -> int:
-        """Disconnect every reader of these seats, as a higher epoch would; says how many there were."""
-        return sum(self._disconnect(seat, f"The fault switch took {_named(seat)}.") for seat in seats)
+    def steal(self, partitions: Iterable[GroupPartition]) -> int:
+        """Disconnect every reader of these partitions, as a higher epoch would; return how many there were."""
+        return sum(
+            self._disconnect(partition, f"The fault switch took {_named(partition)}.") for partition in partitions
+        )
 
-    def _disconnect(self, seat: Seat, reason: str) -> int:
-        readers = list(self._readers[seat])
+    def _disconnect(self, partition: GroupPartition, reason: str) -> int:
+        readers = list(self._readers[partition])
         for reader in readers:
             reader.disconnect(LinkError(STOLEN, reason))
         return len(readers)
 
 
-def _named(seat: Seat) -> str:
-    return f"partition {seat.partition} of hub {seat.hub} in consumer group {seat.group}"
+def _named(partition: GroupPartition) -> str:
+    return f"partition {partition.number} of hub {partition.hub} in consumer group {partition.group}"

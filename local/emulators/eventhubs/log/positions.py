@@ -11,7 +11,7 @@ from local.emulators.eventhubs.amqp.types import Described
 
 if TYPE_CHECKING:
     from local.emulators.eventhubs.log.hubs import Partition
-    from local.emulators.eventhubs.log.store import Column, Store
+    from local.emulators.eventhubs.log.store import Column, EventStore
 
 ARGUMENT_ERROR = "com.microsoft:argument-error"
 START_OF_STREAM, END_OF_STREAM = "-1", "@latest"
@@ -30,7 +30,7 @@ class StartPosition:
     value: str
     is_inclusive: bool
 
-    def sequence(self, store: Store, partition: Partition) -> int:
+    def sequence(self, store: EventStore, partition: Partition) -> int:
         """The sequence number of the first event to deliver."""
         if self.value == END_OF_STREAM:
             return partition.next_sequence

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from local.emulators.eventhubs.log.hubs import Partition
-    from local.emulators.eventhubs.log.store import Store
+    from local.emulators.eventhubs.log.store import EventStore
 
 # The service promises no exact moment either.
 SWEEP_SECONDS = 30.0
-# Deleting this many takes some ten milliseconds, in which nobody is served.
+# Deleting this many takes some ten milliseconds, in which the server answers no client.
 EVENTS_PER_TURN = 5_000
 
 
@@ -23,7 +23,7 @@ class Retention:
     max_age_ms: int | None
     max_partition_bytes: int | None
 
-    async def apply(self, store: Store, now_ms: int) -> None:
+    async def apply(self, store: EventStore, now_ms: int) -> None:
         """Forget what is too old or too much, in every partition; clients are served in between."""
         for hub in store.hubs:
             for partition in hub.partitions:
@@ -32,7 +32,7 @@ class Retention:
                     store.trim(partition, min(begin, partition.begin_sequence + EVENTS_PER_TURN))
                     await asyncio.sleep(0)
 
-    def _begin_sequence(self, store: Store, partition: Partition, now_ms: int) -> int:
+    def _begin_sequence(self, store: EventStore, partition: Partition, now_ms: int) -> int:
         begin = partition.begin_sequence
         if self.max_age_ms is not None:
             oldest_ms = now_ms - self.max_age_ms

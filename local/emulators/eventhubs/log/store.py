@@ -50,7 +50,7 @@ CREATE TABLE IF NOT EXISTS events(
 Column = Literal["sequence", "offset", "enqueued_ms"]
 
 
-class Store:
+class EventStore:
     """Hubs and their events."""
 
     def __init__(self, folder: Path, clock_ms: Callable[[], int]) -> None:

@@ -41,7 +41,7 @@ class Route:
 
 
 @dataclass(frozen=True, slots=True)
-class Match:
+class RouteMatch:
     """A route that fits a request, with the values of its parameters."""
 
     route: Route
@@ -54,10 +54,7 @@ class RouteTable:
     def __init__(self, functions: Iterable[Function], prefix: str) -> None:
         self._routes = sorted((_route(function, prefix) for function in functions), key=_specificity)
 
-    def __len__(self) -> int:
-        return len(self._routes)
-
-    def match(self, method: str, raw_path: str) -> Match | frozenset[str]:
+    def match(self, method: str, raw_path: str) -> RouteMatch | frozenset[str]:
         """The best route for the request, or the methods that this path would allow (none: not found)."""
         allowed: set[str] = set()
         for route in self._routes:
@@ -66,7 +63,7 @@ class RouteTable:
                 continue
             if not route.methods or method in route.methods:
                 values = {name: unquote(text) for name, text in found.groupdict().items() if text is not None}
-                return Match(route, values)
+                return RouteMatch(route, values)
             allowed |= route.methods
         return frozenset(allowed)
 

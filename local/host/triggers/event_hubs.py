@@ -19,11 +19,11 @@ from azure.eventhub.aio import EventHubConsumerClient
 from azure.eventhub.extensions.checkpointstoreblobaio import BlobCheckpointStore
 from azure.storage.blob.aio import ContainerClient
 
-from local.host.configuration import resolve
-from local.host.cosmos.options import lease_expiry_seconds
-from local.host.event_payloads import event_batch
-from local.host.triggers import STORAGE_RETRIES
-from local.process.errors import FunctionTimedOutError, HostStoppingError, LocalRunError
+from local.host.configuration import lease_expiry_seconds, resolve
+from local.host.errors import FunctionTimedOutError, HostStoppingError
+from local.host.services import STORAGE_RETRIES
+from local.host.triggers.event_payloads import event_batch
+from local.process.errors import LocalRunError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from azure.eventhub.aio import PartitionContext
 
     from local.host.runtime import Function
-    from local.host.triggers import HostServices
+    from local.host.services import HostServices
 
 log = logging.getLogger("host.eventhubs")
 

@@ -1,7 +1,7 @@
 """Timer triggers: NCRONTAB schedules, run by one of the hosts that share a storage account.
 
 As in the real host, a blob per timer says when it last ran and when it is next due, so that a tick missed while no
-host was up is made up for at the next start, and a lease on that blob decides which host runs the timer.
+host was up runs at the next start, and a lease on that blob decides which host runs the timer.
 """
 
 from __future__ import annotations
@@ -15,17 +15,18 @@ from typing import TYPE_CHECKING
 from azure.core.exceptions import AzureError
 from azure.storage.blob.aio import BlobServiceClient
 
-from local.host import leases, payloads
+from local.host import payloads
 from local.host.configuration import resolve
-from local.host.ncrontab import parse
-from local.host.triggers import STORAGE_RETRIES
-from local.process.errors import HostStoppingError, LeaseLostError
+from local.host.errors import HostStoppingError, LeaseLostError
+from local.host.services import STORAGE_RETRIES
+from local.host.triggers import blob_leases
+from local.host.triggers.ncrontab import parse
 
 if TYPE_CHECKING:
     from azure.storage.blob.aio import BlobClient, BlobLeaseClient
 
     from local.host.runtime import Function
-    from local.host.triggers import HostServices
+    from local.host.services import HostServices
 
 log = logging.getLogger("host.timer")
 
@@ -35,7 +36,7 @@ PAST_DUE_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Status:
+class TimerStatus:
     """When a timer last ran and when it is next due."""
 
     last: datetime
@@ -62,13 +63,13 @@ class TimerTrigger:
             blob = container.get_blob_client(f"timers/{self._function.name}/status")
             while not self._services.stop.requested:
                 try:
-                    await leases.create_if_absent(container, blob)
-                    async with leases.held(blob) as lease:
+                    await blob_leases.create_if_absent(container, blob)
+                    async with blob_leases.held(blob) as lease:
                         if lease is not None:
                             await self._run(blob, lease)
                 except (AzureError, LeaseLostError) as error:
                     log.warning("The timer %s starts again: %s", self._function.name, error)
-                await self._services.stop.sleep(leases.RENEW_SECONDS)
+                await self._services.stop.sleep(blob_leases.RENEW_SECONDS)
 
     async def _run(self, blob: BlobClient, lease: BlobLeaseClient) -> None:
         status = await self._read(blob)
@@ -82,8 +83,8 @@ class TimerTrigger:
         log.warning("The schedule of %s never comes round again", self._function.name)
         await self._services.stop.wait()
 
-    async def _tick(self, blob: BlobClient, lease: BlobLeaseClient, due: Status | None) -> Status | None:
-        """Call the function, then note the tick: one that the host's death interrupts is made up for."""
+    async def _tick(self, blob: BlobClient, lease: BlobLeaseClient, due: TimerStatus | None) -> TimerStatus | None:
+        """Call the function, then note the tick: a tick that the host's death interrupts runs again."""
         now = _now()
         following = self._schedule.next_after(now)
         late_seconds = (now - due.next_due).total_seconds() if due else 0.0
@@ -95,20 +96,20 @@ class TimerTrigger:
         except HostStoppingError:
             return due
         following = self._schedule.next_after(_now())
-        status = Status(now, following) if following else None
+        status = TimerStatus(now, following) if following else None
         await self._write(blob, lease, status)
         return status
 
-    async def _read(self, blob: BlobClient) -> Status | None:
+    async def _read(self, blob: BlobClient) -> TimerStatus | None:
         """The noted status, unless the schedule has changed since; then the next tick from now."""
         noted = json.loads(await (await blob.download_blob()).readall())
         if noted.get("Schedule") == repr(self._schedule):
-            return Status(datetime.fromisoformat(noted["Last"]), datetime.fromisoformat(noted["Next"]))
+            return TimerStatus(datetime.fromisoformat(noted["Last"]), datetime.fromisoformat(noted["Next"]))
         now = _now()
         following = self._schedule.next_after(now)
-        return Status(now, following) if following else None
+        return TimerStatus(now, following) if following else None
 
-    async def _write(self, blob: BlobClient, lease: BlobLeaseClient, status: Status | None) -> None:
+    async def _write(self, blob: BlobClient, lease: BlobLeaseClient, status: TimerStatus | None) -> None:
         noted = {}
         if status:
             noted = {

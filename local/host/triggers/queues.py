@@ -19,8 +19,8 @@ from azure.storage.queue.aio import QueueServiceClient
 
 from local.host import payloads
 from local.host.configuration import resolve, time_span_seconds
-from local.host.triggers import STORAGE_RETRIES
-from local.process.errors import FunctionTimedOutError
+from local.host.errors import FunctionTimedOutError
+from local.host.services import STORAGE_RETRIES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from azure.storage.queue.aio import QueueClient
 
     from local.host.runtime import Function
-    from local.host.triggers import HostServices
+    from local.host.services import HostServices
 
 log = logging.getLogger("host.queue")
 

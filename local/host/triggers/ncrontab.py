@@ -22,7 +22,7 @@ SEARCH_DAYS = 366 * 41
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class ScheduleField:
     """One field of a schedule: its name, its limits and the names it knows."""
 
     name: str
@@ -32,12 +32,12 @@ class Field:
 
 
 FIELDS = (
-    Field("second", 0, 59, {}),
-    Field("minute", 0, 59, {}),
-    Field("hour", 0, 23, {}),
-    Field("day", 1, 31, {}),
-    Field("month", 1, 12, MONTHS),
-    Field("day of week", 0, 6, DAYS),
+    ScheduleField("second", 0, 59, {}),
+    ScheduleField("minute", 0, 59, {}),
+    ScheduleField("hour", 0, 23, {}),
+    ScheduleField("day", 1, 31, {}),
+    ScheduleField("month", 1, 12, MONTHS),
+    ScheduleField("day of week", 0, 6, DAYS),
 )
 _ITEM = re.compile(r"(?P<first>\*|\w+)(?:-(?P<last>\w+))?(?:/(?P<step>\d+))?")
 
@@ -85,7 +85,7 @@ class Crontab:
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A schedule that comes round every so many seconds."""
+    """A schedule that repeats after a number of seconds."""
 
     seconds: float
 
@@ -118,11 +118,11 @@ def parse(text: str) -> Crontab | Interval:
     )
 
 
-def _field(text: str, field: Field, schedule: str) -> set[int]:
+def _field(text: str, field: ScheduleField, schedule: str) -> set[int]:
     return {number for item in text.split(",") for number in _item(item, field, schedule)}
 
 
-def _item(text: str, field: Field, schedule: str) -> range:
+def _item(text: str, field: ScheduleField, schedule: str) -> range:
     match = _ITEM.fullmatch(text)
     if match is None:
         raise _bad(text, field, schedule)
@@ -139,14 +139,14 @@ def _item(text: str, field: Field, schedule: str) -> range:
     return range(first, last + 1, step)
 
 
-def _number(text: str, field: Field, schedule: str) -> int:
+def _number(text: str, field: ScheduleField, schedule: str) -> int:
     number = field.names.get(text.lower(), int(text) if text.isdecimal() else -1)
     if not field.lowest <= number <= field.highest:
         raise _bad(text, field, schedule)
     return number
 
 
-def _bad(text: str, field: Field, schedule: str) -> LocalRunError:
+def _bad(text: str, field: ScheduleField, schedule: str) -> LocalRunError:
     return LocalRunError(
         f"The schedule {schedule!r} has {text!r} as its {field.name}; "
         f"write *, or numbers from {field.lowest} to {field.highest}, such as */5 or 1-3."

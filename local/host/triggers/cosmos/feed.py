@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
-from local.host.cosmos.options import ALL_VERSIONS
+from local.host.triggers.cosmos.options import ALL_VERSIONS
 from shared.sources import feed_tokens
 
 if TYPE_CHECKING:
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from azure.cosmos.aio import ContainerProxy
 
-    from local.host.cosmos.options import CosmosTriggerOptions
+    from local.host.triggers.cosmos.options import CosmosTriggerOptions
 
 
 @dataclass(frozen=True, slots=True)

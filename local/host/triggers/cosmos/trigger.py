@@ -14,18 +14,19 @@ from azure.cosmos import PartitionKey
 from azure.cosmos.aio import CosmosClient
 from azure.cosmos.exceptions import CosmosResourceNotFoundError
 
-from local.host.cosmos import feed
-from local.host.cosmos.balance import leases_to_take
-from local.host.cosmos.lease_store import LeaseStore, covers
-from local.host.cosmos.options import ALL_VERSIONS, from_binding
-from local.host.cosmos.pump import LeasePump
-from local.process.errors import LeaseLostError, LocalRunError
+from local.host.errors import LeaseLostError
+from local.host.triggers.cosmos import feed
+from local.host.triggers.cosmos.balance import leases_to_take
+from local.host.triggers.cosmos.lease_store import LeaseStore, covers
+from local.host.triggers.cosmos.options import ALL_VERSIONS, from_binding
+from local.host.triggers.cosmos.pump import LeasePump
+from local.process.errors import LocalRunError
 
 if TYPE_CHECKING:
     from azure.cosmos.aio import ContainerProxy
 
     from local.host.runtime import Function
-    from local.host.triggers import HostServices
+    from local.host.services import HostServices
 
 log = logging.getLogger("host.cosmos")
 

@@ -1,4 +1,4 @@
-"""HTTP triggers: one server for all functions of the app, with the real host's habits."""
+"""HTTP triggers: one server for all functions of the app, behaving as the real host does."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from urllib.parse import unquote
 from aiohttp import web
 
 from local.host import payloads
-from local.host.routes import Match
-from local.process.errors import FunctionTimedOutError
+from local.host.errors import FunctionTimedOutError
+from local.host.http.routes import RouteMatch
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from multidict import MultiMapping
 
+    from local.host.http.keys import Keys
+    from local.host.http.routes import RouteTable
     from local.host.invoker import Invoker
-    from local.host.keys import Keys
     from local.host.messages import TypedData
-    from local.host.routes import RouteTable
 
 MAX_BODY_BYTES = 100 * 1024 * 1024
 # aiohttp writes these itself, for the body that it really sends.
@@ -43,7 +43,7 @@ class HttpTrigger:
 
     async def _answer(self, request: web.Request) -> web.Response:
         match = self._routes.match(request.method, request.rel_url.raw_path)
-        if not isinstance(match, Match):
+        if not isinstance(match, RouteMatch):
             if not match:
                 return web.Response(status=404)
             return web.Response(status=405, headers={"Allow": ", ".join(sorted(match))})
@@ -52,7 +52,7 @@ class HttpTrigger:
             return web.Response(status=401)
         return await self._call(match, request)
 
-    async def _call(self, match: Match, request: web.Request) -> web.Response:
+    async def _call(self, match: RouteMatch, request: web.Request) -> web.Response:
         invocation = payloads.http(
             request.method,
             display_url(request),

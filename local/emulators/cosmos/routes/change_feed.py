@@ -17,7 +17,7 @@ import orjson
 from local.emulators.cosmos.data.ranges import last_lsn
 from local.emulators.cosmos.data.scope import Scope
 from local.emulators.cosmos.errors import BadRequestError
-from local.emulators.cosmos.http.exchange import Answer, answer_feed
+from local.emulators.cosmos.exchange import Answer, answer_feed
 from local.emulators.cosmos.routes.charges import feed_charge
 from local.emulators.cosmos.routes.paging import fitting, page_size
 
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from local.emulators.cosmos.data.clock import Clock
     from local.emulators.cosmos.data.containers import Container
     from local.emulators.cosmos.data.partition_key import PartitionKeyDefinition
-    from local.emulators.cosmos.data.store import Store
-    from local.emulators.cosmos.http.exchange import Call
+    from local.emulators.cosmos.data.store import DocumentStore
+    from local.emulators.cosmos.exchange import Call
 
 _LATEST = (
     "SELECT v.lsn, v.body FROM items i JOIN versions v"
@@ -45,7 +45,7 @@ _ALL_VERSIONS = (
 class ChangeFeed:
     """Reads the change feeds of all containers."""
 
-    store: Store
+    store: DocumentStore
     clock: Clock
     gives_previous: bool
 
@@ -106,7 +106,7 @@ class ChangeFeed:
 
 
 def position_headers(container: Container, range_number: int, lsn: int) -> dict[str, str]:
-    """What tells a client where in which range an answer stands."""
+    """The headers that give a client the range and the position of an answer."""
     return {
         "x-ms-session-token": f"{range_number}:-1#{lsn}",
         "lsn": str(lsn),

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 from azure.core.exceptions import AzureError
 
-from local.host.cosmos import feed
+from local.host.errors import FunctionTimedOutError, HostStoppingError, LeaseLostError
 from local.host.messages import TypedData
 from local.host.runtime import Function, Invocation
-from local.process.errors import FunctionTimedOutError, HostStoppingError, LeaseLostError
+from local.host.triggers.cosmos import feed
 from shared.entries.changes.host_dates import as_host_rewrites
 
 if TYPE_CHECKING:
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
     from azure.cosmos.aio import ContainerProxy
 
-    from local.host.cosmos.feed import FeedPage
-    from local.host.cosmos.lease_store import LeaseStore
-    from local.host.cosmos.options import CosmosTriggerOptions
-    from local.host.triggers import HostServices
+    from local.host.services import HostServices
+    from local.host.triggers.cosmos.feed import FeedPage
+    from local.host.triggers.cosmos.lease_store import LeaseStore
+    from local.host.triggers.cosmos.options import CosmosTriggerOptions
 
 log = logging.getLogger("host.cosmos")
 
@@ -59,7 +59,7 @@ class LeasePump:
     async def run(self) -> None:
         """Read, call and checkpoint while the lease is renewed; release it in the end.
 
-        A function that runs when the lease is lost runs on, beside the new owner's: as in Azure, nobody stops it.
+        A function that is running when the lease is lost goes on beside the new owner's, as in Azure.
         """
         renewing = asyncio.create_task(self._renew())
         try:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from azure.core.exceptions import AzureError, HttpResponseError, ResourceExistsError
 
-from local.process.errors import LeaseLostError
+from local.host.errors import LeaseLostError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

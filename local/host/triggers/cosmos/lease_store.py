@@ -17,8 +17,8 @@ from azure.cosmos.exceptions import (
     CosmosResourceNotFoundError,
 )
 
-from local.host.cosmos.balance import Holding
-from local.process.errors import LeaseLostError
+from local.host.errors import LeaseLostError
+from local.host.triggers.cosmos.balance import Holding
 
 if TYPE_CHECKING:
     from azure.cosmos.aio import ContainerProxy
@@ -42,7 +42,7 @@ class LeaseStore:
         return [lease async for lease in found]
 
     async def create(self, feed_range: dict[str, Any], mode: str, continuation: str | None) -> None:
-        """A lease that nobody holds yet; another host may have made it first."""
+        """Create a lease without an owner, unless another host has created it first."""
         token = f"{feed_range['Range']['min']}-{feed_range['Range']['max']}"
         lease = {
             "id": f"{self.prefix}..{token}",
@@ -61,13 +61,13 @@ class LeaseStore:
             return
 
     def holding(self, lease: dict[str, Any]) -> Holding:
-        """Who holds the lease; nobody when it was not renewed for too long."""
+        """The owner of the lease; None when it was not renewed for too long."""
         age = _now() - datetime.fromisoformat(lease["timestamp"])
         alive = lease["Owner"] is not None and age < timedelta(seconds=self.expiry_seconds)
         return Holding(lease["id"], lease["Owner"] if alive else None)
 
     async def take(self, lease: dict[str, Any]) -> dict[str, Any]:
-        """Make this host the owner, whoever was it when the lease was read."""
+        """Make this host the owner in place of the owner that was read."""
         return await self._replace(lease, Owner=self.owner)
 
     async def renew(self, lease: dict[str, Any]) -> dict[str, Any]:

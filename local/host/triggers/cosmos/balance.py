@@ -1,4 +1,4 @@
-"""Which leases a host takes, so that hosts share the work evenly and the dead leave nothing behind."""
+"""Which leases a host takes, so that hosts share the work evenly and take over from hosts that died."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Holding:
-    """A lease as a host sees it: who holds it, if anybody still does."""
+    """A lease as a host sees it: its owner, or None when it is free."""
 
     lease_id: str
     owner: str | None

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from local.host.configuration import resolve
-from shared.errors import SettingError
+from local.host.configuration import lease_expiry_seconds, resolve
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,10 +14,6 @@ if TYPE_CHECKING:
 ALL_VERSIONS = "AllVersionsAndDeletes"
 LATEST_VERSION = "LatestVersion"
 
-# Azure's are 60, 17 and 13 seconds. A laptop has one or two hosts, which are killed and restarted all the time, and
-# nobody wants to wait a minute for the feed to go on; the setting LOCAL_LEASE_EXPIRY_SECONDS makes it shorter still.
-LEASE_EXPIRY_SECONDS = 10.0
-LEASE_EXPIRY_SETTING = "LOCAL_LEASE_EXPIRY_SECONDS"
 # The real host may rewrite times inside documents; with this setting ours does, so that tests can meet it.
 REWRITE_DATES_SETTING = "LOCAL_REWRITE_DATES"
 
@@ -50,20 +44,8 @@ class CosmosTriggerOptions:
 
     @property
     def acquire_seconds(self) -> float:
-        """How often hosts look for leases that nobody holds, or that another host has too many of."""
+        """How often hosts look for free leases, and for a host that has too many."""
         return self.lease_expiry_seconds / 4.5
-
-
-def lease_expiry_seconds(settings: Mapping[str, str]) -> float:
-    """After how many seconds a lease that nobody renews is free; raises `SettingError`."""
-    text = settings.get(LEASE_EXPIRY_SETTING) or str(LEASE_EXPIRY_SECONDS)
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = math.nan
-    if not 0 < seconds < math.inf:
-        raise SettingError(f"The setting {LEASE_EXPIRY_SETTING} is {text!r}: give a number of seconds above 0.")
-    return seconds
 
 
 def from_binding(binding: Mapping[str, Any], settings: Mapping[str, str]) -> CosmosTriggerOptions:

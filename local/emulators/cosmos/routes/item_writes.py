@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from local.emulators.cosmos.data.documents import checked_document
-from local.emulators.cosmos.data.items import Conditions, Items, Mode, Outcome
+from local.emulators.cosmos.data.items import EtagConditions, ItemOutcome, Items, WriteMode
 from local.emulators.cosmos.errors import PARTITION_KEY_MISMATCH, BadRequestError, PreconditionFailedError, SqlError
 from local.emulators.cosmos.routes.patch import apply_patch
 from local.emulators.cosmos.sql.prepare import prepare
@@ -32,12 +32,12 @@ class Writes:
     def put(
         self,
         container: Container,
-        mode: Mode,
+        mode: WriteMode,
         body: Any,
         key: PartitionKey | None,
-        conditions: Conditions,
+        conditions: EtagConditions,
         item_id: str | None = None,
-    ) -> Outcome:
+    ) -> ItemOutcome:
         """Create, upsert or replace; the body must agree with the `key` and `item_id` of the request."""
         document = checked_document(body)
         own = container.partition_key.of_document(document)
@@ -51,8 +51,8 @@ class Writes:
         return self.items.put(container, mode, document, own, conditions)
 
     def patch(
-        self, container: Container, key: PartitionKey, item_id: str, body: Any, conditions: Conditions
-    ) -> Outcome:
+        self, container: Container, key: PartitionKey, item_id: str, body: Any, conditions: EtagConditions
+    ) -> ItemOutcome:
         """Change parts of a document, if its condition holds."""
         if isinstance(body, list):
             body = {"operations": body}  # how the JavaScript SDK sends a patch without a condition
@@ -66,16 +66,16 @@ class Writes:
         apply_patch(document, body.get("operations"))
         return self.put(container, "replace", document, key, conditions, item_id)
 
-    def delete(self, container: Container, key: PartitionKey, item_id: str, conditions: Conditions) -> Outcome:
+    def delete(self, container: Container, key: PartitionKey, item_id: str, conditions: EtagConditions) -> ItemOutcome:
         return self.items.delete(container, key, item_id, conditions)
 
-    def read(self, container: Container, key: PartitionKey, item_id: str, conditions: Conditions) -> Outcome:
+    def read(self, container: Container, key: PartitionKey, item_id: str, conditions: EtagConditions) -> ItemOutcome:
         """The item; 304 without it when the caller has this version already."""
         found = self.items.read(container, key, item_id)
         if conditions.if_match is not None and conditions.if_match not in ("*", found.etag):
             raise PreconditionFailedError("If-Match does not hold: the item has another _etag.")
         if conditions.if_none_match in ("*", found.etag):
-            return Outcome(304, b"", found.etag, found.range_number, found.lsn)
+            return ItemOutcome(304, b"", found.etag, found.range_number, found.lsn)
         return found
 
 

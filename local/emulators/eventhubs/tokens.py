@@ -8,12 +8,12 @@ import hmac
 from dataclasses import dataclass
 from urllib.parse import unquote_plus, urlsplit
 
-from shared.errors import IndexTablesError
+from local.process.errors import LocalAzureError
 
 _PREFIX = "SharedAccessSignature "
 
 
-class TokenRefusedError(IndexTablesError):
+class TokenRefusedError(LocalAzureError):
     """A token that opens nothing; its text goes to the client. Check key name, key and clock of the client."""
 
 

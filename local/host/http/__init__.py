@@ -1,0 +1,1 @@
+"""HTTP triggers: routes, function keys, and the server that calls functions."""
