@@ -8,7 +8,7 @@ import azure.functions as func
 
 from functions.retries import retried_for_ever
 from shared.app import runtime, settings
-from shared.sources.trigger_leases import ALL_VERSIONS, trigger_prefix
+from shared.sources.trigger_leases import ALL_VERSIONS, LEASE_CONTAINER, trigger_prefix
 
 if TYPE_CHECKING:
     from shared.definitions.model import CosmosContainer, Definitions, Source
@@ -40,7 +40,7 @@ def _register(blueprint: func.Blueprint, source: Source, place: CosmosContainer,
         connection=settings.COSMOS.name,
         database_name=place.database,
         container_name=place.container,
-        lease_container_name=settings.LEASE_CONTAINER,
+        lease_container_name=LEASE_CONTAINER,
         lease_container_prefix=lease_prefix,
         create_lease_container_if_not_exists=False,
         max_items_per_invocation=MAX_ITEMS,

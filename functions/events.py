@@ -12,6 +12,7 @@ import azure.functions as func
 
 from functions.retries import retried_for_ever
 from shared.app import runtime, settings
+from shared.sources.hub_events import EVENT_CONSUMER_GROUP
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -38,7 +39,7 @@ def _register(blueprint: func.Blueprint, source: str, hub: str) -> None:
         arg_name="events",
         connection=settings.EVENTHUB.name,
         event_hub_name=hub,
-        consumer_group=settings.EVENT_CONSUMER_GROUP,
+        consumer_group=EVENT_CONSUMER_GROUP,
         cardinality=func.Cardinality.MANY,
         data_type=func.DataType.BINARY,
     )(function)

@@ -22,10 +22,10 @@ from bench.processes.servers import azurite_process, cosmos_endpoint
 from local.emulators.cosmos.http.options import EMULATOR_KEY
 from local.run.provision import provision_cosmos, provision_tables
 from shared.app.connections import TIMING
-from shared.app.settings import LEASE_CONTAINER
 from shared.definitions.loading.load import load
 from shared.entries.keys.placement import DEFAULT_ACCOUNT
 from shared.lookup.generations import generation_of
+from shared.sources.trigger_leases import LEASE_CONTAINER
 from shared.tables.client import TableClient
 from shared.tables.port import RowRange
 from shared.tables.wire.account import Account

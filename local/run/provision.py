@@ -13,10 +13,11 @@ from azure.cosmos.exceptions import CosmosHttpResponseError
 
 from local.process.errors import LocalRunError
 from shared.app.connections import table_client
-from shared.app.settings import LEASE_CONTAINER, StorageConnection
+from shared.app.settings import StorageConnection
 from shared.entries.keys.placement import DEFAULT_ACCOUNT
 from shared.pipeline.apply.write_plans import needed_tables
 from shared.sources.partition_key import partition_key_paths
+from shared.sources.trigger_leases import LEASE_CONTAINER
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

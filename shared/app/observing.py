@@ -184,10 +184,11 @@ def _hub_namespace() -> str:
 
 def _hub(name: str) -> EventHubConsumerClient:
     from shared.app.connections import event_hub_client
+    from shared.sources.hub_events import EVENT_LAG_GROUP
 
     connection = settings.event_hubs_connection(settings.EVENTHUB.name)
     # Who asks how it is does not want to wait for many retries.
-    return event_hub_client(connection, name, settings.EVENT_LAG_GROUP, retry_total=1)
+    return event_hub_client(connection, name, EVENT_LAG_GROUP, retry_total=1)
 
 
 def _checkpoints() -> ContainerClient:

@@ -7,11 +7,18 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import urlsplit
 
-from shared.app.settings import LEASE_CONTAINER
 from shared.errors import FactsRefusedError, FeedUnavailableError
 from shared.sources.feed_tokens import new_token
 from shared.sources.partition_key import check_partition_key
-from shared.sources.trigger_leases import ALL_VERSIONS, LATEST, LeasePosition, lease_prefix, positions, trigger_prefix
+from shared.sources.trigger_leases import (
+    ALL_VERSIONS,
+    LATEST,
+    LEASE_CONTAINER,
+    LeasePosition,
+    lease_prefix,
+    positions,
+    trigger_prefix,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

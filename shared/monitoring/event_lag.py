@@ -11,8 +11,8 @@ import asyncio
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from shared.app.settings import EVENT_CONSUMER_GROUP
 from shared.errors import FeedUnavailableError
+from shared.sources.hub_events import EVENT_CONSUMER_GROUP
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

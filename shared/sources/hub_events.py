@@ -19,6 +19,11 @@ if TYPE_CHECKING:
 
     from shared.definitions.model import Source
 
+# The three consumer groups of a hub. The trigger reads in the first one. The templates and the local run create it.
+EVENT_CONSUMER_GROUP: Final = "index-tables"
+# They create this one, too. It is only read to see how long the oldest event has been waiting.
+EVENT_LAG_GROUP: Final = f"{EVENT_CONSUMER_GROUP}-lag"
+# Every hub has this one. Builds read it from the earliest event on.
 REPLAY_CONSUMER_GROUP: Final = "$Default"
 PAGE_EVENTS: Final = 1000
 # A hub that says it has more events gives them sooner than this.

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from shared.definitions.model import Source
 
+# There is one in every database with facts.
+LEASE_CONTAINER: Final = "leases"
 LATEST: Final = "LatestVersion"
 ALL_VERSIONS: Final = "AllVersionsAndDeletes"
 _BEFORE_TOKEN: Final = ".."
