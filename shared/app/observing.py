@@ -56,7 +56,7 @@ def batch_applied(source: str, outcome: BatchOutcome) -> None:
     """Tell and count a batch."""
     from shared.monitoring import telemetry
 
-    telemetry.batch_applied(source, outcome)
+    telemetry.batch_applied(source, outcome.numbers())
     counters().counters.batch_applied(source, outcome)
 
 

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from opentelemetry.metrics import Counter, _Gauge
 
-    from shared.pipeline.outcome import BatchOutcome
-
 BATCH_APPLIED: Final = "Batch applied"
 # The alerts and the workbook in infra/ look for `lag_seconds` and `unknown` in these lines.
 LAG_MEASURED: Final = "Lag measured"
@@ -26,9 +24,8 @@ VERIFIED: Final = "Verified"
 _log = logging.getLogger(__name__)
 
 
-def batch_applied(source: str, outcome: BatchOutcome) -> None:
-    """A batch of changes was applied."""
-    numbers = outcome.numbers()
+def batch_applied(source: str, numbers: Mapping[str, int]) -> None:
+    """A batch of changes was applied, with these numbers by their names."""
     _log.info("%s: %s", BATCH_APPLIED, orjson.dumps({"source": source, **numbers}).decode())
     for name, number in numbers.items():
         if number:

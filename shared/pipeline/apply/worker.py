@@ -18,7 +18,6 @@ from shared.catalog.register import DefinitionRegistrar, check_sources, feed_sta
 from shared.entries.changes.cosmos_changes import CosmosReader
 from shared.entries.changes.event_changes import EventReader
 from shared.errors import IncompleteBatchError, SettingError, TableMissingError
-from shared.monitoring import telemetry
 from shared.pipeline.apply.batch import Applier
 from shared.pipeline.apply.intake import ReceivedEvent, read_all
 from shared.pipeline.apply.write_plans import PIPELINE_TABLES
@@ -78,7 +77,7 @@ class Services:
     # Whether the feed of a source that the catalog does not know has passed changes already.
     has_moved_on: HasMovedOn = feed_starts_at_beginning
     # Told of every batch that was applied.
-    report: Callable[[str, BatchOutcome], None] = telemetry.batch_applied
+    report: Callable[[str, BatchOutcome], None] = lambda _source, _outcome: None
 
 
 class Worker:
