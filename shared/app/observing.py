@@ -138,14 +138,14 @@ def _new_advisor(served: Definitions) -> Advisor:
         return table_client(settings.storage_connection(name), new_counts("operations", name), FOR_CALLERS)
 
     accounts = Accounts(OpenedByName(opened))
-    sources = AdvisorDependencies(
+    dependencies = AdvisorDependencies(
         catalog=Catalog(accounts.main),
         sampler=Sampler(accounts, TIMING.wall_seconds),
         totals=status(served).totals,
         prices=read_prices(),
         now_seconds=TIMING.wall_seconds,
     )
-    return Advisor(served, sources)
+    return Advisor(served, dependencies)
 
 
 async def has_moved_on(source: Source) -> bool:
