@@ -94,8 +94,8 @@ async def check_catalog() -> None:
 
 async def _check_account(name: str) -> None:
     from shared.app.connections import table_client
+    from shared.tables.availability import probe
     from shared.tables.breaker import Breaker
-    from shared.tables.outage import probe
     from shared.tables.retry import RetryPolicy
 
     try:
@@ -261,10 +261,10 @@ async def _storage_answers() -> None:
     for name, breaker in breakers(served).items():
         if not breaker.is_closed:
             from shared.app.connections import TIMING, table_client
-            from shared.tables.outage import until_it_answers
+            from shared.tables.availability import wait_until_available
 
             async with table_client(settings.storage_connection(name)) as client:
-                await until_it_answers(client, OUTAGE_WAIT_SECONDS, TIMING.steady_seconds)
+                await wait_until_available(client, OUTAGE_WAIT_SECONDS, TIMING.steady_seconds)
 
 
 def new_worker(served: Definitions, policy: RetryPolicy | None = None) -> Worker:

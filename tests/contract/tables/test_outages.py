@@ -10,9 +10,9 @@ import pytest
 from local.process.ports import any_free
 from local.run.azurite import ACCOUNT, ACCOUNT_KEY
 from shared.errors import StorageUnavailableError, TableLeavingError
+from shared.tables.availability import wait_until_available
 from shared.tables.breaker import FAILURES_MAX, Breaker
 from shared.tables.client import TableClient
-from shared.tables.outage import until_it_answers
 from shared.tables.port import Insert
 from shared.tables.retry import RetryPolicy, Timing
 from shared.tables.wire.account import Account
@@ -153,9 +153,9 @@ async def test_waiting_for_an_account_ends_with_the_outage() -> None:
         misbehaving_service(*replies, reply(404, MISSING)) as script,
         client_at(script.port, RetryPolicy(open_seconds=0.5), await opened(script.port)) as client,
     ):
-        await until_it_answers(client, 30, time.monotonic)
+        await wait_until_available(client, 30, time.monotonic)
         assert (client.breaker.state, client.counts.total()) == ("closed", 4)
-        await until_it_answers(client, 30, time.monotonic)
+        await wait_until_available(client, 30, time.monotonic)
         assert client.counts.total() == 4
 
 
@@ -164,4 +164,4 @@ async def test_waiting_for_an_account_has_an_end() -> None:
     (port,) = any_free(1)
     async with client_at(port, RetryPolicy(open_seconds=0.2), await opened(port)) as client:
         with pytest.raises(StorageUnavailableError):
-            await until_it_answers(client, 0.5, time.monotonic)
+            await wait_until_available(client, 0.5, time.monotonic)

@@ -11,6 +11,7 @@ from shared.errors import LimitError, OperationFailedError, TableMissingError
 from shared.tables.client import TableClient
 from shared.tables.memory.memory_tables import MemoryTables
 from shared.tables.port import (
+    ColumnValue,
     Continuation,
     Delete,
     Entity,
@@ -20,7 +21,6 @@ from shared.tables.port import (
     Row,
     RowRange,
     Upsert,
-    Value,
 )
 
 Service = MemoryTables | TableClient
@@ -44,7 +44,7 @@ ONE_OF_EACH: Entity = {
 }
 
 
-def entity(row: str, partition: str = "p", **columns: Value) -> Entity:
+def entity(row: str, partition: str = "p", **columns: ColumnValue) -> Entity:
     """A row of the test's table."""
     return {"PartitionKey": partition, "RowKey": row, **columns}
 
