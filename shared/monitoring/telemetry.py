@@ -1,4 +1,4 @@
-"""What the app tells its operators: structured lines, and the same numbers as OpenTelemetry counters and gauges.
+"""Structured log lines for operators, and the same numbers as OpenTelemetry counters and gauges.
 
 A line is a constant message followed by JSON, so that a log query can parse it. No document, key or value is in it.
 """
@@ -33,7 +33,7 @@ def batch_applied(source: str, numbers: Mapping[str, int]) -> None:
 
 
 def lag_measured(source: str, indexes: Iterable[str], lag_seconds: float | None, unknown: str | None) -> None:
-    """How far a source, and so each of its indexes, is behind; None when nobody can tell."""
+    """How far a source, and so each of its indexes, is behind; None when that is not known."""
     if lag_seconds is None:
         _log.warning("%s: %s", LAG_MEASURED, orjson.dumps({"source": source, "unknown": unknown}).decode())
         return

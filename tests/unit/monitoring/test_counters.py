@@ -150,7 +150,7 @@ async def test_many_counts_are_one_transaction_every_half_minute() -> None:
         kept.counters.batch_applied("people", outcome(1))
         await clock.sleep(1)
     assert tables.counts.total() - before <= (clock.seconds - started) / EVERY_SECONDS + 1
-    while kept.unkept():
+    while kept.unwritten():
         await asyncio.sleep(0)
     assert (await read_totals(tables)).of("source", "people")["applied"] == 200
 
@@ -165,9 +165,9 @@ async def test_counts_wait_while_the_storage_is_down() -> None:
     kept.counters.batch_applied("people", outcome(1))
     while carrier.loses:
         await asyncio.sleep(0)
-    assert kept.unkept()
+    assert kept.unwritten()
     kept.counters.batch_applied("people", outcome(2))
-    while kept.unkept():
+    while kept.unwritten():
         await asyncio.sleep(0)
     assert (await read_totals(tables)).of("source", "people")["applied"] == 3
 

@@ -86,7 +86,7 @@ async def test_many_questions_ask_the_feed_once() -> None:
     one = meter(feed)
     await asyncio.gather(*(one.lags() for _ in range(10)))
     assert feed.asked == 1
-    await one.lags(kept_seconds=0)
+    await one.lags(cached_seconds=0)
     assert feed.asked == 2
 
 
