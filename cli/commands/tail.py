@@ -108,7 +108,7 @@ def differences(before: _Entries, now: _Entries) -> Iterator[tuple[str, Mapping[
 
 
 def _name(entry: Mapping[str, Any]) -> str:
-    """Tells entries apart: a fact may have several in one index."""
+    """Identifies an entry: a fact may have several in one index."""
     return json.dumps([entry["id"], entry.get("partitionKey"), entry["key"]])
 
 

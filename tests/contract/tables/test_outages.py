@@ -98,7 +98,7 @@ async def test_calls_that_wait_go_on_when_storage_answers(outage: Reply) -> None
 
 
 async def test_a_dead_account_costs_few_requests() -> None:
-    """Nobody listens: calls that begin then fail together after a short wait, and a second sees a handful of probes."""
+    """No server listens: calls that begin then fail together after a short wait, with a handful of probes a second."""
     (port,) = any_free(1)
     async with client_at(port, RetryPolicy(open_seconds=1.0), await opened(port)) as client:
         began = time.monotonic()
@@ -126,9 +126,9 @@ async def test_clients_of_an_account_share_its_breaker() -> None:
     """What one has found out the other need not find out again, nor that it is over."""
     async with misbehaving_service(*[refused(500, "InternalError")] * FAILURES_MAX, WRITTEN) as script:
         breaker = await opened(script.port)
-        async with client_at(script.port, PATIENT, breaker) as one, client_at(script.port, HASTY, breaker) as other:
-            assert await one.transact("things", INSERT) == (ETAG,)
-            assert await other.transact("things", INSERT) == (ETAG,)
+        async with client_at(script.port, PATIENT, breaker) as first, client_at(script.port, HASTY, breaker) as second:
+            assert await first.transact("things", INSERT) == (ETAG,)
+            assert await second.transact("things", INSERT) == (ETAG,)
     assert script.requests == FAILURES_MAX + 2
 
 

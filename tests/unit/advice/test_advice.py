@@ -34,9 +34,9 @@ def subject(statistics: IndexStatistics = FINE, usage: Usage = USED, **fields: A
 
 def only(found: list[Advice], code: str) -> Advice:
     """The one piece of advice, which is of this kind."""
-    (one,) = found
-    assert one.code == code
-    return one
+    (advice,) = found
+    assert advice.code == code
+    return advice
 
 
 def skewed(share: float, shards: int = 1, partitions: int = 500) -> IndexStatistics:
@@ -55,7 +55,7 @@ def test_facts_that_expire_far_ahead_make_lookups_dear(tables: int, *, is_many: 
     """Twice as many tables as there must be are borne; what the others cost is said."""
     expire = Expire("until", 90 * 86_400, "month")
     found = advise(subject(replace(FINE, tables=tables), expire=expire))
-    assert [one.code for one in found] == (["far-periods"] if is_many else [])
+    assert [advice.code for advice in found] == (["far-periods"] if is_many else [])
     if is_many:
         assert 'every lookup of "by-town" reads 15 tables where 7 would do' in found[0].what
         assert found[0].dollars_per_month == pytest.approx(-1_000_000 * 8 * 0.00036 / 10_000)

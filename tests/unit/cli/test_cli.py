@@ -239,7 +239,7 @@ def test_what_an_app_serves_is_compared_by_generation(good: Path) -> None:
     ],
 )
 def test_a_source_is_compared_with_that_of_an_app(before: dict[str, object], because: tuple[str, ...]) -> None:
-    """What tells its facts and orders their versions must not change; an app of an older version does not tell it."""
+    """The identity and version order of its facts must not change; an app of an older version does not have them."""
     text = "version: 1\nsources: {a: {cosmos: {database: d, container: c}}}\nindexes: {}\n"
     steps = compare_served({}, {"a": before}, load(text, "indexes.yaml").require())
     assert [(step.name, step.effect, step.because) for step in steps] == [("a", "not allowed", because)] * bool(because)

@@ -33,7 +33,7 @@ async def fresh(carrier: LosesAnswers | EmptyPages | HoldsBack | None = None) ->
 
 
 class LosesAnswers:
-    """Performs every call and tells nobody."""
+    """Performs every call and loses the answer."""
 
     async def carry(self, call: Call[T], store: Store) -> T:
         call.perform(store)
@@ -66,13 +66,13 @@ class HoldsBack:
 
 async def test_the_order_of_independent_writes_leaves_no_trace() -> None:
     """Two histories that lead to the same rows are one state."""
-    one, other = await fresh(), await fresh()
-    await one.transact("things", [Insert(entity("a", x=1, y=2))])
-    await one.transact("things", [Insert(entity("b"))])
-    await other.transact("things", [Insert(entity("b"))])
-    await other.transact("things", [Insert(entity("a", y=2, x=1))])
-    assert one.store.state() == other.store.state()
-    assert hash(one.store.state()) == hash(other.store.state())
+    first, second = await fresh(), await fresh()
+    await first.transact("things", [Insert(entity("a", x=1, y=2))])
+    await first.transact("things", [Insert(entity("b"))])
+    await second.transact("things", [Insert(entity("b"))])
+    await second.transact("things", [Insert(entity("a", y=2, x=1))])
+    assert first.store.state() == second.store.state()
+    assert hash(first.store.state()) == hash(second.store.state())
 
 
 async def test_values_of_different_types_are_different_states() -> None:
