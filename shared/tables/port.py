@@ -18,8 +18,8 @@ ANY_ETAG: Final = "*"
 
 # int is Edm.Int64, float Edm.Double, bytes Edm.Binary. Binary is here because a compressed ledger row would
 # take almost three times the room as text. Edm.DateTime is not: our times are text.
-ColumnValue: TypeAlias = str | int | float | bool | bytes
-Entity: TypeAlias = dict[str, ColumnValue]
+EntityValue: TypeAlias = str | int | float | bool | bytes
+Entity: TypeAlias = dict[str, EntityValue]
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,10 +11,10 @@ from shared.errors import LimitError, OperationFailedError, TableMissingError
 from shared.tables.client import TableClient
 from shared.tables.memory.memory_tables import MemoryTables
 from shared.tables.port import (
-    ColumnValue,
     Continuation,
     Delete,
     Entity,
+    EntityValue,
     Insert,
     Operation,
     Replace,
@@ -44,7 +44,7 @@ ONE_OF_EACH: Entity = {
 }
 
 
-def entity(row: str, partition: str = "p", **columns: ColumnValue) -> Entity:
+def entity(row: str, partition: str = "p", **columns: EntityValue) -> Entity:
     """A row of the test's table."""
     return {"PartitionKey": partition, "RowKey": row, **columns}
 

@@ -15,12 +15,12 @@ from shared.tables.memory.store import Store
 from shared.tables.port import Delete, Entity, Insert, RowRange, Upsert
 
 if TYPE_CHECKING:
-    from shared.tables.port import ColumnValue
+    from shared.tables.port import EntityValue
 
 T = TypeVar("T")
 
 
-def entity(row: str, **columns: ColumnValue) -> Entity:
+def entity(row: str, **columns: EntityValue) -> Entity:
     """A row of the only partition."""
     return {"PartitionKey": "p", "RowKey": row, **columns}
 
@@ -77,7 +77,7 @@ async def test_the_order_of_independent_writes_leaves_no_trace() -> None:
 
 async def test_values_of_different_types_are_different_states() -> None:
     """Although Python calls some of them equal."""
-    values: list[ColumnValue] = [1, 1.0, True, "1", b"1"]
+    values: list[EntityValue] = [1, 1.0, True, "1", b"1"]
     states = set()
     for value in values:
         service = await fresh()
