@@ -28,7 +28,7 @@ def add_command(
     examples: str,
     formats: Sequence[str] = FORMATS,
 ) -> argparse.ArgumentParser:
-    """Declare a command that prints data, in the first of its formats unless told; its own arguments are to follow."""
+    """Declare a command that prints data, in the first of its formats by default. The caller adds its own arguments."""
     parser = _parser(commands, name, summary, description, examples)
     parser.add_argument(
         "--format", choices=formats, default=formats[0], help="how to print the data (default: %(default)s)"
@@ -44,13 +44,13 @@ def add_group(commands: Commands, name: str, *, summary: str, description: str, 
 
 
 def add_budget_argument(parser: argparse.ArgumentParser) -> None:
-    """`--budget`, of commands that let the app work for long."""
+    """`--budget`, for commands that start long work in the app."""
     what = "storage transactions per second (default: no limit)"
     parser.add_argument("--budget", metavar="N", type=_transactions_per_second, help=what)
 
 
-def named(text: str) -> str:
-    """An argument that names something; an empty one would name all there is, or what is meant by none."""
+def non_empty(text: str) -> str:
+    """An argument that must not be empty: empty text would select everything, or a default."""
     if not text:
         raise argparse.ArgumentTypeError("it is empty: is a variable of the shell not set?")
     return text
@@ -58,19 +58,19 @@ def named(text: str) -> str:
 
 def folder(text: str) -> Path:
     """An argument that names a folder."""
-    return Path(named(text))
+    return Path(non_empty(text))
 
 
-def seconds_between(text: str) -> float:
-    """An argument that says how long to wait: above 0, and no longer than a process can sleep."""
+def positive_seconds(text: str) -> float:
+    """How long to wait: above 0, and no longer than a process can sleep."""
     seconds = _number(text)
     if not 0 < seconds <= _LONGEST_SECONDS:
         raise argparse.ArgumentTypeError(f"{text} is no number of seconds above 0 and up to {_LONGEST_SECONDS:,.0f}")
     return seconds
 
 
-def seconds_at_most(text: str) -> float:
-    """An argument that says how long is too long: from 0 up, also `inf`."""
+def seconds_limit(text: str) -> float:
+    """The longest time that is accepted: from 0 up, also `inf`."""
     seconds = _number(text)
     if not seconds >= 0:
         raise argparse.ArgumentTypeError(f"{text} is no number of seconds from 0 up")
@@ -78,7 +78,7 @@ def seconds_at_most(text: str) -> float:
 
 
 def _transactions_per_second(text: str) -> float:
-    """A number that JSON has, too. Whether it is enough for anything is for the app to say."""
+    """A finite number, as JSON needs it. The app checks its range."""
     budget = _number(text)
     if not math.isfinite(budget):
         raise argparse.ArgumentTypeError(f"{text} is no number of transactions per second")
@@ -86,7 +86,7 @@ def _transactions_per_second(text: str) -> float:
 
 
 def _number(text: str) -> float:
-    """A number, or NaN, which is on no side of any bound."""
+    """A number, or NaN, which fails every comparison."""
     try:
         return float(text)
     except ValueError:

@@ -17,7 +17,7 @@ _CONNECTION: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,42}")
 # In lower case: Azure compares the names of app settings and of deployments without case.
 _TAKEN: Final = {
     name.lower()
-    for name in {"AzureWebJobsStorage", *(one.name for one in settings.ALL)} - {settings.INDEX_STORAGE.name}
+    for name in {"AzureWebJobsStorage", *(setting.name for setting in settings.ALL)} - {settings.INDEX_STORAGE.name}
 }
 
 
@@ -48,8 +48,8 @@ def _check_partition_key(source: Source, findings: Findings) -> None:
         names = segments(path)
         # What the templates make of it, in Bicep, which cannot take a quoted name apart.
         if names is None or path.replace('"', "").split(".") != list(names) or any("/" in name for name in names):
-            mend = "Create that container yourself and deploy with EXISTING_COSMOS_ACCOUNT."
-            findings.fault(at, f"the templates cannot make a partition key of {path}", mend)
+            fix = "Create that container yourself and deploy with EXISTING_COSMOS_ACCOUNT."
+            findings.fault(at, f"the templates cannot make a partition key of {path}", fix)
 
 
 def _check_connections(index: Index, spellings: dict[str, str], findings: Findings) -> None:
@@ -57,10 +57,10 @@ def _check_connections(index: Index, spellings: dict[str, str], findings: Findin
     at: KeyPath = ("indexes", index.name, "placement")
     for name in sorted(accounts_of(index)):
         if not _CONNECTION.fullmatch(name) or "__" in name:
-            mend = "Use at most 43 letters, digits and single `_`, with a letter first: app settings begin with it."
-            findings.fault(at, f'"{name}" is no name of a connection', mend)
+            fix = "Use at most 43 letters, digits and single `_`, with a letter first: app settings begin with it."
+            findings.fault(at, f'"{name}" is no name of a connection', fix)
         elif name.lower() in _TAKEN:
             findings.fault(at, f'"{name}" is a setting of something else', "Choose another name, such as INDEX_1.")
         elif (other := spellings.setdefault(name.lower(), name)) != name:
-            mend = "Spell it in one way, or choose another name: case makes no difference there."
-            findings.fault(at, f'"{name}" and "{other}" are one name to Azure', mend)
+            fix = "Spell it in one way, or choose another name: case makes no difference there."
+            findings.fault(at, f'"{name}" and "{other}" are one name to Azure', fix)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from cli.errors import UsageError
-from cli.output import wrapped, write_rows
+from cli.output import what_and_fix, wrapped, write_rows
 from shared.app import settings
 from shared.definitions.files import read_definitions
 
@@ -27,10 +27,18 @@ def add_file_argument(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", nargs="?", default=default, help="default: %(default)s")
 
 
+def add_definitions_argument(
+    parser: argparse.ArgumentParser | argparse._ArgumentGroup, about: str | None = None
+) -> None:
+    """`--definitions`, with the same default as FILE."""
+    default = settings.Settings().value(settings.INDEX_DEFINITIONS)
+    parser.add_argument("--definitions", metavar="FILE", default=default, help=about)
+
+
 def read(file: str) -> Loaded:
     """The definitions of a file that must exist."""
     path = Path(file)
-    # Not `is_file`: a pipe, as in `plan --against <(git show main:indexes.yaml)`, is as good.
+    # Not `is_file`: it may be a pipe, as in `plan --against <(git show main:indexes.yaml)`.
     if not path.exists() or path.is_dir():
         raise UsageError(f"there is no file {file}: name a definitions file, such as indexes.yaml")
     return read_definitions(path)
@@ -54,7 +62,6 @@ def _row(kind: str, finding: Finding) -> dict[str, Any]:
 
 
 def _as_text(row: Row) -> str:
-    """Where in one line, which editors and terminals make a link of; what and how to mend it below."""
+    """The position in one line, which editors and terminals turn into a link; what is wrong and the fix below."""
     head = f"{row['file']}:{row['line']}: {row['kind']}: {row['key']}".removesuffix(": ")
-    what = f"{row['what'][0].upper()}{row['what'][1:]}. {row['mend']}"
-    return f"{head}\n{wrapped(what, '    ')}"
+    return f"{head}\n{wrapped(what_and_fix(row), '    ')}"

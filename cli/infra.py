@@ -57,7 +57,7 @@ class Templates:
             raise UsageError(f"{folder / _PARAMETERS} is no parameters file: {error}") from error
         if reads is None:
             raise UsageError(f"{folder / _MAIN} reads no definitions: it calls loadYamlContent nowhere")
-        values = {name: _filled(one.get("value"), environment) for name, one in given.items()}
+        values = {name: _filled(parameter.get("value"), environment) for name, parameter in given.items()}
         return cls(folder, folder.parent / reads[1], values)
 
 
@@ -88,8 +88,8 @@ def _check_tiers(definitions: Definitions, parameters: Mapping[str, Any], findin
     hubs = {source.event_hub for source in definitions.sources.values() if source.event_hub}
     most = _HUBS_MAX.get(tier)
     if most is None:
-        mend = f"Set EVENTHUBS_SKU to one of {', '.join(_HUBS_MAX)}."
-        findings.fault((), f'the templates have no tier "{tier}" of Event Hubs', mend)
+        fix = f"Set EVENTHUBS_SKU to one of {', '.join(_HUBS_MAX)}."
+        findings.fault((), f'the templates have no tier "{tier}" of Event Hubs', fix)
     elif len(hubs) > most and not parameters.get("existingEventHubsNamespace"):
         what = f"{len(hubs)} event hubs do not fit into a {tier} namespace, which takes {most}"
         findings.fault(("sources",), what, "Use fewer hubs, EVENTHUBS_SKU=Premium, or a namespace of your own.")
@@ -122,9 +122,7 @@ def _check_made(definitions: Definitions, templates: Templates, findings: Findin
     """Everything that the file names must be named by the file that the templates read, too."""
     loaded = read_definitions(templates.definitions_file)
     if loaded.faults:
-        findings.fault(
-            (), f"the templates read {templates.definitions_file}, which has faults", "Mend that file first."
-        )
+        findings.fault((), f"the templates read {templates.definitions_file}, which has faults", "Fix that file first.")
         return
     made = {*needed(loaded.definitions), ("storage account", settings.INDEX_STORAGE.name)}
     for (kind, name), path in needed(definitions).items():

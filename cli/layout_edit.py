@@ -1,7 +1,7 @@
 """Changes `shards` and `hot` of one index in the text of a definitions file, and nothing else in it.
 
-Comments, order and style stay: only the value of a key is replaced, or a key added to the index's mapping. Whoever
-edits loads the result and compares (`rebalance`): what this cannot do, such as an index behind an alias, is refused.
+Comments, order and style stay: only the value of a key is replaced, or a key added to the index's mapping. `rebalance`
+loads the result and compares: an edit that is not possible here, such as one behind an alias, is refused.
 """
 
 from __future__ import annotations

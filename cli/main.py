@@ -89,11 +89,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"index-tables: {error}", file=sys.stderr)
         return PROBLEM
     except KeyboardInterrupt as interrupt:
-        # Whoever waits for others says what becomes of their work.
+        # A command that waits for the app says what becomes of the work there.
         print(f"index-tables: {str(interrupt) or 'interrupted'}", file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:
-        # The reader (`| head`) of a command without an end has seen enough.
+        # The reader (`| head`) of an endless command has closed the pipe.
         discard_output()
         return 0
     except OSError as error:
@@ -106,7 +106,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(args: argparse.Namespace) -> int:
-    """Run the command; its exit code holds also when nobody reads its output to the end."""
+    """Run the command; its exit code also holds when its output is not read to the end."""
     code: int = args.run(args)
     try:
         sys.stdout.flush()
@@ -116,7 +116,7 @@ def _run(args: argparse.Namespace) -> int:
 
 
 def _what_failed(error: OSError) -> str | None:
-    """What the operating system refused; None for what is nobody's fault but ours."""
+    """What the operating system refused; None for a bug of ours."""
     if error.filename is not None:
         return f"{error.filename} cannot be read or written"
     return "the output cannot be written" if error.errno in _FULL else None

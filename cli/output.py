@@ -27,7 +27,7 @@ def write_rows(
 ) -> None:
     """Print rows to stdout. A command whose rows make a poor table gives `as_text` for that format.
 
-    A reader (`| head`) that has seen enough ends the printing, not the command: its exit code is still to come.
+    A reader (`| head`) that closes the pipe ends the printing, not the command: its exit code is still to come.
     """
     try:
         _print_rows(rows, columns, output_format, as_text)
@@ -36,7 +36,7 @@ def write_rows(
 
 
 def discard_output() -> None:
-    """Whatever is still buffered goes nowhere: Python would try again to write it, and fail, when it ends."""
+    """Drop buffered output: Python would try again to write it, and fail, when it ends."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
@@ -66,7 +66,7 @@ def _ordered(row: Row, columns: Sequence[str]) -> dict[str, Any]:
 
 
 def _cell(value: Any) -> str:
-    """A value in one cell: lists by comma, nothing for nothing."""
+    """A value in one cell: lists separated by commas, empty text for None."""
     if value is None:
         return ""
     if isinstance(value, (list, tuple)):
@@ -84,6 +84,17 @@ def table_lines(rows: Sequence[Row], columns: Sequence[str]) -> list[str]:
     ]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     return [_GAP.join(map(str.ljust, line, widths)).rstrip() for line in cells]
+
+
+def what_and_fix(row: Row) -> str:
+    """What is wrong and how to fix it, as sentences."""
+    what = str(row["what"])
+    return f"{what[:1].upper()}{what[1:]}. {row['mend']}"
+
+
+def counted(number: int, singular: str, plural: str | None = None) -> str:
+    """A number with its noun."""
+    return f"{number} {singular if number == 1 else plural or singular + 's'}"
 
 
 def wrapped(text: str, indent: str) -> str:

@@ -11,7 +11,7 @@ _REDRAW_SECONDS = 0.1
 
 
 class Pace:
-    """How fast work goes since a first look at it, and how long the rest takes if it goes on like this."""
+    """The rate of work since the first observation, and the remaining time at that rate."""
 
     def __init__(self, done: int, now_seconds: float) -> None:
         self._first = done
@@ -22,18 +22,18 @@ class Pace:
         return (done - self._first) / max(now_seconds - self._since, 0.001)
 
     def left(self, done: int, total: int, now_seconds: float) -> str:
-        """How much longer it takes; nothing while nobody can tell."""
+        """The remaining time; empty while it is not known."""
         rate = self.rate(done, now_seconds)
         return f"{(total - done) / rate:,.0f} s left" if rate > 0 and done <= total else ""
 
 
 def show_line(line: str) -> None:
-    """Put a line of progress in the place of the last one."""
+    """Replace the line of progress."""
     print(f"\r\033[K{line}", end="", file=sys.stderr, flush=True)
 
 
 def clear_line() -> None:
-    """Take a line of progress away, if there can be one."""
+    """Remove the line of progress, if there is a terminal."""
     if sys.stderr.isatty():
         show_line("")
 

@@ -8,8 +8,8 @@ import azure.functions as func
 
 from functions.retries import retried_for_ever
 from shared.app.app import app
-from shared.app.settings import COSMOS, FEED_POLL_DELAY_MS, LEASE_CONTAINER
-from shared.sources.trigger_leases import ALL_VERSIONS, trigger_prefix
+from shared.app.settings import COSMOS, FEED_POLL_DELAY_MS
+from shared.sources.trigger_leases import ALL_VERSIONS, LEASE_CONTAINER, trigger_prefix
 
 if TYPE_CHECKING:
     from shared.definitions.model import CosmosContainer, Definitions, Source

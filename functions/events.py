@@ -12,7 +12,8 @@ import azure.functions as func
 
 from functions.retries import retried_for_ever
 from shared.app.app import app
-from shared.app.settings import EVENT_CONSUMER_GROUP, EVENTHUB
+from shared.app.settings import EVENTHUB
+from shared.sources.hub_events import EVENT_CONSUMER_GROUP
 
 if TYPE_CHECKING:
     from datetime import datetime

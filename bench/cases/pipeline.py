@@ -70,7 +70,7 @@ class Pipeline:
             Staggered(),
             lambda: NOW_SECONDS,
             take_transactions=lambda: 0,
-            report=telemetry.batch_applied,  # as the app does
+            report=lambda source, outcome: telemetry.batch_applied(source, outcome.numbers()),  # as the app does
             times=Times(build_delay_seconds=build_delay_seconds),
         )
         self.parts = Parts(self.definitions, services)

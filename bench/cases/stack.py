@@ -21,11 +21,11 @@ from bench.errors import BenchError
 from bench.processes.servers import azurite_process, cosmos_endpoint
 from local.emulators.cosmos.http.options import EMULATOR_KEY
 from local.run.provision import provision_cosmos, provision_tables
-from shared.app.settings import LEASE_CONTAINER
 from shared.app.world import TIMING
 from shared.definitions.loading.load import load
 from shared.entries.keys.placement import DEFAULT_ACCOUNT
 from shared.lookup.generations import generation_of
+from shared.sources.trigger_leases import LEASE_CONTAINER
 from shared.tables.client import TableClient
 from shared.tables.port import RowRange
 from shared.tables.wire.account import Account

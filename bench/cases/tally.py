@@ -11,7 +11,7 @@ from shared.tables.port import PARTITION_KEY, ROW_KEY, Delete
 if TYPE_CHECKING:
     from shared.tables.memory.calls import Call
     from shared.tables.memory.store import Store
-    from shared.tables.port import Entity, Value
+    from shared.tables.port import Entity, EntityValue
 
 T = TypeVar("T")
 LEDGER, ENTRY = "ledger", "entry"
@@ -51,7 +51,7 @@ def stored_bytes(entity: Entity) -> int:
     return keys + _TIMESTAMP_BYTES + sum(8 + 2 * len(name) + _value_bytes(value) for name, value in columns)
 
 
-def _value_bytes(value: Value) -> int:
+def _value_bytes(value: EntityValue) -> int:
     if isinstance(value, str):
         return 4 + 2 * len(value)
     if isinstance(value, bytes):

@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
-from cli.arguments import add_command, named
+from cli.arguments import add_command, non_empty
 from cli.errors import UsageError
-from cli.output import wrapped, write_rows
-from cli.service.service import add_service_arguments, service_of
+from cli.output import counted, what_and_fix, wrapped, write_rows
+from cli.service.app_client import add_app_arguments, client_for
 
 if TYPE_CHECKING:
     import argparse
@@ -40,21 +40,21 @@ nobody who looks it up, partitions that only grow, entries that are too large. S
 or saves per month. Costs at most 50 storage transactions per source and some 20 per index.""",
         examples=_EXAMPLES,
     )
-    parser.add_argument("index", metavar="INDEX", type=named, nargs="?", help="only this index")
+    parser.add_argument("index", metavar="INDEX", type=non_empty, nargs="?", help="only this index")
     parser.add_argument("--numbers", action="store_true", help="print the statistics instead of the advice")
-    add_service_arguments(parser)
+    add_app_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Print advice, or numbers; advice is no problem, so the exit code is 0."""
-    indexes = service_of(args).get("/api/advice", {})["indexes"]
+    indexes = client_for(args).get("/api/advice", {})["indexes"]
     if args.index is not None:
-        known = [one["name"] for one in indexes]
-        indexes = [one for one in indexes if one["name"] == args.index]
+        known = [index["name"] for index in indexes]
+        indexes = [index for index in indexes if index["name"] == args.index]
         if not indexes:
             raise UsageError(f"there is no index {args.index}: known are {', '.join(known) or 'none'}")
     if args.numbers:
-        write_rows([_numbers(one) for one in indexes], _NUMBERS, args.format)
+        write_rows([_numbers(index) for index in indexes], _NUMBERS, args.format)
         return 0
     rows = list(_advice(indexes))
     write_rows(rows, _COLUMNS, args.format, _as_text)
@@ -64,13 +64,13 @@ def run(args: argparse.Namespace) -> int:
 
 def _advice(indexes: Iterable[dict[str, Any]]) -> Iterable[Row]:
     for index in indexes:
-        for one in index["advice"]:
-            yield {"index": index["name"], **one}
+        for advice in index["advice"]:
+            yield {"index": index["name"], **advice}
 
 
 def _numbers(index: dict[str, Any]) -> Row:
     statistics = index["statistics"]
-    top = [f"{_values(one['values'])} {one['share']:.0%}" for one in statistics["top"]]
+    top = [f"{_values(partition['values'])} {partition['share']:.0%}" for partition in statistics["top"]]
     return {"index": index["name"], **statistics, **index["usage"], "top": top}
 
 
@@ -79,8 +79,7 @@ def _values(values: dict[str, Any]) -> str:
 
 
 def _as_text(row: Row) -> str:
-    what = wrapped(f"{str(row['what'])[:1].upper()}{str(row['what'])[1:]}. {row['mend']}", "    ")
-    lines = [f"{row['index']}: {row['code']}", what]
+    lines = [f"{row['index']}: {row['code']}", wrapped(what_and_fix(row), "    ")]
     dollars = row["dollarsPerMonth"]
     if dollars is not None:
         amount = f"about {abs(dollars):,.2f} dollars" if abs(dollars) >= _CENT else "less than a cent"
@@ -91,4 +90,4 @@ def _as_text(row: Row) -> str:
 def _summary(pieces: int, indexes: int) -> str:
     if not pieces:
         return f"nothing to advise on {indexes} indexes"
-    return f"{pieces} piece{'s' if pieces > 1 else ''} of advice on {indexes} index{'es' if indexes > 1 else ''}"
+    return f"{counted(pieces, 'piece')} of advice on {counted(indexes, 'index', 'indexes')}"

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-from cli.arguments import add_budget_argument, add_command, named
+from cli.arguments import add_budget_argument, add_command, non_empty
 from cli.errors import ServiceError
 from cli.output import write_rows
-from cli.service.builds import COLUMNS, row, standing, wait_until_built
-from cli.service.service import add_service_arguments, lookup_path, service_of
+from cli.service.app_client import add_app_arguments, client_for, index_path
+from cli.service.builds import STATE_COLUMNS, index_state, start_build, state_row, wait_until_built, with_budget
 from cli.service.verifications import wait_until_verified
 
 if TYPE_CHECKING:
     import argparse
 
     from cli.arguments import Commands
-    from cli.service.service import Service
+    from cli.service.app_client import AppClient
 
 _POLL_SECONDS: Final = 0.5
 _EXAMPLES: Final = """\
@@ -38,55 +38,54 @@ def add(commands: Commands) -> None:
         "then that index is not switched.",
         examples=_EXAMPLES,
     )
-    parser.add_argument("indexes", metavar="INDEX", type=named, nargs="*", help="the indexes (default: all)")
+    parser.add_argument("indexes", metavar="INDEX", type=non_empty, nargs="*", help="the indexes (default: all)")
     add_budget_argument(parser)
-    add_service_arguments(parser)
+    add_app_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Bring the indexes up to their definitions one after the other; print how they stand in the end."""
-    service = service_of(args, "admin")
-    names = args.indexes or [one["name"] for one in service.get("/api/indexes", {})["value"]]
+    """Bring the indexes up to their definitions one after the other; print their states."""
+    app = client_for(args, "admin")
+    names = args.indexes or [index["name"] for index in app.get("/api/indexes", {})["value"]]
     rows = []
     differs = False
     for name in names:
-        differs |= not bring_up(service, name, args.budget)
-        rows.append(row(standing(service, name)))
-    write_rows(rows, COLUMNS, args.format)
+        differs |= not bring_up(app, name, args.budget)
+        rows.append(state_row(index_state(app, name)))
+    write_rows(rows, STATE_COLUMNS, args.format)
     return 1 if differs else 0
 
 
-def bring_up(service: Service, index: str, budget: float | None, *, read_only: bool = False) -> bool:
-    """Go on from wherever the index stands; False when its verification found differences.
+def bring_up(app: AppClient, index: str, budget: float | None, *, read_only: bool = False) -> bool:
+    """Continue from the current state of the index; False when its verification found differences.
 
-    With `read_only` nothing is written to what serves from the start on, and it goes as soon as its successor serves.
+    With `read_only` the serving generation gets no more writes, and it is retired as soon as its successor serves.
     """
-    state = standing(service, index)
+    state = index_state(app, index)
     if state["defined"] is None or state["defined"]["state"] == "serving":
         _say(index, "nothing to do")
         return True
     if read_only:
-        _make_read_only(service, index)
+        _make_read_only(app, index)
     if state["defined"]["state"] == "building":
         if (state["build"] or {}).get("state") != "running":
-            body: dict[str, Any] = {} if budget is None else {"budget": budget}
-            service.post(lookup_path(index, "builds"), body)
+            start_build(app, index, budget)
         _say(index, "building")
-        state = wait_until_built(service, index)
+        state = wait_until_built(app, index)
     _say(index, "verifying")
-    if differences := _verified(service, index, budget):
+    if differences := _verified(app, index, budget):
         _say(index, f"not switched: {differences} differences; see `index-tables verify {index}`")
         return False
-    since = service.post(lookup_path(index, "switch"), {})["since"]
+    since = app.post(index_path(index, "switch"), {})["since"]
     _say(index, f"switched: it serves from {since} on")
     return True
 
 
-def _make_read_only(service: Service, index: str) -> None:
+def _make_read_only(app: AppClient, index: str) -> None:
     """Wait until every worker writes to the successor; then write to it alone."""
     while True:
         try:
-            since = service.post(lookup_path(index, "read-only"), {})["readOnlySince"]
+            since = app.post(index_path(index, "read-only"), {})["readOnlySince"]
         except ServiceError as error:
             if "TooEarly" not in str(error):
                 raise
@@ -96,10 +95,10 @@ def _make_read_only(service: Service, index: str) -> None:
             return
 
 
-def _verified(service: Service, index: str, budget: float | None) -> int:
+def _verified(app: AppClient, index: str, budget: float | None) -> int:
     """Verify what was built; how many differences there are."""
-    started = service.post(lookup_path(index, "verifications"), {} if budget is None else {"budget": budget})
-    return int(wait_until_verified(service, index, started["id"])["total"])
+    started = app.post(index_path(index, "verifications"), with_budget({}, budget))
+    return int(wait_until_verified(app, index, started["id"])["total"])
 
 
 def _say(index: str, what: str) -> None:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-from cli.arguments import add_budget_argument, add_command, named
+from cli.arguments import add_budget_argument, add_command, non_empty
+from cli.definitions import add_definitions_argument
 from cli.errors import UsageError
 from cli.output import write_rows
+from cli.service.app_client import add_app_arguments, client_for
 from cli.service.building_here import build_here
-from cli.service.builds import COLUMNS, row, standing, wait_until_built
-from cli.service.service import add_service_arguments, lookup_path, service_of
-from shared.app import settings
+from cli.service.builds import STATE_COLUMNS, index_state, start_build, state_row, wait_until_built
 
 if TYPE_CHECKING:
     import argparse
@@ -37,7 +37,7 @@ def add(commands: Commands) -> None:
         "one serves. The app does it, on all its instances; this command waits and shows how far it is.",
         examples=_EXAMPLES,
     )
-    parser.add_argument("index", metavar="INDEX", type=named, help="the index to build")
+    parser.add_argument("index", metavar="INDEX", type=non_empty, help="the index to build")
     add_budget_argument(parser)
     parser.add_argument("--no-wait", action="store_true", help="start it and end")
     parser.add_argument("--status", action="store_true", help="start nothing: show how the index stands")
@@ -50,29 +50,23 @@ def add(commands: Commands) -> None:
         help="events of a hub that has forgotten them; implies --here",
     )
     parser.add_argument("--azure", action="store_true", help="with --here: the services that the settings connect to")
-    parser.add_argument(
-        "--definitions",
-        metavar="FILE",
-        default=settings.Settings().value(settings.INDEX_DEFINITIONS),
-        help="with --here",
-    )
-    add_service_arguments(parser)
+    add_definitions_argument(parser, "with --here")
+    add_app_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Start the build, follow it, print how the index stands."""
+    """Start the build, follow it, print the state of the index."""
     if (args.here or args.events_file is not None) and not args.status:
         if args.url or args.key:
             raise UsageError("--here and --from work in this process, without the app: leave --url and --key out")
-        write_rows([row(build_here(args))], COLUMNS, args.format)
+        write_rows([state_row(build_here(args))], STATE_COLUMNS, args.format)
         return 0
-    service = service_of(args, "admin")
+    app = client_for(args, "admin")
     if args.status:
-        state = standing(service, args.index)
+        state = index_state(app, args.index)
     else:
-        body: dict[str, Any] = {} if args.budget is None else {"budget": args.budget}
-        state = service.post(lookup_path(args.index, "builds"), body)
+        state = start_build(app, args.index, args.budget)
         if not args.no_wait:
-            state = wait_until_built(service, args.index)
-    write_rows([row(state)], COLUMNS, args.format)
+            state = wait_until_built(app, args.index)
+    write_rows([state_row(state)], STATE_COLUMNS, args.format)
     return 0

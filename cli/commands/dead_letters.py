@@ -8,10 +8,10 @@ from collections import Counter
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
-from cli.arguments import add_command, add_group, named
+from cli.arguments import add_command, add_group, non_empty
 from cli.errors import UsageError
-from cli.output import wrapped, write_rows
-from cli.service.service import add_service_arguments, path_segment, service_of
+from cli.output import counted, wrapped, write_rows
+from cli.service.app_client import add_app_arguments, client_for, path_segment
 
 if TYPE_CHECKING:
     import argparse
@@ -54,7 +54,7 @@ def _add_list(group: Commands) -> None:
     )
     _add_filters(parser)
     parser.add_argument("--all", action="store_true", help="follow nextLink to the last page")
-    add_service_arguments(parser)
+    add_app_arguments(parser)
 
 
 def _add_show(group: Commands) -> None:
@@ -66,8 +66,8 @@ def _add_show(group: Commands) -> None:
         description="Show one dead letter with the document that could not be indexed.",
         examples="  index-tables dead-letters show 3f2a9c0d1e4b5a697887766554433221\n",
     )
-    parser.add_argument("id", metavar="ID", type=named, help="its id, as `list` prints it")
-    add_service_arguments(parser)
+    parser.add_argument("id", metavar="ID", type=non_empty, help="its id, as `list` prints it")
+    add_app_arguments(parser)
 
 
 def _add_replay(group: Commands) -> None:
@@ -82,10 +82,10 @@ def _add_replay(group: Commands) -> None:
         "  index-tables dead-letters replay --index customers-by-age --kind wrongType\n"
         "  index-tables dead-letters replay --all\n",
     )
-    parser.add_argument("id", metavar="ID", type=named, nargs="?", help="one dead letter")
+    parser.add_argument("id", metavar="ID", type=non_empty, nargs="?", help="one dead letter")
     _add_filters(parser)
     parser.add_argument("--all", action="store_true", help="every dead letter")
-    add_service_arguments(parser)
+    add_app_arguments(parser)
 
 
 def _add_purge(group: Commands) -> None:
@@ -101,16 +101,16 @@ def _add_purge(group: Commands) -> None:
     )
     _add_filters(parser)
     parser.add_argument("--older-than", metavar="DAYS", type=int, help="0 forgets all that the filter names")
-    add_service_arguments(parser)
+    add_app_arguments(parser)
 
 
 def _add_filters(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--source", type=named, help="only those of this source")
-    parser.add_argument("--index", type=named, help="only those of this index")
+    parser.add_argument("--source", type=non_empty, help="only those of this source")
+    parser.add_argument("--index", type=non_empty, help="only those of this index")
     parser.add_argument(
-        "--kind", type=named, help="only those with this kind of reason, such as wrongType or unreadable"
+        "--kind", type=non_empty, help="only those with this kind of reason, such as wrongType or unreadable"
     )
-    parser.add_argument("--reason", metavar="TEXT", type=named, help="only those whose reason contains this text")
+    parser.add_argument("--reason", metavar="TEXT", type=non_empty, help="only those whose reason contains this text")
 
 
 def _filters(args: argparse.Namespace) -> dict[str, str]:
@@ -119,33 +119,33 @@ def _filters(args: argparse.Namespace) -> dict[str, str]:
 
 
 def run_list(args: argparse.Namespace) -> int:
-    """Print a page of letters, or all; says on stderr when there are more."""
-    pages = service_of(args, "admin").all_pages(_PATH, _filters(args))
+    """Print a page of dead letters, or all; says on stderr when there are more."""
+    pages = client_for(args, "admin").all_pages(_PATH, _filters(args))
     read = list(pages if args.all else islice(pages, 1))
-    letters = [letter for page in read for letter in page["value"]]
-    write_rows(letters, _IN_A_TABLE if args.format == "table" else _COLUMNS, args.format)
+    dead_letters = [dead_letter for page in read for dead_letter in page["value"]]
+    write_rows(dead_letters, _IN_A_TABLE if args.format == "table" else _COLUMNS, args.format)
     more = "; there are more: add --all" if "nextLink" in read[-1] else ""
-    print(f"{_counted(len(letters))}{more}", file=sys.stderr)
+    print(f"{_counted(len(dead_letters))}{more}", file=sys.stderr)
     return 0
 
 
 def run_show(args: argparse.Namespace) -> int:
-    """Print one letter."""
-    letter = service_of(args, "admin").get(f"{_PATH}/{path_segment(args.id)}", {})
-    write_rows([letter], (*_COLUMNS, _DOCUMENT), args.format, _as_text)
+    """Print one dead letter."""
+    dead_letter = client_for(args, "admin").get(f"{_PATH}/{path_segment(args.id)}", {})
+    write_rows([dead_letter], (*_COLUMNS, _DOCUMENT), args.format, _as_text)
     return 0
 
 
 def run_replay(args: argparse.Namespace) -> int:
-    """Replay, and print what became of each letter."""
+    """Replay, and print the outcome of each dead letter."""
     filters = _filters(args)
     if sum((args.id is not None, bool(filters), args.all)) != 1:
         raise UsageError("say which: an ID, or a filter such as --kind, or --all; one of them")
-    service = service_of(args, "admin")
+    app = client_for(args, "admin")
     if args.id is not None:
-        done = [service.get_link(f"{service.base}{_PATH}/{path_segment(args.id)}/replay", "POST")]
+        done = [app.get_link(f"{app.base}{_PATH}/{path_segment(args.id)}/replay", "POST")]
     else:
-        done = [each for page in service.all_pages(f"{_PATH}/replay", filters, "POST") for each in page["value"]]
+        done = [each for page in app.all_pages(f"{_PATH}/replay", filters, "POST") for each in page["value"]]
     write_rows(done, _OUTCOMES, args.format)
     counts = Counter(each["outcome"] for each in done)
     summary = ", ".join(f"{count} {outcome}" for outcome, count in sorted(counts.items()))
@@ -158,14 +158,14 @@ def run_purge(args: argparse.Namespace) -> int:
     parameters = _filters(args)
     if args.older_than is not None:
         parameters["olderThanDays"] = str(args.older_than)
-    pages = service_of(args, "admin").all_pages(f"{_PATH}/purge", parameters, "POST")
+    pages = client_for(args, "admin").all_pages(f"{_PATH}/purge", parameters, "POST")
     purged = sum(page["purged"] for page in pages)
     write_rows([{"purged": purged}], ("purged",), args.format)
     return 0
 
 
 def _counted(number: int) -> str:
-    return f"{number} dead letter{'' if number == 1 else 's'}"
+    return counted(number, "dead letter")
 
 
 def _as_text(row: Row) -> str:

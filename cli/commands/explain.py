@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from cli.arguments import add_command
 from cli.output import wrapped, write_rows
-from cli.service.service import add_lookup_arguments, lookup_path, read_parameters, service_of
+from cli.service.app_client import add_lookup_arguments, client_for, index_path, read_parameters
 
 if TYPE_CHECKING:
     import argparse
@@ -52,7 +52,7 @@ def add(commands: Commands) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the explanation; exit 1 for a lookup that is refused."""
-    shown = service_of(args).get(lookup_path(args.index, "explain"), read_parameters(args.parameters))
+    shown = client_for(args).get(index_path(args.index, "explain"), read_parameters(args.parameters))
     write_rows([shown], [column for column in _COLUMNS if column in shown], args.format, _as_text)
     return 1 if shown["access"] == "refused" else 0
 

@@ -11,16 +11,16 @@ from cli.definitions import read
 from cli.errors import UsageError
 from cli.output import write_rows
 from cli.progress import Progress
-from cli.sources.fact_files import facts_in
-from cli.sources.sources import (
+from cli.sources.connections import (
     add_source_arguments,
+    cosmos_account,
     cosmos_connection,
     event_hubs_connection,
     named_source,
-    opened,
     reason_of,
     run_to_end,
 )
+from cli.sources.fact_files import facts_in
 from shared.errors import FactsNotWrittenError
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ async def _write(connection: CosmosConnection, container: CosmosContainer, count
     from azure.core.exceptions import AzureError
 
     try:
-        async with opened(connection) as client:
+        async with cosmos_account(connection) as client:
             for file, count in counts.items():
                 await _write_file(client, container, file, count)
     # The SDK has checks of its own, which raise the latter two.
@@ -120,7 +120,7 @@ def not_written(error: Exception) -> FactsNotWrittenError:
     status = getattr(error, "status_code", None)
     may_pass = status is None or status >= 500 or status in _PASSING_STATUSES
     is_final = isinstance(error, ClientAuthenticationError | ValueError | TypeError) or not may_pass
-    advice = "Mend that, then run the same command again." if is_final else "Run the same command again."
+    advice = "Fix that, then run the same command again." if is_final else "Run the same command again."
     return FactsNotWrittenError(f"Not all facts were written: {reason_of(error)} {advice}")
 
 

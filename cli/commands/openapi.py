@@ -42,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
     loaded = read(args.file)
     if loaded.faults:
         write_findings(loaded.faults, (), "table")
-        print("no document: mend the faults first", file=sys.stderr)
+        print("no document: fix the faults first", file=sys.stderr)
         return 1
     indent = 2 if args.format == "json" else None
     print(json.dumps(openapi(loaded.definitions), indent=indent, ensure_ascii=False))

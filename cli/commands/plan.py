@@ -11,7 +11,7 @@ from cli.arguments import add_command
 from cli.definitions import add_file_argument, read, write_findings
 from cli.errors import UsageError
 from cli.output import write_rows
-from cli.service.service import add_service_arguments, service_of
+from cli.service.app_client import add_app_arguments, client_for
 from shared.definitions.compare import compare, compare_served
 from shared.monitoring.prices import read_prices
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from cli.arguments import Commands
     from shared.definitions.compare import MigrationStep
 
-_COLUMNS: Final = ("name", "effect", "because", "generation", "table")
+STEP_COLUMNS: Final = ("name", "effect", "because", "generation", "table")
 _COST_COLUMNS: Final = ("transactions", "dollars")
 _EXAMPLES: Final = """\
   index-tables plan
@@ -48,7 +48,7 @@ change is not allowed.""",
     add_file_argument(parser)
     parser.add_argument("--against", metavar="FILE", help="the definitions that are deployed now, instead of an app")
     parser.add_argument("--facts", metavar="N", type=int, help="how many facts there are: then builds have a price")
-    add_service_arguments(parser)
+    add_app_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -59,20 +59,20 @@ def run(args: argparse.Namespace) -> int:
     after = read(args.file)
     if after.faults or (before is not None and before.faults):
         write_findings([*(before.faults if before else ()), *after.faults], (), args.format)
-        print("nothing to compare: mend the faults first", file=sys.stderr)
+        print("nothing to compare: fix the faults first", file=sys.stderr)
         return 1
     if before is None:
-        served = service_of(args).get("/api/indexes", {})["value"]
-        generations = {one["name"]: one["generation"] for one in served}
-        # An app of an older version does not tell them.
-        identities = {one["source"]: one.get("identity", {}) for one in served}
+        served = client_for(args).get("/api/indexes", {})["value"]
+        generations = {index["name"]: index["generation"] for index in served}
+        # An app of an older version does not have them.
+        identities = {index["source"]: index.get("identity", {}) for index in served}
         steps = compare_served(generations, identities, after.definitions)
     else:
         steps = compare(before.definitions, after.definitions)
     rows = [asdict(step) for step in steps]
     if args.facts is not None:
         rows = [{**row, **_cost(step, args.facts)} for row, step in zip(rows, steps, strict=True)]
-    write_rows(rows, _COLUMNS if args.facts is None else (*_COLUMNS, *_COST_COLUMNS), args.format)
+    write_rows(rows, STEP_COLUMNS if args.facts is None else (*STEP_COLUMNS, *_COST_COLUMNS), args.format)
     print(_summary(steps), file=sys.stderr)
     return 1 if any(step.effect == "not allowed" for step in steps) else 0
 

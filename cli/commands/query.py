@@ -7,8 +7,8 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from cli.arguments import add_command
-from cli.output import write_rows
-from cli.service.service import add_lookup_arguments, read_parameters, service_of
+from cli.output import counted, write_rows
+from cli.service.app_client import add_lookup_arguments, client_for, read_parameters
 
 if TYPE_CHECKING:
     import argparse
@@ -40,13 +40,13 @@ def add(commands: Commands) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the entries; says on stderr when there are more."""
-    pages = service_of(args).pages(args.index, read_parameters(args.parameters))
+    pages = client_for(args).pages(args.index, read_parameters(args.parameters))
     read = list(pages if args.all else islice(pages, 1))
     entries = [entry for page in read for entry in page["value"]]
     write_rows(entries, _used(entries), args.format)
     more = "; there are more: add --all, or a larger maxpagesize" if "nextLink" in read[-1] else ""
     secondary = "; read from the secondary endpoint" if any("readFrom" in page for page in read) else ""
-    print(f"{len(entries)} {'entry' if len(entries) == 1 else 'entries'}{more}{secondary}", file=sys.stderr)
+    print(f"{counted(len(entries), 'entry', 'entries')}{more}{secondary}", file=sys.stderr)
     return 0
 
 

@@ -9,15 +9,15 @@ from difflib import unified_diff
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from cli.arguments import add_budget_argument, add_command, named, seconds_at_most
+from cli.arguments import add_budget_argument, add_command, non_empty, seconds_limit
 from cli.commands.apply import bring_up
-from cli.definitions import read, write_findings
+from cli.commands.plan import STEP_COLUMNS
+from cli.definitions import add_definitions_argument, read, write_findings
 from cli.errors import ServiceError, UsageError
 from cli.layout_edit import with_layout
 from cli.output import write_rows
-from cli.service.builds import COLUMNS, row, standing
-from cli.service.service import add_service_arguments, check_text, service_of
-from shared.app import settings
+from cli.service.app_client import add_app_arguments, check_text, client_for
+from cli.service.builds import STATE_COLUMNS, index_state, state_row
 from shared.definitions.compare import compare
 from shared.definitions.loading.load import load
 
@@ -25,12 +25,11 @@ if TYPE_CHECKING:
     import argparse
 
     from cli.arguments import Commands
-    from cli.service.service import Service
+    from cli.service.app_client import AppClient
     from shared.definitions.compare import MigrationStep
     from shared.definitions.model import Definitions
 
 _SHARDS: Final = range(1, 257)
-_PLAN_COLUMNS: Final = ("name", "effect", "because", "generation", "table")
 _POLL_SECONDS: Final = 0.5
 _EXAMPLES: Final = """\
   index-tables rebalance customers-by-town --hot Redmond=16          show what would change
@@ -53,22 +52,21 @@ kept up to date meanwhile, verified, and switched to. With --read-only the old o
 saves their writes; lookups see what it had, it cannot be rolled back to, and it goes at once after the switch.""",
         examples=_EXAMPLES,
     )
-    parser.add_argument("index", metavar="INDEX", type=named, help="the index to spread")
+    parser.add_argument("index", metavar="INDEX", type=non_empty, help="the index to spread")
     parser.add_argument("--shards", metavar="N", type=int, help="how many shards each partition has (1 to 256)")
     parser.add_argument("--hot", metavar="VALUE=N", action="append", default=[], help="a value with its own number")
     parser.add_argument("--advised", action="store_true", help="what `index-tables advise` says")
-    default = settings.Settings().value(settings.INDEX_DEFINITIONS)
-    parser.add_argument("--definitions", metavar="FILE", default=default, help="default: %(default)s")
+    add_definitions_argument(parser, "default: %(default)s")
     parser.add_argument("--write", action="store_true", help="write the file")
     parser.add_argument("--apply", action="store_true", help="write it, wait until the app has it, and move the index")
     parser.add_argument(
         "--read-only", action="store_true", help="write only to the new generation while it is built: no way back"
     )
     parser.add_argument(
-        "--wait", metavar="SECONDS", type=seconds_at_most, default=900.0, help="for the app (default: 900)"
+        "--wait", metavar="SECONDS", type=seconds_limit, default=900.0, help="for the app (default: 900)"
     )
     add_budget_argument(parser)
-    add_service_arguments(parser)
+    add_app_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -76,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
     loaded = read(args.definitions)
     if loaded.faults:
         write_findings(loaded.faults, (), args.format)
-        print("nothing was changed: mend the faults first", file=sys.stderr)
+        print("nothing was changed: fix the faults first", file=sys.stderr)
         return 1
     if args.index not in loaded.definitions.indexes:
         known = ", ".join(loaded.definitions.indexes) or "none"
@@ -87,16 +85,16 @@ def run(args: argparse.Namespace) -> int:
     before = path.read_bytes().decode()
     after = with_layout(before, args.index, shards, hot)
     changed = _checked(loaded.definitions, after, args.index, args.definitions)
-    (step,) = [one for one in compare(loaded.definitions, changed) if one.name == args.index]
+    (step,) = [step for step in compare(loaded.definitions, changed) if step.name == args.index]
     if not (args.write or args.apply):
         sys.stderr.writelines(unified_diff(before.splitlines(True), after.splitlines(True), str(path), str(path)))
-        write_rows([asdict(step)], _PLAN_COLUMNS, args.format)
+        write_rows([asdict(step)], STEP_COLUMNS, args.format)
         return 0
     if after != before:
         path.write_bytes(after.encode())
         print(f"{path} is written", file=sys.stderr)
     if not args.apply:
-        write_rows([asdict(step)], _PLAN_COLUMNS, args.format)
+        write_rows([asdict(step)], STEP_COLUMNS, args.format)
         return 0
     return _move(args, step)
 
@@ -104,13 +102,13 @@ def run(args: argparse.Namespace) -> int:
 def _asked(args: argparse.Namespace) -> tuple[int | None, dict[str, int]]:
     """The numbers that were given, or advised."""
     if args.advised:
-        return _advised(service_of(args), args.index)
+        return _advised(client_for(args), args.index)
     hot = {}
-    for pair in args.hot:
-        check_text(pair)
-        value, equals, number = pair.rpartition("=")
+    for argument in args.hot:
+        check_text(argument)
+        value, equals, number = argument.rpartition("=")
         if not equals or not number.lstrip("-").isdigit():
-            raise UsageError(f"{pair} is no VALUE=N: write for example --hot Redmond=16")
+            raise UsageError(f"{argument} is no VALUE=N: write for example --hot Redmond=16")
         hot[value] = int(number)
     if args.shards is None and not hot:
         raise UsageError("say what to change: --shards N, --hot VALUE=N or --advised")
@@ -120,9 +118,9 @@ def _asked(args: argparse.Namespace) -> tuple[int | None, dict[str, int]]:
     return args.shards, hot
 
 
-def _advised(service: Service, index: str) -> tuple[int | None, dict[str, int]]:
-    found = [one for one in service.get("/api/advice", {})["indexes"] if one["name"] == index]
-    for advice in [advice for one in found for advice in one["advice"]]:
+def _advised(app: AppClient, index: str) -> tuple[int | None, dict[str, int]]:
+    advised = [found for found in app.get("/api/advice", {})["indexes"] if found["name"] == index]
+    for advice in [advice for found in advised for advice in found["advice"]]:
         change: dict[str, Any] = advice["change"] or {}
         if "shards" in change or "hot" in change:
             print(f"{index}: {advice['what']}", file=sys.stderr)
@@ -145,25 +143,25 @@ def _checked(before: Definitions, text: str, index: str, file: str) -> Definitio
 
 def _move(args: argparse.Namespace, step: MigrationStep) -> int:
     """Wait until the app knows the generation; then build, verify and switch."""
-    service = service_of(args, "admin")
+    app = client_for(args, "admin")
     print(f"{args.index}: waiting for the app to have the file: deploy it, or restart a local run", file=sys.stderr)
     deadline = time.monotonic() + args.wait
-    while not _has(service, args.index, step.generation):
+    while not _has(app, args.index, step.generation):
         if time.monotonic() > deadline:
             raise ServiceError(
                 f"the app does not have the changed file after {args.wait:g} s: deploy it, then `index-tables apply "
                 f"{args.index}`"
             )
         time.sleep(_POLL_SECONDS)
-    is_done = bring_up(service, args.index, args.budget, read_only=args.read_only)
-    write_rows([row(standing(service, args.index))], COLUMNS, args.format)
+    is_done = bring_up(app, args.index, args.budget, read_only=args.read_only)
+    write_rows([state_row(index_state(app, args.index))], STATE_COLUMNS, args.format)
     return 0 if is_done else 1
 
 
-def _has(service: Service, index: str, generation: str) -> bool:
+def _has(app: AppClient, index: str, generation: str) -> bool:
     """Whether the app's own definition is that generation, perhaps for the second time."""
     try:
-        defined = standing(service, index)["defined"]
+        defined = index_state(app, index)["defined"]
     except ServiceError:
         return False  # it is being restarted
     return defined is not None and str(defined["id"]).startswith(generation)

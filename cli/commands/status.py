@@ -7,10 +7,10 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any, Final
 
-from cli.arguments import add_command, seconds_at_most, seconds_between
+from cli.arguments import add_command, positive_seconds, seconds_limit
 from cli.errors import ServiceError, UsageError
 from cli.output import table_lines, write_rows
-from cli.service.service import add_service_arguments, service_of
+from cli.service.app_client import add_app_arguments, client_for
 
 if TYPE_CHECKING:
     import argparse
@@ -53,16 +53,16 @@ def add(commands: Commands) -> None:
         "answers; csv and jsonl have one row per source.",
         examples=_EXAMPLES,
     )
-    add_service_arguments(parser)
+    add_app_arguments(parser)
     parser.add_argument("--watch", action="store_true", help="a live view; Ctrl-C ends it")
     parser.add_argument(
-        "--every", metavar="SECONDS", type=seconds_between, default=2.0, help="how often (default: %(default)g)"
+        "--every", metavar="SECONDS", type=positive_seconds, default=2.0, help="how often (default: %(default)g)"
     )
     parser.add_argument("--times", metavar="N", type=int, help="with --watch: look so many times, then end")
     parser.add_argument(
         "--max-lag",
         metavar="SECONDS",
-        type=seconds_at_most,
+        type=seconds_limit,
         default=300.0,
         help="more is a problem (default: %(default)g)",
     )
@@ -73,7 +73,7 @@ def run(args: argparse.Namespace) -> int:
     if args.times is not None and args.times < 1:
         raise UsageError("--times is a number above 0")
     if not args.watch:
-        status = service_of(args).get("/api/status", {})
+        status = client_for(args).get("/api/status", {})
         write_status(status, args.format)
         return 1 if problems(status, args.max_lag) else 0
     if args.format not in ("table", "jsonl"):
@@ -83,7 +83,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _watch(args: argparse.Namespace) -> int:
     """The exit code is that of the last look."""
-    service = service_of(args)
+    app = client_for(args)
     looks = code = 0
     try:
         while args.times is None or looks < args.times:
@@ -91,9 +91,9 @@ def _watch(args: argparse.Namespace) -> int:
                 time.sleep(args.every)
             looks += 1
             try:
-                status = service.get("/api/status", {})
+                status = app.get("/api/status", {})
             except ServiceError as error:
-                # The view outlives the app: it is most wanted while that restarts.
+                # The view goes on without the app: it is needed most while the app restarts.
                 print(f"index-tables: {error}", file=sys.stderr, flush=True)
                 code = 1
                 continue
@@ -115,8 +115,8 @@ def _draw(status: Mapping[str, Any], output_format: str) -> None:
 
 
 def problems(status: Mapping[str, Any], max_lag_seconds: float) -> list[str]:
-    """What somebody should look at."""
-    behind = [one["name"] for one in status["sources"] if (one["lagSeconds"] or 0) > max_lag_seconds]
+    """Sources that are too far behind, and what is not known."""
+    behind = [source["name"] for source in status["sources"] if (source["lagSeconds"] or 0) > max_lag_seconds]
     return [*behind, *status["unknown"]]
 
 
@@ -132,59 +132,59 @@ def write_status(status: Mapping[str, Any], output_format: str) -> None:
 
 
 def _view(status: Mapping[str, Any]) -> Iterator[str]:
-    yield from table_lines([_source(one) for one in status["sources"]], _SOURCES)
+    yield from table_lines([_source(source) for source in status["sources"]], _SOURCES)
     yield ""
-    yield from table_lines([_index(one) for one in status["indexes"]], _INDEXES)
+    yield from table_lines([_index(index) for index in status["indexes"]], _INDEXES)
     if tasks := status.get("tasks"):
         yield ""
-        yield from table_lines([_task(one) for one in tasks], _TASKS)
-    letters = status["deadLetters"]
-    if letters["reasons"]:
+        yield from table_lines([_task(task) for task in tasks], _TASKS)
+    reasons = status["deadLetters"]["reasons"]
+    if reasons:
         yield ""
-        yield from table_lines([_reason(one) for one in letters["reasons"]], _REASONS)
+        yield from table_lines([_reason(reason) for reason in reasons], _REASONS)
     yield ""
     yield _storage(status)
     yield from (f"not known: {text}" for text in status["unknown"])
 
 
-def _source(one: Mapping[str, Any]) -> dict[str, Any]:
+def _source(source: Mapping[str, Any]) -> dict[str, Any]:
     values = (
-        one["name"],
-        duration(one["lagSeconds"]),
-        one["applied"],
-        one["dropped"],
-        _known(one["deadLetters"]),
-        one["transactions"],
-        _dollars(one["dollarsPerMillionChanges"]),
+        source["name"],
+        duration(source["lagSeconds"]),
+        source["applied"],
+        source["dropped"],
+        _known(source["deadLetters"]),
+        source["transactions"],
+        _dollars(source["dollarsPerMillionChanges"]),
     )
     return dict(zip(_SOURCES, values, strict=True))
 
 
-def _index(one: Mapping[str, Any]) -> dict[str, Any]:
-    sent = one["transactions"]
+def _index(index: Mapping[str, Any]) -> dict[str, Any]:
+    sent = index["transactions"]
     values = (
-        one["name"],
-        one["state"],
-        one["generation"] or "-",
-        one["entriesWritten"],
-        one["entriesRemoved"],
-        one["lookups"],
+        index["name"],
+        index["state"],
+        index["generation"] or "-",
+        index["entriesWritten"],
+        index["entriesRemoved"],
+        index["lookups"],
         "unknown" if sent["changes"] is None else sent["changes"] + sent["lookups"],
-        _dollars(one["dollarsPerMillionEntries"]),
-        _dollars(one["dollarsPerMillionLookups"]),
+        _dollars(index["dollarsPerMillionEntries"]),
+        _dollars(index["dollarsPerMillionLookups"]),
     )
     return dict(zip(_INDEXES, values, strict=True))
 
 
-def _task(one: Mapping[str, Any]) -> dict[str, Any]:
-    about = " ".join(str(value) for value in one["about"].values() if value is not None)
-    done = ", ".join(f"{name} {count}" for name, count in one["counts"].items())
-    values = (one["kind"], about, one["state"], f"{one['slicesDone']}/{one['slices']}", one["problem"] or done)
+def _task(task: Mapping[str, Any]) -> dict[str, Any]:
+    about = " ".join(str(value) for value in task["about"].values() if value is not None)
+    done = ", ".join(f"{name} {count}" for name, count in task["counts"].items())
+    values = (task["kind"], about, task["state"], f"{task['slicesDone']}/{task['slices']}", task["problem"] or done)
     return dict(zip(_TASKS, values, strict=True))
 
 
-def _reason(one: Mapping[str, Any]) -> dict[str, Any]:
-    values = (one["count"], one["source"], one["index"] or "-", one["kind"], one["reason"])
+def _reason(reason: Mapping[str, Any]) -> dict[str, Any]:
+    values = (reason["count"], reason["source"], reason["index"] or "-", reason["kind"], reason["reason"])
     return dict(zip(_REASONS, values, strict=True))
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from cli.arguments import add_command, named
+from cli.arguments import add_command, non_empty
 from cli.output import write_rows
-from cli.service.service import add_service_arguments, lookup_path, service_of
+from cli.service.app_client import add_app_arguments, client_for, index_path
 
 if TYPE_CHECKING:
     import argparse
@@ -41,8 +41,8 @@ def add(commands: Commands) -> None:
 
 
 def _add_common(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("index", metavar="INDEX", type=named, help="the index")
-    add_service_arguments(parser)
+    parser.add_argument("index", metavar="INDEX", type=non_empty, help="the index")
+    add_app_arguments(parser)
 
 
 def run_switch(args: argparse.Namespace) -> int:
@@ -56,5 +56,5 @@ def run_rollback(args: argparse.Namespace) -> int:
 
 
 def _post(args: argparse.Namespace, call: str, body: dict[str, Any]) -> int:
-    write_rows([service_of(args, "admin").post(lookup_path(args.index, call), body)], _COLUMNS, args.format)
+    write_rows([client_for(args, "admin").post(index_path(args.index, call), body)], _COLUMNS, args.format)
     return 0

@@ -7,12 +7,12 @@ import json
 import time
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from cli.arguments import add_command, named, seconds_between
+from cli.arguments import add_command, non_empty, positive_seconds
+from cli.definitions import add_definitions_argument
 from cli.errors import UsageError
-from cli.service.service import add_condition_arguments, add_service_arguments, read_parameters, service_of
+from cli.service.app_client import add_app_arguments, add_condition_arguments, client_for, read_parameters
+from cli.sources.connections import AZURE_HELP, run_to_end
 from cli.sources.source_tail import follow_source
-from cli.sources.sources import AZURE_HELP, run_to_end
-from shared.app import settings
 
 if TYPE_CHECKING:
     import argparse
@@ -44,11 +44,11 @@ def add(commands: Commands) -> None:
         "Ctrl-C ends it. Formats: table and jsonl.",
         examples=_EXAMPLES,
     )
-    parser.add_argument("index", metavar="INDEX", type=named, nargs="?", help="the index to look up")
+    parser.add_argument("index", metavar="INDEX", type=non_empty, nargs="?", help="the index to look up")
     add_condition_arguments(parser)
-    add_service_arguments(parser)
+    add_app_arguments(parser)
     parser.add_argument(
-        "--every", metavar="SECONDS", type=seconds_between, default=1.0, help="how often (default: %(default)g)"
+        "--every", metavar="SECONDS", type=positive_seconds, default=1.0, help="how often (default: %(default)g)"
     )
     parser.add_argument("--times", metavar="N", type=int, help="look so many times, then end (default: endless)")
     _add_source_arguments(parser.add_argument_group("changes of a source"))
@@ -56,7 +56,7 @@ def add(commands: Commands) -> None:
 
 def _add_source_arguments(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--source", help="the source, as the definitions call it")
-    group.add_argument("--definitions", metavar="FILE", default=settings.Settings().value(settings.INDEX_DEFINITIONS))
+    add_definitions_argument(group)
     group.add_argument("--azure", action="store_true", help=AZURE_HELP)
     group.add_argument("--from-beginning", action="store_true", help="start with the oldest change, not with the next")
     group.add_argument("--changes", metavar="N", type=int, help="end after so many changes (default: endless)")
@@ -81,7 +81,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _follow_lookup(args: argparse.Namespace) -> None:
-    service = service_of(args)
+    app = client_for(args)
     parameters = {"maxpagesize": _PAGE_SIZE, **read_parameters(args.parameters)}
     before: _Entries = {}
     looks = 0
@@ -89,14 +89,14 @@ def _follow_lookup(args: argparse.Namespace) -> None:
         if looks:
             time.sleep(args.every)
         looks += 1
-        now = {_name(entry): entry for page in service.pages(args.index, parameters) for entry in page["value"]}
+        now = {_name(entry): entry for page in app.pages(args.index, parameters) for entry in page["value"]}
         for event, entry in differences(before, now):
             print(_line(event, entry, args.format), flush=True)
         before = now
 
 
 def differences(before: _Entries, now: _Entries) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """What happened between two looks: entries by name, each with its event."""
+    """What happened between two lookups: each entry with its event."""
     for name, entry in before.items():
         if name not in now:
             yield "vanished", entry
@@ -108,7 +108,7 @@ def differences(before: _Entries, now: _Entries) -> Iterator[tuple[str, Mapping[
 
 
 def _name(entry: Mapping[str, Any]) -> str:
-    """Tells entries apart: a fact may have several in one index."""
+    """Identifies an entry: a fact may have several in one index."""
     return json.dumps([entry["id"], entry.get("partitionKey"), entry["key"]])
 
 

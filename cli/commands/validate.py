@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from cli.arguments import add_command
 from cli.definitions import add_file_argument, read, write_findings
 from cli.infra import Templates, infra_faults
+from cli.output import counted
 from shared.definitions.files import write_compiled
 
 if TYPE_CHECKING:
@@ -81,12 +82,8 @@ def _print_schema() -> int:
 
 def _summary(loaded: Loaded) -> str:
     if loaded.faults:
-        return f"{_count(len(loaded.faults), 'fault')}; mend and validate again"
+        return f"{counted(len(loaded.faults), 'fault')}; fix and validate again"
     definitions = loaded.definitions
-    sources = _count(len(definitions.sources), "source")
-    indexes = _count(len(definitions.indexes), "index", "indexes")
-    return f"{sources}, {indexes}, no fault, {_count(len(loaded.advice), 'piece')} of advice"
-
-
-def _count(number: int, one: str, many: str | None = None) -> str:
-    return f"{number} {one if number == 1 else many or one + 's'}"
+    sources = counted(len(definitions.sources), "source")
+    indexes = counted(len(definitions.indexes), "index", "indexes")
+    return f"{sources}, {indexes}, no fault, {counted(len(loaded.advice), 'piece')} of advice"

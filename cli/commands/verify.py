@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from cli.arguments import add_budget_argument, add_command, named
+from cli.arguments import add_budget_argument, add_command, non_empty
 from cli.errors import UsageError
 from cli.output import write_rows
-from cli.service.service import add_service_arguments, lookup_path, service_of
+from cli.service.app_client import add_app_arguments, client_for, index_path
 from cli.service.verifications import wait_until_verified
 
 if TYPE_CHECKING:
@@ -52,10 +52,10 @@ def add(commands: Commands) -> None:
         commands,
         "repair",
         run_repair,
-        summary="verify, and mend what differs",
+        summary="verify, and repair what differs",
         description="Verify an index and project every fact that differs again, at the versions that the ledger has. "
         "Entries of facts that are gone from their container stay: see reconcile. Exit 1 when something could not be "
-        "mended.",
+        "repaired.",
         examples="  index-tables repair customers-by-town\n",
     )
     _add_common(parser)
@@ -72,10 +72,12 @@ def add(commands: Commands) -> None:
 
 
 def _add_common(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("index", metavar="INDEX", type=named, help="the index")
-    parser.add_argument("--generation", metavar="ID", type=named, help="another generation than that of the definition")
+    parser.add_argument("index", metavar="INDEX", type=non_empty, help="the index")
+    parser.add_argument(
+        "--generation", metavar="ID", type=non_empty, help="another generation than that of the definition"
+    )
     add_budget_argument(parser)
-    add_service_arguments(parser)
+    add_app_arguments(parser)
 
 
 def run_verify(args: argparse.Namespace) -> int:
@@ -103,14 +105,14 @@ def _run(args: argparse.Namespace, asked: dict[str, Any]) -> dict[str, Any]:
     """Start it, follow it, print what it found."""
     options = {"generation": args.generation, "budget": args.budget}
     body = {**asked, **{name: value for name, value in options.items() if value is not None}}
-    service = service_of(args, "admin")
-    started = service.post(lookup_path(args.index, "verifications"), body)
-    found = wait_until_verified(service, args.index, started["id"])
+    app = client_for(args, "admin")
+    started = app.post(index_path(args.index, "verifications"), body)
+    found = wait_until_verified(app, args.index, started["id"])
     row = {**found, **found["differences"]}
     write_rows([row], _COLUMNS, args.format, as_text=lambda _: _summary(found))
     if args.format == "table" and found["examples"]:
         print()
-        write_rows([_example(one) for one in found["examples"]], _EXAMPLE_COLUMNS, args.format)
+        write_rows([_example(example) for example in found["examples"]], _EXAMPLE_COLUMNS, args.format)
     return found
 
 
@@ -132,9 +134,9 @@ def _summary(found: dict[str, Any]) -> str:
         f"  besides   {', '.join(besides)}",
     ]
     if found["repair"] or found["reconcile"]:
-        left = f"{found['unrepaired']:,} could not be mended"
+        left = f"{found['unrepaired']:,} could not be repaired"
         lines.append(
-            f"  mended    {found['repaired']:,} facts; {left}; {found['swept']:,} tombstones given to the sweep"
+            f"  repaired  {found['repaired']:,} facts; {left}; {found['swept']:,} tombstones given to the sweep"
         )
     return "\n".join(lines)
 

@@ -1,1 +1,1 @@
-"""A running app, as commands call it and follow its long work."""
+"""Calls of a running app, and following its long work."""

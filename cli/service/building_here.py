@@ -1,4 +1,4 @@
-"""Builds in this process: the same slices that the app works on, driven from here; also from a file of events."""
+"""Builds in this process instead of the app, in the same slices; also from a file of events."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from cli.errors import UsageError
 from cli.progress import show_line
 from cli.service.builds import BuildProgress
 from cli.service.local_run import local_run
+from cli.sources.connections import run_to_end
 from cli.sources.event_files import EventFile
-from cli.sources.sources import run_to_end
 from shared.app import settings
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from shared.definitions.model import Definitions, Index
     from shared.lifecycle.generations import GenerationLifecycle
 
-# The app does not know this kind: it leaves the task alone.
+# The app does not know this kind of task and does not work on it.
 FROM_HERE: Final = "build-here"
 # Short slices, so that the progress shows.
 _SLICE_SECONDS: Final = 5.0
@@ -33,12 +33,12 @@ _WAIT_SECONDS: Final = 1.0
 
 
 def build_here(args: argparse.Namespace) -> dict[str, Any]:
-    """Build an index to its end; how it stands then."""
+    """Build an index; its state after that."""
     return run_to_end(_build(args))
 
 
 def _settings(args: argparse.Namespace) -> dict[str, str]:
-    """What connects to a local run's services; in Azure the environment has it."""
+    """The settings for a local run's services; for Azure the environment has them."""
     if args.azure:
         return {}
     run = local_run(args.data)
@@ -77,7 +77,7 @@ def _check_source(index: Index | None, definitions: Definitions, file: Path) -> 
 
 
 async def _drive(operations: GenerationLifecycle, index: str, task: str) -> None:
-    """Work on every slice that nobody else works on, until the task has ended."""
+    """Work on every idle slice until the task has ended."""
     from shared.errors import TaskFailedError
     from shared.tasks.runner import idle, task_failed_error
     from shared.web.api.lifecycle import build

@@ -1,4 +1,4 @@
-"""Builds, as commands follow them: one line of progress on a terminal, rows for programs."""
+"""The state of an index, and following its build: a line of progress on a terminal, rows for programs."""
 
 from __future__ import annotations
 
@@ -8,22 +8,32 @@ from typing import TYPE_CHECKING, Any, Final
 
 from cli.errors import ServiceError
 from cli.progress import Pace, clear_line, show_line
-from cli.service.service import lookup_path
+from cli.service.app_client import index_path
 
 if TYPE_CHECKING:
-    from cli.service.service import Service
+    from cli.service.app_client import AppClient
 
-COLUMNS: Final = ("index", "state", "serving", "generation", "facts", "entries", "transactions", "unbuilt", "verified")
+STATE_COLUMNS: Final = (
+    "index",
+    "state",
+    "serving",
+    "generation",
+    "facts",
+    "entries",
+    "transactions",
+    "unbuilt",
+    "verified",
+)
 _POLL_SECONDS: Final = 0.5
 
 
-def standing(service: Service, index: str) -> dict[str, Any]:
-    """How an index stands."""
-    return service.get(lookup_path(index, "builds"), {})
+def index_state(app: AppClient, index: str) -> dict[str, Any]:
+    """Its generations and its build."""
+    return app.get(index_path(index, "builds"), {})
 
 
-def row(state: dict[str, Any]) -> dict[str, Any]:
-    """How an index stands, as one row."""
+def state_row(state: dict[str, Any]) -> dict[str, Any]:
+    """The state of an index as one row."""
     defined = state["defined"] or {}
     counts = (state["build"] or {}).get("counts", {})
     verified = defined.get("verified")
@@ -40,10 +50,20 @@ def row(state: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def wait_until_built(service: Service, index: str) -> dict[str, Any]:
+def start_build(app: AppClient, index: str, budget: float | None) -> dict[str, Any]:
+    """Start a build; the state of the index."""
+    return app.post(index_path(index, "builds"), with_budget({}, budget))
+
+
+def with_budget(body: dict[str, Any], budget: float | None) -> dict[str, Any]:
+    """The body of a call that starts long work, with `--budget` if it is given."""
+    return body if budget is None else {**body, "budget": budget}
+
+
+def wait_until_built(app: AppClient, index: str) -> dict[str, Any]:
     """Follow a build to its end; raises `ServiceError` when it fails."""
     try:
-        state = _followed(service, index)
+        state = _follow(app, index)
     except KeyboardInterrupt:
         follow = f"`index-tables build {index} --status` shows how far it is"
         raise KeyboardInterrupt(f"the build of {index} goes on in the app: {follow}") from None
@@ -56,7 +76,7 @@ def wait_until_built(service: Service, index: str) -> dict[str, Any]:
 
 
 class BuildProgress:
-    """The line of progress of a build, from one look at it to the next."""
+    """The line of progress of a build."""
 
     def __init__(self, index: str) -> None:
         self._index = index
@@ -64,7 +84,7 @@ class BuildProgress:
         self._slices: Pace | None = None
 
     def line(self, build: dict[str, Any], now_seconds: float) -> str:
-        """What is done, how fast, and how long it still takes by slices done of all."""
+        """What is done, how fast, and the remaining time by the share of slices done."""
         counts, done, slices = build["counts"], build["slicesDone"], build["slices"]
         if not counts:
             when = build["notBefore"]
@@ -83,11 +103,11 @@ class BuildProgress:
         return "  ".join(filter(None, words))
 
 
-def _followed(service: Service, index: str) -> dict[str, Any]:
-    """How the index stands when its build has ended."""
+def _follow(app: AppClient, index: str) -> dict[str, Any]:
+    """The state of the index when its build has ended."""
     progress = BuildProgress(index) if sys.stderr.isatty() else None
     while True:
-        state = standing(service, index)
+        state = index_state(app, index)
         build = state["build"] or {}
         if build.get("state") != "running":
             return state

@@ -1,4 +1,4 @@
-"""Verifications, as commands follow them: one line of progress on a terminal."""
+"""Follows a verification in the app: a line of progress on a terminal."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any, Final
 
 from cli.errors import ServiceError
 from cli.progress import Pace, clear_line, show_line
-from cli.service.builds import standing
-from cli.service.service import lookup_path
+from cli.service.app_client import index_path
+from cli.service.builds import index_state
 
 if TYPE_CHECKING:
-    from cli.service.service import Service
+    from cli.service.app_client import AppClient
 
 _POLL_SECONDS: Final = 0.5
 
 
 class VerificationProgress:
-    """The line of progress of a verification, from one look at it to the next."""
+    """The line of progress of a verification."""
 
     def __init__(self, expected_rows: int | None) -> None:
         self._expected = expected_rows
@@ -26,7 +26,7 @@ class VerificationProgress:
         self._rows = 0
 
     def line(self, found: dict[str, Any], now_seconds: float) -> str:
-        """What was read, how fast, and how long it still takes if anybody can tell."""
+        """What was read, how fast, and the remaining time if it is known."""
         rows = _rows(found)
         # Fewer than before: something differs, and everything is read once more.
         if self._pace is None or rows < self._rows:
@@ -49,10 +49,10 @@ class VerificationProgress:
         return "" if self._expected is None else pace.left(self._rows, self._expected, now_seconds)
 
 
-def wait_until_verified(service: Service, index: str, identity: str) -> dict[str, Any]:
+def wait_until_verified(app: AppClient, index: str, identity: str) -> dict[str, Any]:
     """Follow a verification to its end; raises `ServiceError` when it fails."""
     try:
-        found = _followed(service, index, identity)
+        found = _follow(app, index, identity)
     except KeyboardInterrupt:
         follow = "`index-tables status` shows how far it is"
         raise KeyboardInterrupt(f"the verification of {index} goes on in the app: {follow}") from None
@@ -63,12 +63,12 @@ def wait_until_verified(service: Service, index: str, identity: str) -> dict[str
     return found
 
 
-def _followed(service: Service, index: str, identity: str) -> dict[str, Any]:
-    """What a verification has found when it has ended."""
-    path = lookup_path(index, f"verifications/{identity}")
-    progress = VerificationProgress(_expected_rows(service, index)) if sys.stderr.isatty() else None
+def _follow(app: AppClient, index: str, identity: str) -> dict[str, Any]:
+    """The result of a verification when it has ended."""
+    path = index_path(index, f"verifications/{identity}")
+    progress = VerificationProgress(_expected_rows(app, index)) if sys.stderr.isatty() else None
     while True:
-        found = service.get(path, {})
+        found = app.get(path, {})
         if found["state"] != "running":
             return found
         if progress:
@@ -76,12 +76,12 @@ def _followed(service: Service, index: str, identity: str) -> dict[str, Any]:
         time.sleep(_POLL_SECONDS)
 
 
-def _expected_rows(service: Service, index: str) -> int | None:
-    """How much there is to read, as far as anybody knows: what the last one read, or what the build wrote."""
-    for one in service.get(lookup_path(index, "verifications"), {})["value"]:
-        if one["state"] == "done" and one["sample"] is None:
-            return _rows(one)
-    counts = (standing(service, index)["build"] or {}).get("counts", {})
+def _expected_rows(app: AppClient, index: str) -> int | None:
+    """How much there is to read, if that is known: what the last verification read, or what the build wrote."""
+    for verification in app.get(index_path(index, "verifications"), {})["value"]:
+        if verification["state"] == "done" and verification["sample"] is None:
+            return _rows(verification)
+    counts = (index_state(app, index)["build"] or {}).get("counts", {})
     # Every fact, its ledger row, and its entries.
     return 2 * counts["facts"] + counts.get("entries", 0) if "facts" in counts else None
 

@@ -1,7 +1,7 @@
-"""A file of events, for builds of sources whose hub has forgotten them: one JSON object per line.
+"""A file of events, for builds of sources whose events have expired in the hub: one JSON object per line.
 
 A line is an event as the hub kept it, `{"body": …, "enqueued": "…", "sequenceNumber": n}`, or, for a source that
-declares `version`, the event's envelope alone. The build goes on at the line after the last one that was applied.
+declares `version`, the event's envelope alone. A build continues at the line after the last one that was applied.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class EventFile:
         self._path = path
 
     async def partitions(self, source: Source) -> list[str]:
-        """The file is one."""
+        """The file is the only one."""
         return [self._path.name]
 
     async def pages(
@@ -36,7 +36,7 @@ class EventFile:
     ) -> AsyncIterator[EventPage]:
         """A thousand lines at a time, or fewer; the continuation is a line's number and where it begins."""
         number, offset = json.loads(continuation or "[0, 0]")
-        # A line without a time of its own is as old as the file.
+        # A line without a time gets the time of the file.
         written = datetime.fromtimestamp(self._path.stat().st_mtime, UTC)
         with self._path.open("rb") as file:
             file.seek(offset)

@@ -1,6 +1,6 @@
-"""What would keep a fact out of its container, its hub or an index of its source, found before anything is written.
+"""Checks facts before they are written: would the container, the hub or an index of the source refuse them?
 
-A fact is read and projected as the pipeline will do it, into every index that the definitions have for its source.
+A fact is read and projected as the pipeline will do it, into every index of its source.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ DEEPEST_NESTING_LEVELS: Final = 128
 _FORBIDDEN_IN_ID: Final = frozenset("/\\?#\t\r\n\0")
 # Every client takes them out of an address before it sends it.
 _FOLDERS: Final = frozenset({".", ".."})
-# The service will set them; which values they have plays no part in what is wrong with a fact.
+# The service will set them. Their values do not matter for the checks.
 _ANY_CLOCK: Final = {"_ts": 0, "_lsn": 0}
 
 
@@ -68,7 +68,7 @@ class EventCheck:
 
 
 def _document_fault(fact: dict[str, Any]) -> str | None:
-    """What keeps a fact from being a document of Cosmos DB."""
+    """Why Cosmos DB would refuse a fact as a document."""
     try:
         text = dumps(fact)
     except NotJsonError as error:
@@ -95,7 +95,7 @@ def _nesting_levels(fact: dict[str, Any]) -> int:
 
 
 def _id_fault(identity: object) -> str | None:
-    """What keeps a value from being the id of a document."""
+    """What is wrong with the id of a document."""
     if not isinstance(identity, str) or not identity:
         return "give it an `id` that is a text"
     if _FORBIDDEN_IN_ID & set(identity):
@@ -110,7 +110,7 @@ def _id_fault(identity: object) -> str | None:
 
 
 def _partition_key_fault(change: Change) -> str | None:
-    """What keeps the values of a partition key from being one."""
+    """What is wrong with the partition key of a document."""
     key_bytes = sum(len(value.encode()) for value in change.partition_key if isinstance(value, str))
     if key_bytes > LONGEST_PARTITION_KEY_BYTES:
         return f"its partition key has {key_bytes:,} bytes, Cosmos DB takes {LONGEST_PARTITION_KEY_BYTES:,}"
@@ -118,7 +118,7 @@ def _partition_key_fault(change: Change) -> str | None:
 
 
 def _projection_fault(change: Change, plan: SourcePlan) -> str | None:
-    """Why the first index that cannot hold a fact cannot."""
-    failures = [one.failure for one in project_all(change, plan) if one.failure is not None]
-    # Nothing is written yet, so there is no dead letter to speak of.
+    """Why a fact cannot be projected into the first index that fails."""
+    failures = [projected.failure for projected in project_all(change, plan) if projected.failure is not None]
+    # Nothing is written yet, so advice about dead letters does not apply.
     return failures[0].reason.removesuffix(f" {HOW_TO_FIX}") if failures else None

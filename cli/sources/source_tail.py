@@ -1,4 +1,4 @@
-"""The changes of a source, printed as they pass, until enough have passed."""
+"""Prints the changes of a source as they arrive, up to a number of them."""
 
 from __future__ import annotations
 
@@ -8,35 +8,35 @@ from typing import TYPE_CHECKING, Any, Final
 
 from cli.definitions import read
 from cli.output import discard_output
-from cli.sources.sources import cosmos_connection, event_hubs_connection, named_source
+from cli.sources.connections import cosmos_connection, event_hubs_connection, named_source
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Coroutine, Sequence
 
-    from cli.sources.passing import Passing
+    from cli.sources.follower import FollowedItem
     from shared.entries.changes.change import Change
 
 _SIGNS: Final = {"upsert": "~", "delete": "-", "unreadable": "!"}
 
 
 async def follow_source(args: argparse.Namespace) -> None:
-    """Follow whatever the source has, its container or its hub or both; raises `FactsUnavailableError`."""
-    from cli.sources.passing import Follower
+    """Follow the container of the source, its hub, or both; raises `FactsUnavailableError`."""
+    from cli.sources.follower import Follower
 
     source = named_source(args, read(args.definitions).require())
-    shown = _Shown(args.format, args.changes)
-    follower = Follower(source, args.from_beginning, shown.show)
-    ways = []
+    printer = _Printer(args.format, args.changes)
+    follower = Follower(source, args.from_beginning, printer.show)
+    feeds = []
     if source.cosmos is not None:
-        ways.append(follower.follow_container(cosmos_connection(args)))
+        feeds.append(follower.follow_container(cosmos_connection(args)))
     if source.event_hub is not None:
-        ways.append(follower.follow_hub(event_hubs_connection(args)))
-    await _run_until(shown.enough, ways)
+        feeds.append(follower.follow_hub(event_hubs_connection(args)))
+    await _run_until(printer.enough, feeds)
 
 
-class _Shown:
-    """Prints changes until there were enough of them."""
+class _Printer:
+    """Prints items until there were enough of them."""
 
     def __init__(self, output_format: str, most: int | None) -> None:
         self._format = output_format
@@ -44,13 +44,13 @@ class _Shown:
         self._count = 0
         self.enough = asyncio.Event()
 
-    def show(self, passing: Passing) -> None:
+    def show(self, item: FollowedItem) -> None:
         if self.enough.is_set():
             return
         try:
-            print(_line(passing, self._format), flush=True)
+            print(_line(item, self._format), flush=True)
         except BrokenPipeError:
-            # The reader (`| head`) has seen enough. Raised here, it would look like a failure of the feed or the hub.
+            # The reader (`| head`) has closed the pipe. Raised here, it would look like a failure of the feed or hub.
             discard_output()
             self.enough.set()
         self._count += 1
@@ -58,9 +58,9 @@ class _Shown:
             self.enough.set()
 
 
-async def _run_until(enough: asyncio.Event, ways: Sequence[Coroutine[Any, Any, None]]) -> None:
-    """Run all ways at once; the first that fails is the error of all."""
-    tasks: list[asyncio.Task[Any]] = [asyncio.create_task(way) for way in (enough.wait(), *ways)]
+async def _run_until(enough: asyncio.Event, feeds: Sequence[Coroutine[Any, Any, None]]) -> None:
+    """Follow container and hub at once; the first failure is raised."""
+    tasks: list[asyncio.Task[Any]] = [asyncio.create_task(work) for work in (enough.wait(), *feeds)]
     try:
         done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
     finally:
@@ -71,26 +71,26 @@ async def _run_until(enough: asyncio.Event, ways: Sequence[Coroutine[Any, Any, N
         task.result()
 
 
-def _line(passing: Passing, output_format: str) -> str:
-    row = _row(passing)
+def _line(item: FollowedItem, output_format: str) -> str:
+    row = _row(item)
     if output_format == "jsonl":
         return _json(row)
-    texts = [row["reason"]] if passing.change is None else [row["id"], _json(row["partitionKey"])]
+    texts = [row["reason"]] if item.change is None else [row["id"], _json(row["partitionKey"])]
     if row.get("document") is not None:
         texts.append(_json(row["document"]))
     return "  ".join([f"{_SIGNS[row['op']]} {row['from']}", *texts])
 
 
-def _row(passing: Passing) -> dict[str, Any]:
-    if passing.change is None:
-        return {"op": "unreadable", "from": passing.origin, "reason": passing.reason}
-    change: Change = passing.change
+def _row(item: FollowedItem) -> dict[str, Any]:
+    if item.change is None:
+        return {"op": "unreadable", "from": item.origin, "reason": item.reason}
+    change: Change = item.change
     return {
         "op": "delete" if change.is_delete else "upsert",
         "id": change.id,
         "partitionKey": _partition_key(change),
         "version": change.version,
-        "from": passing.origin,
+        "from": item.origin,
         "document": _document(change),
     }
 

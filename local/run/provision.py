@@ -14,10 +14,10 @@ from azure.cosmos.exceptions import CosmosHttpResponseError
 from local.process.errors import LocalRunError
 from shared.app.app import app
 from shared.app.connection_settings import StorageConnection
-from shared.app.settings import LEASE_CONTAINER
 from shared.entries.keys.placement import DEFAULT_ACCOUNT
 from shared.pipeline.apply.write_plans import needed_tables
 from shared.sources.partition_key import partition_key_paths
+from shared.sources.trigger_leases import LEASE_CONTAINER
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

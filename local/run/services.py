@@ -10,7 +10,7 @@ from local.emulators.cosmos.http.options import DEFAULT_PORT as COSMOS_PORT
 from local.emulators.eventhubs.options import DEFAULT_PORT as EVENT_HUBS_PORT
 from local.host.host import READY_LINE
 from local.run import azurite
-from shared.app.settings import EVENT_CONSUMER_GROUP, EVENT_LAG_GROUP
+from shared.sources.hub_events import EVENT_CONSUMER_GROUP, EVENT_LAG_GROUP
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

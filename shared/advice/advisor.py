@@ -1,4 +1,4 @@
-"""Advises on every index: samples what serves it, adds what was counted, and applies the rules of `advice`.
+"""Advises on every index: samples the generation that serves, adds the counters, and applies the rules of `rules`.
 
 An answer costs a bounded number of storage transactions and is kept for a minute.
 """
@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from shared.advice.rules import Advice, AdvisedIndex, Usage, advise
-from shared.advice.statistics import Statistics
+from shared.advice.statistics import IndexStatistics
 from shared.catalog.plans import source_plan
 from shared.catalog.rows import CatalogSnapshot
 from shared.definitions.loading.advice import advise as advise_on_definitions
@@ -45,43 +45,45 @@ class AdvisorDependencies:
 class Advisor:
     """Advises on the indexes of an app."""
 
-    def __init__(self, definitions: Definitions, sources: AdvisorDependencies) -> None:
+    def __init__(self, definitions: Definitions, dependencies: AdvisorDependencies) -> None:
         self._definitions = definitions
-        self._sources = sources
+        self._dependencies = dependencies
         self._kept: tuple[float, dict[str, Any]] | None = None
 
     async def report(self) -> dict[str, Any]:
         """Statistics and advice for every index, as JSON."""
-        now_seconds = self._sources.now_seconds()
+        now_seconds = self._dependencies.now_seconds()
         if self._kept is None or not 0 <= now_seconds - self._kept[0] < KEPT_SECONDS:
             self._kept = now_seconds, await self._report(now_seconds)
         return self._kept[1]
 
     async def _report(self, now_seconds: float) -> dict[str, Any]:
         snapshot = await self._snapshot()
-        totals = await self._sources.totals()
+        totals = await self._dependencies.totals()
         static = _static_advice(self._definitions)
-        shown = []
+        indexes_json = []
         for name, source in self._definitions.sources.items():
-            indexes = [(one, snapshot.serving(one.name, now_seconds)) for one in self._definitions.indexes_of(name)]
-            plan = _only(source_plan(snapshot, source), {one.id for _, one in indexes if one is not None})
-            sampled = await self._sources.sampler.statistics(plan)
+            indexes = [
+                (index, snapshot.serving(index.name, now_seconds)) for index in self._definitions.indexes_of(name)
+            ]
+            plan = _only(source_plan(snapshot, source), {serving.id for _, serving in indexes if serving is not None})
+            sampled = await self._dependencies.sampler.statistics(plan)
             for index, serving in indexes:
-                subject = self._subject(index, serving, sampled, totals, now_seconds)
-                shown.append(_shown(subject, serving, [*static.get(index.name, ()), *advise(subject)]))
-        return {"indexes": sorted(shown, key=lambda one: str(one["name"]))}
+                advised = self._advised(index, serving, sampled, totals, now_seconds)
+                indexes_json.append(_index_json(advised, serving, [*static.get(index.name, ()), *advise(advised)]))
+        return {"indexes": sorted(indexes_json, key=lambda index: str(index["name"]))}
 
     async def _snapshot(self) -> CatalogSnapshot:
         try:
-            return await self._sources.catalog.read()
+            return await self._dependencies.catalog.read()
         except TableMissingError:
             return CatalogSnapshot()  # no worker has started yet
 
-    def _subject(
+    def _advised(
         self,
         index: Index,
         serving: CatalogGeneration | None,
-        sampled: Mapping[str, Statistics],
+        sampled: Mapping[str, IndexStatistics],
         totals: Totals,
         now_seconds: float,
     ) -> AdvisedIndex:
@@ -96,34 +98,34 @@ class Advisor:
             counts["entries_returned"],
             None if serving is None else totals.of("table", serving.table)["changes"],
         )
-        statistics = Statistics() if serving is None else sampled.get(serving.id, Statistics())
-        prices = self._sources.prices
-        # What serves may have another layout than the definitions, as long as its successor is not built.
+        statistics = IndexStatistics() if serving is None else sampled.get(serving.id, IndexStatistics())
+        prices = self._dependencies.prices
+        # The serving generation may have another layout than the definitions until its successor is built.
         described = index if serving is None else serving.definition
         return AdvisedIndex(described, statistics, usage, prices["tableTransactions"], prices["tableStorage"])
 
 
 def _only(plan: SourcePlan, wanted: AbstractSet[str]) -> SourcePlan:
-    """The plan with nothing but these generations. Others may wait for their end on an account that has gone."""
-    return replace(plan, generations=tuple(one for one in plan.generations if one.id in wanted))
+    """The plan with these generations only. A retired one may be on an account that no longer exists."""
+    return replace(plan, generations=tuple(generation for generation in plan.generations if generation.id in wanted))
 
 
 def _static_advice(definitions: Definitions) -> dict[str, list[Advice]]:
-    """What the definitions alone show, by index."""
+    """Advice that follows from the definitions alone, by index."""
     findings = Findings("indexes.yaml")
     advise_on_definitions(definitions, findings)
     found: dict[str, list[Advice]] = {}
-    for one in findings.advice:
-        root, _, rest = one.key.partition(".")
+    for finding in findings.advice:
+        root, _, rest = finding.key.partition(".")
         if root == "indexes":
-            found.setdefault(rest.partition(".")[0], []).append(Advice("definition", one.what, one.mend))
+            found.setdefault(rest.partition(".")[0], []).append(Advice("definition", finding.what, finding.mend))
     return found
 
 
-def _shown(subject: AdvisedIndex, serving: CatalogGeneration | None, found: Iterable[Advice]) -> dict[str, Any]:
-    statistics, usage = subject.statistics, subject.usage
+def _index_json(advised: AdvisedIndex, serving: CatalogGeneration | None, found: Iterable[Advice]) -> dict[str, Any]:
+    statistics, usage = advised.statistics, advised.usage
     return {
-        "name": subject.index.name,
+        "name": advised.index.name,
         "generation": None if serving is None else serving.id,
         "statistics": {
             "factsSampled": statistics.facts,
@@ -133,8 +135,8 @@ def _shown(subject: AdvisedIndex, serving: CatalogGeneration | None, found: Iter
             "partitions": statistics.partitions_estimated,
             "largestShare": round(statistics.largest_share, 4),
             "top": [
-                {"values": dict(one.values), "entries": one.entries, "share": round(one.share, 4), "shards": one.shards}
-                for one in statistics.top
+                {"values": dict(top.values), "entries": top.entries, "share": round(top.share, 4), "shards": top.shards}
+                for top in statistics.top
             ],
             "entryBytes": statistics.entry_bytes,
         },
@@ -147,13 +149,13 @@ def _shown(subject: AdvisedIndex, serving: CatalogGeneration | None, found: Iter
         },
         "advice": [
             {
-                "code": one.code,
-                "what": one.what,
-                "mend": one.mend,
-                "dollarsPerMonth": None if one.dollars_per_month is None else round(one.dollars_per_month, 4),
-                "change": dict(one.change) or None,
+                "code": advice.code,
+                "what": advice.what,
+                "mend": advice.fix,
+                "dollarsPerMonth": None if advice.dollars_per_month is None else round(advice.dollars_per_month, 4),
+                "change": dict(advice.change) or None,
             }
-            for one in found
+            for advice in found
         ],
     }
 

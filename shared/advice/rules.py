@@ -15,7 +15,7 @@ from shared.definitions.loading.check_expiry import tables_at_once
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from shared.advice.statistics import Statistics
+    from shared.advice.statistics import IndexStatistics
     from shared.definitions.model import Index
     from shared.monitoring.prices import Price
 
@@ -36,7 +36,7 @@ _GROWING_PARTITIONS: Final = 20
 _LEAN_BYTES: Final = 1024
 _LARGE_BYTES: Final = 4096
 _GB: Final = 1e9
-# Some facts whose time lies ahead are nothing to speak of.
+# A few facts that expire far ahead are normal.
 _MANY_TIMES: Final = 2
 
 
@@ -64,10 +64,10 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class AdvisedIndex:
-    """An index with all that is known of it."""
+    """An index with its statistics, its usage and the prices."""
 
     index: Index
-    statistics: Statistics
+    statistics: IndexStatistics
     usage: Usage
     transaction: Price
     storage: Price
@@ -80,31 +80,32 @@ class AdvisedIndex:
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """One piece of advice. Dollars a month: what taking it costs, or, below 0, saves; None when nobody knows.
+    """One piece of advice: what is wrong and how to fix it. `dollars_per_month` is what following it costs or, below 0,
+    saves; None when that is not known.
 
-    `change` is what to change in the definition, where that can be said.
+    `change` is the change to the definition, where there is a definite one.
     """
 
     code: str
     what: str
-    mend: str
+    fix: str
     dollars_per_month: float | None = None
     change: Mapping[str, Any] = field(default_factory=dict)
 
 
-def advise(subject: AdvisedIndex) -> list[Advice]:
-    """Everything that the numbers say, the weightiest first."""
-    if not subject.statistics.entries and not subject.usage.changes:
-        what = f"{subject.name} has no entries yet"
+def advise(advised: AdvisedIndex) -> list[Advice]:
+    """All advice that the numbers give, the most important first."""
+    if not advised.statistics.entries and not advised.usage.changes:
+        what = f"{advised.name} has no entries yet"
         return [Advice("empty", what, "Nothing can be said about it; ask again when it is filled.")]
-    found = [advice for rule in _RULES if (advice := rule(subject)) is not None]
-    # A hot value says more than that there are few.
-    codes = {one.code for one in found}
-    return [one for one in found if not (one.code == "few-values" and "hot-partition" in codes)]
+    found = [advice for rule in _RULES if (advice := rule(advised)) is not None]
+    # A hot value is the more precise advice.
+    codes = {advice.code for advice in found}
+    return [advice for advice in found if not (advice.code == "few-values" and "hot-partition" in codes)]
 
 
-def _hot_partition(subject: AdvisedIndex) -> Advice | None:
-    statistics = subject.statistics
+def _hot_partition(advised: AdvisedIndex) -> Advice | None:
+    statistics = advised.statistics
     if statistics.entries < ENTRIES_MIN or not statistics.top:
         return None
     top = statistics.top[0]
@@ -113,20 +114,20 @@ def _hot_partition(subject: AdvisedIndex) -> Advice | None:
     shards = _enough_shards(top.share)
     shown = ", ".join(map(str, top.values.values()))
     what = (
-        f"{top.share:.0%} of the entries of {subject.name} are in one partition, {shown} ({top.entries:,} of "
+        f"{top.share:.0%} of the entries of {advised.name} are in one partition, {shown} ({top.entries:,} of "
         f"{statistics.entries:,} looked at): it takes no more than one partition can, about 2,000 requests a second"
     )
-    dollars = _lookups_cost(subject, top.share * (shards - top.shards))
-    mend = f"Its lookups take {shards} storage transactions each then, instead of {top.shards}."
-    if len(subject.index.partition) > 1:
-        return Advice("hot-partition", what, f"Spread it: `shards: {shards}`. {mend}", dollars, {"shards": shards})
+    dollars = _lookups_cost(advised, top.share * (shards - top.shards))
+    fix = f"Its lookups take {shards} storage transactions each then, instead of {top.shards}."
+    if len(advised.index.partition) > 1:
+        return Advice("hot-partition", what, f"Spread it: `shards: {shards}`. {fix}", dollars, {"shards": shards})
     (value,) = top.values.values() if top.values else ("",)
     change = {"hot": {_as_key(value): shards}}
-    return Advice("hot-partition", what, f"Spread it: `hot: {{{shown}: {shards}}}`. {mend}", dollars, change)
+    return Advice("hot-partition", what, f"Spread it: `hot: {{{shown}: {shards}}}`. {fix}", dollars, change)
 
 
-def _few_values(subject: AdvisedIndex) -> Advice | None:
-    statistics = subject.statistics
+def _few_values(advised: AdvisedIndex) -> Advice | None:
+    statistics = advised.statistics
     if statistics.entries < ENTRIES_MIN or statistics.partitions_estimated >= _FEW_PARTITIONS:
         return None
     largest = statistics.top[0]
@@ -134,12 +135,12 @@ def _few_values(subject: AdvisedIndex) -> Advice | None:
         return None  # it is spread already
     shards = _enough_shards(largest.share)
     what = (
-        f"the partition of {subject.name} has only {statistics.partitions_estimated} values for about "
+        f"the partition of {advised.name} has only {statistics.partitions_estimated} values for about "
         f"{statistics.entries_estimated:,} entries, so each holds a large share of them"
     )
-    mend = f"Add a part with more values, or spread each: `shards: {shards}`, with as many transactions per lookup."
-    dollars = _lookups_cost(subject, shards - subject.index.shards)
-    return Advice("few-values", what, mend, dollars, {"shards": shards})
+    fix = f"Add a part with more values, or spread each: `shards: {shards}`, with as many transactions per lookup."
+    dollars = _lookups_cost(advised, shards - advised.index.shards)
+    return Advice("few-values", what, fix, dollars, {"shards": shards})
 
 
 def _enough_shards(share: float) -> int:
@@ -147,88 +148,88 @@ def _enough_shards(share: float) -> int:
     return int(min(_SHARDS_MAX, max(2, 2 ** math.ceil(math.log2(share / _SHARD_SHARE)))))
 
 
-def _lookups_cost(subject: AdvisedIndex, more_transactions: float) -> float | None:
+def _lookups_cost(advised: AdvisedIndex, more_transactions: float) -> float | None:
     """What it costs a month that each lookup takes so many transactions more."""
-    usage = subject.usage
+    usage = advised.usage
     if not usage.seconds or not usage.lookups:
         return None
-    return subject.transaction.of(usage.per_month(usage.lookups) * more_transactions)
+    return advised.transaction.of(usage.per_month(usage.lookups) * more_transactions)
 
 
-def _unused(subject: AdvisedIndex) -> Advice | None:
-    usage = subject.usage
+def _unused(advised: AdvisedIndex) -> Advice | None:
+    usage = advised.usage
     if usage.lookups or not usage.changes or usage.seconds < _DAY_SECONDS:
         return None
-    what = f"nobody looked {subject.name} up in {_days(usage.seconds)}, and {usage.changes:,} entries were written"
-    return Advice("unused", what, "Drop it: take it out of the definitions.", _saved_by_dropping(subject))
+    what = f"nobody looked {advised.name} up in {_days(usage.seconds)}, and {usage.changes:,} entries were written"
+    return Advice("unused", what, "Drop it: take it out of the definitions.", _saved_by_dropping(advised))
 
 
-def _volatile(subject: AdvisedIndex) -> Advice | None:
-    usage = subject.usage
+def _volatile(advised: AdvisedIndex) -> Advice | None:
+    usage = advised.usage
     # A fresh index is filled first and looked up afterwards.
     if not usage.lookups or usage.seconds < _DAY_SECONDS or usage.changes < ENTRIES_MIN:
         return None
     if usage.changes / usage.lookups < _WRITES_PER_LOOKUP:
         return None
     what = (
-        f"{subject.name} is written far more than it is read: {usage.changes / usage.lookups:,.0f} entries for each "
+        f"{advised.name} is written far more than it is read: {usage.changes / usage.lookups:,.0f} entries for each "
         f"of {usage.lookups:,} lookups"
     )
-    mend = (
+    fix = (
         "Take what changes often out of its key and of `project` (`project: keys` and `expand=fact`), or query the "
         "source for so few lookups and drop it."
     )
-    return Advice("volatile", what, mend, _saved_by_dropping(subject))
+    return Advice("volatile", what, fix, _saved_by_dropping(advised))
 
 
-def _saved_by_dropping(subject: AdvisedIndex) -> float | None:
-    usage, statistics = subject.usage, subject.statistics
+def _saved_by_dropping(advised: AdvisedIndex) -> float | None:
+    usage, statistics = advised.usage, advised.statistics
     if usage.change_transactions is None or not usage.seconds:
         return None
     stored = statistics.entries_estimated * (statistics.entry_bytes or 0) / _GB
-    spent = subject.transaction.of(usage.per_month(usage.change_transactions))
-    return -(spent + subject.storage.of(stored))
+    spent = advised.transaction.of(usage.per_month(usage.change_transactions))
+    return -(spent + advised.storage.of(stored))
 
 
-def _monotonic(subject: AdvisedIndex) -> Advice | None:
-    statistics = subject.statistics
+def _monotonic(advised: AdvisedIndex) -> Advice | None:
+    statistics = advised.statistics
     if statistics.entries < ENTRIES_MIN or statistics.partitions < _GROWING_PARTITIONS:
         return None
     if statistics.growing_share < _GROWING_SHARE:
         return None
     what = (
-        f"the partitions of {subject.name} only grow ({statistics.growing_share:.0%} of the changes that go to another "
+        f"the partitions of {advised.name} only grow ({statistics.growing_share:.0%} of the changes that go to another "
         "one go to a higher one), so all new entries go to one end of the table"
     )
     return Advice("monotonic", what, "Put another part first, and what grows into `sort`.")
 
 
-def _oversized(subject: AdvisedIndex) -> Advice | None:
-    size, entries = subject.statistics.entry_bytes, subject.statistics.entries_estimated
-    if size is None or size < _LARGE_BYTES or subject.index.project == "keys":
+def _oversized(advised: AdvisedIndex) -> Advice | None:
+    size, entries = advised.statistics.entry_bytes, advised.statistics.entries_estimated
+    if size is None or size < _LARGE_BYTES or advised.index.project == "keys":
         return None
-    what = f"an entry of {subject.name} has {size / 1024:.1f} KiB on average, {entries * size / _GB:.2f} GB in all"
-    mend = "Project the fields that lookups need; `expand=fact` fetches the rest."
-    saved = -subject.storage.of(entries * (size - _LEAN_BYTES) / _GB)
-    return Advice("oversized", what, mend, saved)
+    what = f"an entry of {advised.name} has {size / 1024:.1f} KiB on average, {entries * size / _GB:.2f} GB in all"
+    fix = "Project the fields that lookups need; `expand=fact` fetches the rest."
+    saved = -advised.storage.of(entries * (size - _LEAN_BYTES) / _GB)
+    return Advice("oversized", what, fix, saved)
 
 
-def _far_periods(subject: AdvisedIndex) -> Advice | None:
-    expire, tables = subject.index.expire, subject.statistics.tables
+def _far_periods(advised: AdvisedIndex) -> Advice | None:
+    expire, tables = advised.index.expire, advised.statistics.tables
     if expire is None or expire.tables is None:
         return None
     expected = 1 + tables_at_once(expire.tables, expire.after_seconds)
     if tables <= _MANY_TIMES * expected:
         return None
     what = (
-        f"every lookup of {subject.name} reads {tables:,} tables where {expected} would do: facts expire in many a "
+        f"every lookup of {advised.name} reads {tables:,} tables where {expected} would do: facts expire in many a "
         f"{expire.tables} that lies further ahead than `after`, and each has a table of its own"
     )
-    mend = (
+    fix = (
         "Use longer periods, or take `tables` out of `expire`. Either is another generation; the tables of this one go "
         "with it, also those that stand empty."
     )
-    return Advice("far-periods", what, mend, _lookups_cost(subject, (expected - tables) * subject.index.shards))
+    return Advice("far-periods", what, fix, _lookups_cost(advised, (expected - tables) * advised.index.shards))
 
 
 def _days(seconds: float) -> str:

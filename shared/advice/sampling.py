@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
-from shared.advice.statistics import TOP, EntryStatistics, Statistics, TopPartition
+from shared.advice.statistics import TOP, EntryTally, IndexStatistics, TopPartition
 from shared.catalog.period_tables import tables_of
 from shared.entries.keys.index_keys import IndexKeys
 from shared.entries.keys.limits import KEY_UNITS, units
@@ -34,11 +34,11 @@ if TYPE_CHECKING:
     from shared.tables.port import Row
 
     # With a PartitionKey of an entry of each partition.
-    Tallies: TypeAlias = Mapping[str, tuple[Generation, IndexKeys, EntryStatistics, dict[str, str]]]
+    Tallies: TypeAlias = Mapping[str, tuple[Generation, IndexKeys, EntryTally, dict[str, str]]]
 
 PAGES_MAX: Final = 50
 _ROWS: Final = 100
-# Of the first that has entries: an index with periods has perhaps none in its own.
+# Entry sizes come from the first table with entries. The own table of an index with periods may be empty.
 _TABLES_TRIED: Final = 15
 
 
@@ -50,14 +50,17 @@ class Sampler:
         self._now_seconds = now_seconds
         self._pages_max = pages_max
 
-    async def statistics(self, plan: SourcePlan) -> dict[str, Statistics]:
+    async def statistics(self, plan: SourcePlan) -> dict[str, IndexStatistics]:
         """The statistics of every generation of a source, by id."""
-        tallies: Tallies = {one.id: (one, IndexKeys(one.index), EntryStatistics(), {}) for one in plan.generations}
+        tallies: Tallies = {
+            generation.id: (generation, IndexKeys(generation.index), EntryTally(), {})
+            for generation in plan.generations
+        }
         share = await self._read_ledger(plan, tallies)
         return {identity: await self._statistics(*tallied, share) for identity, tallied in tallies.items()}
 
     async def _read_ledger(self, plan: SourcePlan, tallies: Tallies) -> float | None:
-        """Tally buckets as far as the pages reach; which share of all facts that is, None when nobody can tell."""
+        """Tally buckets until the pages are used up; the share of all facts that was read, None if not known."""
         pages_left = self._pages_max
         whole: list[int] = []
         for bucket in range(plan.buckets):
@@ -84,16 +87,16 @@ class Sampler:
         self,
         generation: Generation,
         keys: IndexKeys,
-        tally: EntryStatistics,
+        tally: EntryTally,
         examples: dict[str, str],
         share: float | None,
-    ) -> Statistics:
+    ) -> IndexStatistics:
         top = []
         for partition, count in tally.partitions.most_common(TOP):
             values = await self._values(generation, keys, examples[partition])
             top.append(TopPartition(values, count, count / tally.entries, keys.shards.count(partition)))
         tables = await tables_of(self._accounts, generation)
-        return Statistics(
+        return IndexStatistics(
             tally.facts,
             tally.entries,
             share,
@@ -102,7 +105,7 @@ class Sampler:
             tuple(top),
             tally.growing_share(),
             await self._entry_bytes(tables),
-            max(Counter(one.account for one in tables).values()),
+            max(Counter(table.account for table in tables).values()),
         )
 
     async def _values(self, generation: Generation, keys: IndexKeys, partition_key: str) -> dict[str, Any]:
@@ -118,9 +121,9 @@ class Sampler:
         return {}
 
     async def _entry_bytes(self, tables: Sequence[PeriodTable]) -> int | None:
-        """Of the first table that has any; a period's as well as another's."""
-        for one in tables[:_TABLES_TRIED]:
-            page = await self._page(one.account, one.table, None)
+        """The average size of an entry, from the first table that has entries."""
+        for table in tables[:_TABLES_TRIED]:
+            page = await self._page(table.account, table.table, None)
             sizes = [_row_bytes(cast("Columns", row.entity)) for row in page.rows if _is_entry(row)]
             if sizes:
                 return round(sum(sizes) / len(sizes))
@@ -142,14 +145,14 @@ def _share(whole: list[int], more: int, buckets: int) -> float | None:
 
 
 def _tally(row: LedgerRow, tallies: Tallies, now_seconds: float) -> None:
-    for identity, part in row.states.items():
+    for identity, state in row.states.items():
         if identity in tallies:
             generation, keys, tally, examples = tallies[identity]
             split = keys.shards.split
-            live = without_expired_periods(part, generation, now_seconds).current
-            partitions = [split(entry.partition)[1] for entry in live]
-            examples.update(zip(partitions, [entry.partition for entry in live], strict=True))
-            tally.add(zip(partitions, [entry.version for entry in live], strict=True))
+            current = without_expired_periods(state, generation, now_seconds).current
+            partitions = [split(entry.partition)[1] for entry in current]
+            examples.update(zip(partitions, [entry.partition for entry in current], strict=True))
+            tally.add(zip(partitions, [entry.version for entry in current], strict=True))
 
 
 def _row_bytes(entity: Columns) -> int:

@@ -1,6 +1,7 @@
 """What a sample of the ledger says about an index: how its entries are spread over partitions, and how they grow. Pure.
 
-A tally is bounded by the sample that it is made of. Numbers for the whole index are estimates, and say so.
+`EntryTally` counts entries while the sample is read. `IndexStatistics` is the result: numbers of the sample, and
+estimates for the whole index.
 """
 
 from __future__ import annotations
@@ -30,14 +31,14 @@ class TopPartition:
 
 
 @dataclass(frozen=True, slots=True)
-class Statistics:
-    """An index in numbers. `share` is how much of the ledger was read: 1 for all of it, None when nobody can tell, as
-    not even one bucket was read to its end. Then there are at least as many entries as were looked at."""
+class IndexStatistics:
+    """An index in numbers. `share` is the part of the ledger that was read: 1 for all of it, None when not even one
+    bucket was read to its end. Then `entries` is a lower bound."""
 
     facts: int = 0
     entries: int = 0
     share: float | None = 1.0
-    # Different partitions in the sample, and probably in all.
+    # Distinct partitions in the sample, and estimated for the whole index.
     partitions: int = 0
     partitions_estimated: int = 0
     top: tuple[TopPartition, ...] = ()
@@ -45,12 +46,12 @@ class Statistics:
     growing_share: float = 0.0
     # Of an average entry, as the service counts.
     entry_bytes: int | None = None
-    # That it has in one account: with tables per period, one for each of them.
+    # Tables of the index in one account: with tables per period there is one for each period.
     tables: int = 1
 
     @property
     def entries_estimated(self) -> int:
-        """The entries of the whole index, probably; or at least."""
+        """Estimate of the entries of the whole index; a lower bound when `share` is None."""
         return self.entries if self.share is None else round(self.entries / self.share)
 
     @property
@@ -60,8 +61,8 @@ class Statistics:
 
 
 @dataclass(slots=True)
-class EntryStatistics:
-    """Counts the entries of one generation as its ledger rows are read."""
+class EntryTally:
+    """Running counts of the entries of one generation, fed with its ledger rows."""
 
     facts: int = 0
     entries: int = 0
@@ -69,16 +70,16 @@ class EntryStatistics:
     _moments: list[tuple[str, str]] = field(default_factory=list)
 
     def add(self, entries: Iterable[tuple[str, str]]) -> None:
-        """The entries of one fact: encoded partition without shard, and the version that the entry last changed at."""
+        """Count the entries of one fact: encoded partition without shard, and the version of its last change."""
         self.facts += 1
-        for partition, at in entries:
+        for partition, version in entries:
             self.entries += 1
             self.partitions[partition] += 1
             if len(self._moments) < _MOMENTS_MAX:
-                self._moments.append((at, partition))
+                self._moments.append((version, partition))
 
     def partitions_estimated(self, share: float | None) -> int:
-        """How many partitions there probably are (Chao's estimator): what is seen once hints at what is not."""
+        """Estimate of all partitions (Chao's estimator): partitions seen once hint at partitions not seen."""
         seen = len(self.partitions)
         if share is not None and share >= 1:
             return seen

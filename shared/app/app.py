@@ -89,10 +89,10 @@ class App(Process):
         self.definitions.require()
         for name in self.account_names():
             if not self._breaker(name).is_closed:
-                from shared.tables.outage import until_it_answers
+                from shared.tables.availability import wait_until_available
 
                 async with self.connections.table_client(self.storage(name)) as client:
-                    await until_it_answers(client, OUTAGE_WAIT_SECONDS, self.world.timing.steady_seconds)
+                    await wait_until_available(client, OUTAGE_WAIT_SECONDS, self.world.timing.steady_seconds)
 
     def _breaker(self, name: str) -> Breaker:
         return self.connections.breaker_of(self.connections.account_of(self.storage(name)).endpoint)

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 
 from shared.app.connection_settings import cosmos_connection, event_hubs_connection, index_account, storage_connection
 from shared.app.connections import event_hubs_namespace
-from shared.app.settings import COSMOS, EVENT_LAG_GROUP, EVENTHUB, HOST_STORAGE
+from shared.app.settings import COSMOS, EVENTHUB, HOST_STORAGE
 from shared.errors import FeedUnavailableError, SettingError
 from shared.monitoring.cosmos_lag import CosmosLag
 from shared.monitoring.event_lag import CHECKPOINT_CONTAINER, EventHubLag
 from shared.monitoring.lag import ASKING_SECONDS
+from shared.sources.hub_events import EVENT_LAG_GROUP
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

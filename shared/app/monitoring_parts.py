@@ -47,7 +47,7 @@ class MonitoringParts:
         """Report and count a batch."""
         from shared.monitoring import telemetry
 
-        telemetry.batch_applied(source, outcome)
+        telemetry.batch_applied(source, outcome.numbers())
         self.counters.counters.batch_applied(source, outcome)
 
     @cached_property

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from shared.pipeline.cleanup.maintenance import Maintenance
     from shared.pipeline.dead_letters.service import DeadLetterService
     from shared.pipeline.ledger.view import LedgerView
-    from shared.sources.current_ports import CurrentFacts
+    from shared.sources.ports import CurrentFacts
     from shared.tables.retry import Timing
     from shared.tasks.runner import TaskKind, TaskQueue, TaskRunner
     from shared.verification.service import VerificationService

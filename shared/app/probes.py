@@ -66,8 +66,8 @@ async def _check_catalog(app: App) -> None:
 
 
 async def _check_account(app: App, name: str) -> None:
+    from shared.tables.availability import probe
     from shared.tables.breaker import Breaker
-    from shared.tables.outage import probe
     from shared.tables.retry import RetryPolicy
 
     try:

@@ -173,13 +173,6 @@ IDENTITY_ENDPOINT: Final = Setting(
 SWEEP_QUEUE = "index-sweep"
 TASK_QUEUE = "index-tasks"
 DEAD_LETTER_CONTAINER = "dead-letters"
-LEASE_CONTAINER = "leases"
-
-
-# Every hub that a source names has this consumer group: the templates and the local run create it.
-EVENT_CONSUMER_GROUP = "index-tables"
-# And this one, in which nobody reads but to see how long the oldest event has been waiting.
-EVENT_LAG_GROUP = f"{EVENT_CONSUMER_GROUP}-lag"
 
 
 class Settings:

@@ -1,4 +1,4 @@
-"""The oldest change of a Cosmos DB container that its trigger has not applied: the feed, asked where leases stand."""
+"""The oldest change of a Cosmos DB container that its trigger has not applied: the first one after its leases."""
 
 from __future__ import annotations
 
@@ -7,11 +7,18 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import urlsplit
 
-from shared.app.settings import LEASE_CONTAINER
 from shared.errors import FactsRefusedError, FeedUnavailableError
 from shared.sources.feed_tokens import new_token
 from shared.sources.partition_key import check_partition_key
-from shared.sources.trigger_leases import ALL_VERSIONS, LATEST, LeasePosition, lease_prefix, positions, trigger_prefix
+from shared.sources.trigger_leases import (
+    ALL_VERSIONS,
+    LATEST,
+    LEASE_CONTAINER,
+    LeasePosition,
+    lease_prefix,
+    positions,
+    trigger_prefix,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -22,7 +29,7 @@ if TYPE_CHECKING:
 
 # More in flight would only queue up at the account.
 _ASKED_AT_ONCE: Final = 8
-# A feed that starts with the present shows what is written after its start; by then the first worker is there.
+# A feed that starts now has the changes after its start. By then the first worker is running.
 _JUST_STARTED_SECONDS: Final = 120
 
 
@@ -33,22 +40,22 @@ class CosmosLag:
         assert source.cosmos is not None
         self._source = source
         self._index_account = index_account
-        self._place = source.cosmos
+        self._container = source.cosmos
         self._mode = ALL_VERSIONS if source.all_versions else LATEST
         self._connect = connect
         self._asking = asyncio.Semaphore(_ASKED_AT_ONCE)
 
     async def oldest_waiting(self) -> float | None:
         """When the oldest change after the leases' positions was made; without leases, the first change of all."""
-        with self._told_as_unavailable():
+        with self._sdk_errors_as_unavailable():
             container, rid = await self._reach()
-            standing = await self._positions(container, rid) or await self._beginnings(container)
-            found = await asyncio.gather(*(self._first_after(container, rid, position) for position in standing))
-            return min((one for one in found if one is not None), default=None)
+            lease_positions = await self._positions(container, rid) or await self._beginnings(container)
+            found = await asyncio.gather(*(self._first_after(container, rid, position) for position in lease_positions))
+            return min((seconds for seconds in found if seconds is not None), default=None)
 
     async def has_moved_on(self, now_seconds: float) -> bool:
-        """Whether a lease is past changes or, where leases start with the present, there are facts from before it."""
-        with self._told_as_unavailable():
+        """Whether a lease has passed changes or, for a feed that starts now, there are facts from before its start."""
+        with self._sdk_errors_as_unavailable():
             container, rid = await self._reach()
             if self._mode == ALL_VERSIONS:
                 return await _has_facts_before(container, now_seconds - _JUST_STARTED_SECONDS)
@@ -56,21 +63,21 @@ class CosmosLag:
 
     async def _reach(self) -> tuple[ContainerProxy, str]:
         """The container and its resource id."""
-        database = self._connect().get_database_client(self._place.database)
-        container = database.get_container_client(self._place.container)
+        database = self._connect().get_database_client(self._container.database)
+        container = database.get_container_client(self._container.container)
         properties = await container.read()
         check_partition_key(properties, self._source)
         return container, str(properties["_rid"])
 
     async def _positions(self, container: ContainerProxy, rid: str) -> list[LeasePosition]:
-        """Where the leases of the trigger stand."""
+        """The positions of the trigger's leases."""
         host = str(urlsplit(container.client_connection.url_connection).hostname)
         prefix = lease_prefix(trigger_prefix(self._source, self._index_account()), host)
-        database = self._connect().get_database_client(self._place.database)
+        database = self._connect().get_database_client(self._container.database)
         return positions(await _leases(database.get_container_client(LEASE_CONTAINER), prefix), rid)
 
     @contextmanager
-    def _told_as_unavailable(self) -> Iterator[None]:
+    def _sdk_errors_as_unavailable(self) -> Iterator[None]:
         from azure.core.exceptions import AzureError
 
         try:
@@ -84,10 +91,12 @@ class CosmosLag:
             ) from error
 
     async def _beginnings(self, container: ContainerProxy) -> list[LeasePosition]:
-        """Where the trigger will start. A feed of all versions starts with its leases: before, nothing waits."""
+        """Where the trigger will start. A feed of all versions starts with its leases: nothing waits before that."""
         if self._mode == ALL_VERSIONS:
             return []
-        return [LeasePosition(one["Range"], None) async for one in cast(Any, container.read_feed_ranges())]
+        return [
+            LeasePosition(feed_range["Range"], None) async for feed_range in cast(Any, container.read_feed_ranges())
+        ]
 
     async def _first_after(self, container: ContainerProxy, rid: str, position: LeasePosition) -> float | None:
         """When the first change after a position was made. Nothing is waiting in a range that has no change there."""
@@ -107,7 +116,7 @@ class CosmosLag:
 
 
 async def _leases(container: ContainerProxy, prefix: str) -> list[dict[str, Any]]:
-    """The leases whose ids begin so; none while the trigger has never started, for want of a container or otherwise."""
+    """The leases whose ids have this prefix; none while the trigger has never started."""
     from azure.cosmos.exceptions import CosmosResourceNotFoundError
 
     found = container.query_items(

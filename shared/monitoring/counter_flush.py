@@ -1,7 +1,7 @@
-"""Keeps the counters of this instance: soon after something was counted, and at most twice a minute.
+"""Writes the counters of this instance to storage: soon after a change, and at most twice a minute.
 
-What was counted since then is lost when the process is killed, and nothing else: counters are statistics, and a write
-per batch would cost as much as the batch.
+If the process is killed, only the counts since the last write are lost. Counters are statistics, and a write per batch
+would cost as much as the batch.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from shared.tables.retry import Timing
 
 EVERY_SECONDS: Final = 30.0
-# What comes together is written together.
+# Changes within this time are written together.
 SOON_SECONDS: Final = 1.0
 
 _log = logging.getLogger(__name__)
 
 
 class FlushedCounters:
-    """Counters that write themselves."""
+    """Counters that write themselves to the row of this instance."""
 
     def __init__(self, row: InstanceRow, timing: Timing) -> None:
         self.counters = Counters(self._note)
@@ -40,12 +40,12 @@ class FlushedCounters:
 
     @property
     def instance(self) -> str:
-        """What this instance's row is called."""
+        """The key of this instance's row."""
         return self._row.instance
 
-    def unkept(self) -> Counter[Measure]:
-        """What is counted here and in no row yet."""
-        return self._row.unkept(self.counters.now())
+    def unwritten(self) -> Counter[Measure]:
+        """The counts that are not written yet."""
+        return self._row.unwritten(self.counters.now())
 
     async def write(self) -> None:
         """Write now."""

@@ -1,8 +1,8 @@
 """The counters in storage: one row per instance in table `Status`, and one with the sum of those that are gone.
 
-An instance writes all that it has counted over its row, so that a repeated write changes nothing. Rows of instances
-that wrote nothing for a day are added to the sum and deleted in one entity group transaction; an instance that wakes
-up after that finds its row gone and begins a new one with what it counted since.
+An instance replaces its row with all its counts, so a repeated write changes nothing. Rows of instances that wrote
+nothing for a day are added to the sum and deleted in one entity group transaction. An instance that writes after that
+finds its row gone and starts a new one with the counts since then.
 """
 
 from __future__ import annotations
@@ -41,24 +41,24 @@ class InstanceRow:
         self._now_seconds = now_seconds
         self._since = int(now_seconds())
         self._etag: str | None = None
-        self._kept: Counter[Measure] = Counter()
+        self._written: Counter[Measure] = Counter()
         self._elsewhere: Counter[Measure] = Counter()
 
     async def write(self, counted: Counter[Measure]) -> None:
-        """Keep what this instance has counted so far; one transaction."""
+        """Write what this instance has counted so far; one transaction."""
         try:
             await self._put(counted)
         except TableMissingError:
             await self._tables.create_table(STATUS_TABLE)
             await self._put(counted)
         except OperationFailedError:
-            # Either an attempt landed whose answer was lost, or the row was added to the sum.
+            # Either an earlier attempt succeeded and its answer was lost, or the row was added to the sum.
             row = await self._tables.get(STATUS_TABLE, COUNTERS, self.instance)
             self._etag = None if row is None else row.etag
             if row is None:
-                self._elsewhere = Counter(self._kept)
+                self._elsewhere = Counter(self._written)
             await self._put(counted)
-        self._kept = Counter(counted)
+        self._written = Counter(counted)
 
     async def _put(self, counted: Counter[Measure]) -> None:
         own = counted - self._elsewhere
@@ -66,9 +66,9 @@ class InstanceRow:
         operation = Insert(entity) if self._etag is None else Replace(entity, self._etag)
         (self._etag,) = await self._tables.transact(STATUS_TABLE, [operation])
 
-    def unkept(self, counted: Counter[Measure]) -> Counter[Measure]:
+    def unwritten(self, counted: Counter[Measure]) -> Counter[Measure]:
         """What this instance has counted and not yet written."""
-        return counted - self._kept
+        return counted - self._written
 
 
 async def read_totals(tables: Tables) -> Totals:
@@ -83,7 +83,7 @@ async def read_totals(tables: Tables) -> Totals:
 
 
 async def fold_idle(tables: Tables, now_seconds: float) -> int:
-    """Add the rows of instances that are long gone to the sum; how many there were."""
+    """Add the rows of instances that ended long ago to the sum; the number of such rows."""
     rows = {str(row.entity[ROW_KEY]): row for row in await _rows(tables)}
     before = rows.pop(SUM_ROW, None)
     idle = [row for row in rows.values() if cast(int, row.entity["writtenAt"]) < now_seconds - IDLE_SECONDS]
@@ -101,7 +101,7 @@ async def fold_idle(tables: Tables, now_seconds: float) -> int:
         deletes = [Delete(COUNTERS, str(row.entity[ROW_KEY]), row.etag) for row in idle]
         await tables.transact(STATUS_TABLE, [first, *deletes])
     except OperationFailedError:
-        return 0  # one of them woke up, or another instance does the same: the next call looks again
+        return 0  # an instance wrote again, or another instance does the same: the next call tries again
     return len(idle)
 
 

@@ -1,4 +1,4 @@
-"""Counts what this instance does, by source, index and table; what adds up over all instances is in `counter_rows`.
+"""Counts what this instance does, by source, index and table; the sums over all instances are in `counter_rows`.
 
 Counting is an addition in memory: nothing here waits or fails. Storage transactions are not counted a second time but
 taken from the clients' own counts.
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from shared.tables.counts import Counts
 
 CountedKind = Literal["source", "index", "table", "account"]
-# What a storage transaction on a table was for.
+# The purpose of a storage transaction on a table.
 Purpose = Literal["changes", "lookups", "operations"]
 
 
@@ -42,15 +42,17 @@ class Totals:
 
     def of(self, kind: CountedKind, name: str) -> SubjectCounts:
         """The counts of one source, index or table."""
-        return SubjectCounts({one.what: count for one, count in self.counts.items() if one[:2] == (kind, name)})
+        return SubjectCounts(
+            {measure.what: count for measure, count in self.counts.items() if measure[:2] == (kind, name)}
+        )
 
     def names(self, kind: CountedKind) -> set[str]:
-        """Everything of a kind that something was counted for."""
-        return {one.name for one in self.counts if one.kind == kind}
+        """The names of a kind that have counts."""
+        return {measure.name for measure in self.counts if measure.kind == kind}
 
 
 class SubjectCounts(dict[str, int]):
-    """Counts by what they count; what was never counted is 0."""
+    """Counts by what they count; 0 for everything else."""
 
     def __missing__(self, what: str) -> int:
         return 0
@@ -61,7 +63,7 @@ SOURCE_COUNTS: Final = ("received", "applied", "dropped", "redelivered", "dead_l
 
 
 class Counters:
-    """What this instance has done so far. `changed` is called after every count, to have it kept soon."""
+    """What this instance has done so far. `changed` is called after every count, so that it is written soon."""
 
     def __init__(self, changed: Callable[[], None] = lambda: None) -> None:
         self._counted: Counter[Measure] = Counter()
@@ -69,7 +71,7 @@ class Counters:
         self._changed = changed
 
     def watch(self, purpose: Purpose, counts: Counts, account: str = DEFAULT_ACCOUNT) -> None:
-        """Take over the storage transactions that clients with these counts send to an account from now on."""
+        """Include the storage transactions that clients with these counts send to an account from now on."""
         self._clients.append((purpose, account, counts))
 
     def batch_applied(self, source: str, outcome: BatchOutcome) -> None:

@@ -1,8 +1,8 @@
 """The oldest event of a hub that its trigger has not applied: checkpoints compared with the end of each partition.
 
 Checkpoints are blobs in the host's storage, in the layout that all of Azure's SDKs and the extension share. The time of
-the first event after a checkpoint is read with a consumer group of its own: the trigger's readers would be put out by
-another reader in theirs.
+the first event after a checkpoint is read in a separate consumer group: another reader in the trigger's group would
+disconnect the trigger's readers.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ import asyncio
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from shared.app.settings import EVENT_CONSUMER_GROUP
 from shared.errors import FeedUnavailableError
+from shared.sources.hub_events import EVENT_CONSUMER_GROUP
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 CHECKPOINT_CONTAINER: Final = "azure-webjobs-eventhub"
 _SEQUENCE_NUMBER: Final = "sequencenumber"
 _FROM_START: Final = "-1"
-# An event that is there comes at once; with a partition that does not give it the last event's time must do.
+# An existing event comes at once. If it does not, the time of the partition's last event is used.
 _PEEK_SECONDS: Final = 3.0
 
 
@@ -57,7 +57,7 @@ class EventHubLag:
 
     async def oldest_waiting(self) -> float | None:
         """When the oldest event after the checkpoints was enqueued."""
-        with self._told_as_unavailable():
+        with self._sdk_errors_as_unavailable():
             async with self._connect(self._hub) as client:
                 behind = await self._behind(client)
                 found = await asyncio.gather(*(_first_after(client, partition) for partition in behind))
@@ -65,11 +65,11 @@ class EventHubLag:
 
     async def has_moved_on(self, now_seconds: float) -> bool:
         """Whether there is a checkpoint after an event."""
-        with self._told_as_unavailable():
+        with self._sdk_errors_as_unavailable():
             return bool(await self._applied(self._namespace()))
 
     @contextmanager
-    def _told_as_unavailable(self) -> Iterator[None]:
+    def _sdk_errors_as_unavailable(self) -> Iterator[None]:
         from azure.core.exceptions import AzureError
         from azure.eventhub.exceptions import EventHubError
 
@@ -84,7 +84,7 @@ class EventHubLag:
     async def _behind(self, client: EventHubConsumerClient) -> list[_Partition]:
         applied, ids = await asyncio.gather(self._applied(self._namespace()), client.get_partition_ids())
         ends = await asyncio.gather(*(client.get_partition_properties(partition) for partition in ids))
-        return [one for end in ends if (one := _waiting(end, applied.get(str(end["id"])))) is not None]
+        return [partition for end in ends if (partition := _waiting(end, applied.get(str(end["id"])))) is not None]
 
     async def _applied(self, namespace: str) -> dict[str, int]:
         """The sequence number of the last applied event, by partition."""

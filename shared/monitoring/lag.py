@@ -1,7 +1,7 @@
 """Lag: how long the oldest change that has not been applied has been waiting, in seconds per source.
 
-It is asked from the feeds themselves (`OldestWaiting`), not told by the pipeline, so that it grows while the pipeline
-stands still. An answer is bounded in time and kept for a few seconds: a status page must not load the feeds.
+It is read from the feeds themselves (`OldestWaiting`), not reported by the pipeline, so it also grows when the pipeline
+stops. A measurement is bounded in time and cached for a few seconds: a status page must not load the feeds.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from shared.tables.retry import Timing
 
-KEPT_SECONDS: Final = 5.0
+CACHED_SECONDS: Final = 5.0
 ASKING_SECONDS: Final = 10.0
 
 _log = logging.getLogger(__name__)
@@ -35,15 +35,15 @@ class OldestWaiting(Protocol):
 
 
 class Feed(OldestWaiting, Protocol):
-    """The same, and whether it can still fill tables that are empty."""
+    """The same, and whether it can still fill empty tables."""
 
     async def has_moved_on(self, now_seconds: float) -> bool:
-        """Whether it has passed changes that it will not bring again; raises `FeedUnavailableError`."""
+        """Whether it has passed changes that it will not deliver again; raises `FeedUnavailableError`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lag:
-    """How far a source is behind; `seconds` is None when nobody can tell, and `unknown` says why."""
+    """How far a source is behind; `seconds` is None when that is not known, and `unknown` says why."""
 
     seconds: float | None
     unknown: str | None = None
@@ -59,11 +59,11 @@ class LagMeter:
         self._measured_at: float | None = None
         self._measuring = asyncio.Lock()
 
-    async def lags(self, kept_seconds: float = KEPT_SECONDS) -> Mapping[str, Lag]:
+    async def lags(self, cached_seconds: float = CACHED_SECONDS) -> Mapping[str, Lag]:
         """The lag of each source, measured now or a moment ago."""
         async with self._measuring:
             now = self._timing.steady_seconds()
-            if self._measured_at is None or now - self._measured_at >= kept_seconds:
+            if self._measured_at is None or now - self._measured_at >= cached_seconds:
                 found = await asyncio.gather(*(self._lag(source, feeds) for source, feeds in self._feeds.items()))
                 self._measured = dict(zip(self._feeds, found, strict=True))
                 self._measured_at = self._timing.steady_seconds()
@@ -77,6 +77,6 @@ class LagMeter:
             return Lag(None, str(error))
         except TimeoutError:
             return Lag(None, f'The feed of source "{source}" did not answer within {ASKING_SECONDS:g} s: try again.')
-        since = [one for one in waiting if one is not None]
-        # Clocks differ and jump: a change from the future is not applied either, but it cannot wait for less than 0.
+        since = [seconds for seconds in waiting if seconds is not None]
+        # Clocks differ and jump: a change from the future waits, too, but for no less than 0 seconds.
         return Lag(max(0.0, round(self._timing.wall_seconds() - min(since), 3)) if since else 0.0)

@@ -31,8 +31,8 @@ _POINTS: Final = "points"
 
 
 def thinned(points: Sequence[Point], now_seconds: int) -> list[Point]:
-    """The points that are worth keeping, oldest first. What lies in the future, by a clock that jumped, goes."""
-    exact = sorted(one for one in points if now_seconds - EXACT_SECONDS < one[0] <= now_seconds)
+    """The points to keep, oldest first. Points in the future, from a clock that jumped, are dropped."""
+    exact = sorted(point for point in points if now_seconds - EXACT_SECONDS < point[0] <= now_seconds)
     buckets: dict[int, Point] = {}
     for point in points:
         if now_seconds - KEPT_SECONDS < point[0] <= now_seconds - EXACT_SECONDS:
@@ -42,7 +42,7 @@ def thinned(points: Sequence[Point], now_seconds: int) -> list[Point]:
 
 
 def _badness(point: Point) -> float:
-    """Not to know is worse than any lag."""
+    """An unknown lag is worse than any lag."""
     return float("inf") if point[1] is None else point[1]
 
 
@@ -57,7 +57,7 @@ class LagHistory:
         return _read(await self._row())
 
     async def add(self, now_seconds: int, lags: Mapping[str, float | None]) -> None:
-        """One point for each source; those of sources that are gone are forgotten."""
+        """Add one point for each source; drop the points of sources that are gone."""
         row = await self._row()
         known = _read(row)
         history = {

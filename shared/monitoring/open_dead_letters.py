@@ -1,4 +1,4 @@
-"""Dead letters as a status shows them: how many wait, by source, index and kind of failure, with a reason of each."""
+"""Dead letters for the status: how many are open, by source, index and kind of failure, with an example of each."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from shared.tables.port import Tables
 
-# One page per source: a status that reads more would be slow exactly when there is trouble.
+# One page per source: a status that reads more would be slow exactly when it is needed.
 DEAD_LETTERS_MAX: Final = 1000
 _FAILURES_MAX: Final = 20
 
@@ -30,16 +30,16 @@ class OpenFailure(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class OpenDeadLetters:
-    """Dead letters that wait. When there are more of a source than were counted, `has_more` names it."""
+    """Open dead letters. `has_more` names the sources that have more than were counted."""
 
     by_source: dict[str, int] = field(default_factory=dict)
     has_more: frozenset[str] = frozenset()
-    # The most frequent failures: how many letters, and the reason of one of them.
+    # The most frequent failures: the number of dead letters, and the reason of one of them.
     failures: list[tuple[OpenFailure, int, str]] = field(default_factory=list)
 
 
 async def open_dead_letters(tables: Tables, sources: Iterable[str]) -> OpenDeadLetters:
-    """Count the letters of these sources."""
+    """Count the dead letters of these sources."""
     by_source: dict[str, int] = {}
     has_more = set()
     failures: Counter[OpenFailure] = Counter()

@@ -1,7 +1,7 @@
-"""The status of an app: gathers what the feeds, the storage and this instance know, within a few seconds.
+"""The status of an app: collects what the feeds, the storage and this instance know, within a few seconds.
 
-Whatever does not answer is left out and named: a status is needed most when something is down. `watch` is what the
-timer does every minute: measure the lag, tell it, and keep it.
+Parts that do not answer are left out and named: a status is needed most when something is down. The timer calls `watch`
+every minute to measure, log and store the lag.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ TASKS_MAX: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class StatusDependencies:
-    """What a status is gathered with."""
+    """What a status is made from."""
 
     definitions: Definitions
     tables: Tables
@@ -57,82 +57,82 @@ class StatusDependencies:
 
 
 class StatusReader:
-    """Answers how the app is."""
+    """Reads the status of the app."""
 
-    def __init__(self, means: StatusDependencies) -> None:
-        self._means = means
+    def __init__(self, dependencies: StatusDependencies) -> None:
+        self._dependencies = dependencies
         self._catalog: CatalogSnapshot | None = None
-        # What was last read of all instances, and what this one had counted then.
+        # The totals of all instances at the last read, and the counts of this one at that time.
         self._totals = Totals(instances=1)
         self._own: Counter[Measure] = Counter()
 
     async def status(self) -> dict[str, Any]:
         """Everything that is known now."""
-        means = self._means
+        dependencies = self._dependencies
         missed = _Missed()
-        lags, totals, catalog, tasks, letters = await asyncio.gather(
-            means.lag.lags(),
-            missed.noted("newer counts of other instances", read_totals(means.tables)),
-            missed.noted("newer generations", self._read_catalog()),
-            missed.noted("builds", self._read_tasks()),
-            missed.noted("dead letters", open_dead_letters(means.tables, means.definitions.sources)),
+        lags, totals, catalog, tasks, dead_letters = await asyncio.gather(
+            dependencies.lag.lags(),
+            missed.result_of("newer counts of other instances", read_totals(dependencies.tables)),
+            missed.result_of("newer generations", self._read_catalog()),
+            missed.result_of("builds", self._read_tasks()),
+            missed.result_of("dead letters", open_dead_letters(dependencies.tables, dependencies.definitions.sources)),
         )
         self._catalog = self._catalog if catalog is None else catalog
-        return means.report.shown(
+        return dependencies.report.as_json(
             StatusFacts(
-                at_seconds=means.now_seconds(),
+                at_seconds=dependencies.now_seconds(),
                 lags=lags,
                 totals=self._latest(totals),
                 catalog=self._catalog,
                 tasks=tasks,
-                dead_letters=letters,
+                dead_letters=dead_letters,
                 is_reachable=totals is not None,
-                breaker=means.breaker(),
+                breaker=dependencies.breaker(),
                 unknown=[*missed.sentences(), *(lag.unknown for lag in lags.values() if lag.unknown)],
             )
         )
 
     async def totals(self) -> Totals:
         """The counts of all instances, with what is only here; raises when the storage does not answer."""
-        return self._with_own(await read_totals(self._means.tables))
+        return self._with_own(await read_totals(self._dependencies.tables))
 
     async def history(self) -> dict[str, list[Point]]:
         """The lag of each source over time, oldest first."""
-        known = await self._means.history.read()
-        return {source: known.get(source, []) for source in self._means.definitions.sources}
+        known = await self._dependencies.history.read()
+        return {source: known.get(source, []) for source in self._dependencies.definitions.sources}
 
     async def watch(self) -> None:
-        """Measure the lag, tell it to the operators, and keep it; tidy up after instances that are gone."""
-        means = self._means
-        lags = await means.lag.lags(kept_seconds=0)
+        """Measure, log and store the lag; add up the counters of instances that are gone."""
+        dependencies = self._dependencies
+        lags = await dependencies.lag.lags(cached_seconds=0)
         for source, lag in lags.items():
-            indexes = [index.name for index in means.definitions.indexes_of(source)]
+            indexes = [index.name for index in dependencies.definitions.indexes_of(source)]
             telemetry.lag_measured(source, indexes, lag.seconds, lag.unknown)
-        now = means.now_seconds()
-        await means.history.add(int(now), {source: lag.seconds for source, lag in lags.items()})
-        await fold_idle(means.tables, now)
+        now = dependencies.now_seconds()
+        await dependencies.history.add(int(now), {source: lag.seconds for source, lag in lags.items()})
+        await fold_idle(dependencies.tables, now)
 
     async def _read_catalog(self) -> CatalogSnapshot:
         try:
-            return await self._means.catalog.read()
+            return await self._dependencies.catalog.read()
         except TableMissingError:
             return CatalogSnapshot()  # no worker has started yet
 
     async def _read_tasks(self) -> list[Progress]:
         """Long tasks that run, and the newest of those that have ended."""
-        rows = self._means.tasks
+        rows = self._dependencies.tasks
         newest = sorted(await rows.all(), key=lambda task: (task.state == "running", task.started_at), reverse=True)
         found = await asyncio.gather(*(rows.read(task.id) for task in newest[:TASKS_MAX]))
-        return [one for one in found if one is not None]
+        return [progress for progress in found if progress is not None]
 
     def _latest(self, totals: Totals | None) -> Totals:
-        """What was read now, or the last time, with what this instance has counted since."""
+        """The totals read now, or at the last read, with what this instance has counted since."""
         if totals is not None:
-            self._totals, self._own = self._with_own(totals), self._means.counters.counters.now()
-        return _sum(self._totals, self._means.counters.counters.now() - self._own)
+            self._totals, self._own = self._with_own(totals), self._dependencies.counters.counters.now()
+        return _sum(self._totals, self._dependencies.counters.counters.now() - self._own)
 
     def _with_own(self, totals: Totals) -> Totals:
-        return _sum(totals, self._means.counters.unkept())
+        return _sum(totals, self._dependencies.counters.unwritten())
 
 
 def _sum(totals: Totals, more: Counter[Measure]) -> Totals:
@@ -142,16 +142,16 @@ def _sum(totals: Totals, more: Counter[Measure]) -> Totals:
 
 
 class _Missed:
-    """What could not be learnt from the storage, by the error that kept it."""
+    """What could not be read from the storage, by error."""
 
     def __init__(self) -> None:
-        self._asked: list[str] = []
+        self._wanted: list[str] = []
         self._errors: dict[str, str] = {}
         self._whats: dict[str, list[str]] = {}
 
-    async def noted(self, what: str, work: Awaitable[T]) -> T | None:
-        """The result of some work; None when the storage does not give it in time."""
-        self._asked.append(what)
+    async def result_of(self, what: str, work: Awaitable[T]) -> T | None:
+        """The result of a read; None when the storage does not answer in time."""
+        self._wanted.append(what)
         try:
             async with asyncio.timeout(STORAGE_SECONDS):
                 return await work
@@ -166,7 +166,7 @@ class _Missed:
         self._whats.setdefault(kind, []).append(what)
 
     def sentences(self) -> list[str]:
-        """One for each kind of error, in the order in which things were asked for, whatever failed first."""
-        named = {kind: sorted(whats, key=self._asked.index) for kind, whats in self._whats.items()}
-        kinds = sorted(named, key=lambda kind: self._asked.index(named[kind][0]))
+        """One sentence for each kind of error, in a stable order: that of the reads, not of the failures."""
+        named = {kind: sorted(whats, key=self._wanted.index) for kind, whats in self._whats.items()}
+        kinds = sorted(named, key=lambda kind: self._wanted.index(named[kind][0]))
         return [f"{', '.join(named[kind]).capitalize()}: {self._errors[kind]}" for kind in kinds]

@@ -1,4 +1,4 @@
-"""The status as JSON, made from what could be learnt; what could not is null, and `unknown` says why."""
+"""The status as JSON. Values that could not be read are null, and `unknown` says why."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class StatusFacts:
-    """What was learnt for one status; None for what could not be."""
+    """What was read for one status; None for what could not be read."""
 
     at_seconds: float
     lags: Mapping[str, Lag]
@@ -39,29 +39,29 @@ class StatusFacts:
 
 
 class StatusReport:
-    """Shows findings about the sources and indexes of an app."""
+    """Makes the status of the sources and indexes of an app."""
 
     def __init__(self, definitions: Definitions, transaction_price: Price, price_date: str) -> None:
         self._definitions = definitions
         self._price = transaction_price
         self._price_date = price_date
 
-    def shown(self, findings: StatusFacts) -> dict[str, Any]:
+    def as_json(self, facts: StatusFacts) -> dict[str, Any]:
         """The whole status."""
-        since = findings.totals.since_seconds
+        since = facts.totals.since_seconds
         return {
-            "at": _iso(findings.at_seconds),
-            "unknown": list(findings.unknown),
-            "sources": [self._source(one, findings) for one in self._definitions.sources.values()],
-            "indexes": [self._index(one, findings) for one in self._definitions.indexes.values()],
-            "tasks": None if findings.tasks is None else [_task(one) for one in findings.tasks],
-            "deadLetters": _letters(findings.dead_letters),
+            "at": _iso(facts.at_seconds),
+            "unknown": list(facts.unknown),
+            "sources": [self._source(source, facts) for source in self._definitions.sources.values()],
+            "indexes": [self._index(index, facts) for index in self._definitions.indexes.values()],
+            "tasks": None if facts.tasks is None else [_task(task) for task in facts.tasks],
+            "deadLetters": _dead_letters(facts.dead_letters),
             "storage": {
-                "isReachable": findings.is_reachable,
-                "breaker": _breaker(findings.breaker),
-                "accounts": [_account(name, findings.totals) for name in sorted(findings.totals.names("account"))],
+                "isReachable": facts.is_reachable,
+                "breaker": _breaker(facts.breaker),
+                "accounts": [_account(name, facts.totals) for name in sorted(facts.totals.names("account"))],
             },
-            "counters": {"sinceSeconds": since, "instances": findings.totals.instances},
+            "counters": {"sinceSeconds": since, "instances": facts.totals.instances},
             "prices": {
                 "date": self._price_date,
                 "currency": "USD",
@@ -69,31 +69,31 @@ class StatusReport:
             },
         }
 
-    def _source(self, source: Source, findings: StatusFacts) -> dict[str, Any]:
-        lag = findings.lags[source.name]
-        counts = findings.totals.of("source", source.name)
-        letters = findings.dead_letters
+    def _source(self, source: Source, facts: StatusFacts) -> dict[str, Any]:
+        lag = facts.lags[source.name]
+        counts = facts.totals.of("source", source.name)
+        dead_letters = facts.dead_letters
         return {
             "name": source.name,
             "lagSeconds": lag.seconds,
             "applied": counts["applied"],
             "dropped": counts["dropped"],
             "redelivered": counts["redelivered"],
-            "deadLetters": None if letters is None else letters.by_source.get(source.name, 0),
+            "deadLetters": None if dead_letters is None else dead_letters.by_source.get(source.name, 0),
             "deadLettered": counts["dead_letters"],
             "transactions": counts["transactions"],
             "dollarsPerMillionChanges": self._per_million(counts["transactions"], counts["applied"]),
         }
 
-    def _index(self, index: Index, findings: StatusFacts) -> dict[str, Any]:
-        counts = findings.totals.of("index", index.name)
-        own = None if findings.catalog is None else findings.catalog.of_index(index.name)
-        spent = {purpose: _sent(own, findings.totals, purpose) for purpose in ("changes", "lookups")}
+    def _index(self, index: Index, facts: StatusFacts) -> dict[str, Any]:
+        counts = facts.totals.of("index", index.name)
+        own = None if facts.catalog is None else facts.catalog.of_index(index.name)
+        spent = {purpose: _sent(own, facts.totals, purpose) for purpose in ("changes", "lookups")}
         return {
             "name": index.name,
             "source": index.source,
-            **self._serving(index, findings),
-            "lagSeconds": findings.lags[index.source].seconds,
+            **self._serving(index, facts),
+            "lagSeconds": facts.lags[index.source].seconds,
             "entriesWritten": counts["entries_written"],
             "entriesRemoved": counts["entries_removed"],
             "lookups": counts["lookups"],
@@ -104,20 +104,20 @@ class StatusReport:
                 spent["changes"], counts["entries_written"] + counts["entries_removed"]
             ),
             "dollarsPerMillionLookups": self._per_million(spent["lookups"], counts["lookups"]),
-            "generations": [_generation(one) for one in own or ()],
+            "generations": [_generation(generation) for generation in own or ()],
         }
 
-    def _serving(self, index: Index, findings: StatusFacts) -> dict[str, Any]:
-        """What the index is to those who look it up, as `/api/indexes` tells it."""
-        if findings.catalog is None:
+    def _serving(self, index: Index, facts: StatusFacts) -> dict[str, Any]:
+        """State and serving generation of the index, as in the answer of `/api/indexes`."""
+        if facts.catalog is None:
             return {"state": "unknown", "generation": None}
-        serving = findings.catalog.serving(index.name, findings.at_seconds)
+        serving = facts.catalog.serving(index.name, facts.at_seconds)
         if serving is not None and serving.is_written:
             return {"state": "serving", "generation": serving.id}
-        own = findings.catalog.of_index(index.name)
-        if any(one.is_written for one in own) or findings.catalog.knows(index.source):
+        own = facts.catalog.of_index(index.name)
+        if any(generation.is_written for generation in own) or facts.catalog.knows(index.source):
             return {"state": "building", "generation": None}
-        # No worker has started yet, so that its table is empty or not there.
+        # No worker has started yet, so its table is empty or missing.
         source = self._definitions.sources[index.source]
         return {"state": "serving", "generation": generation_id(index, source)}
 
@@ -132,35 +132,35 @@ def _sent(own: Sequence[CatalogGeneration] | None, totals: Totals, purpose: Purp
     """Storage transactions on the tables of an index, whatever their generation."""
     if own is None:
         return None
-    return sum(totals.of("table", table)[purpose] for table in {one.table for one in own})
+    return sum(totals.of("table", table)[purpose] for table in {generation.table for generation in own})
 
 
-def _generation(one: CatalogGeneration) -> dict[str, Any]:
-    verified = one.verified
+def _generation(generation: CatalogGeneration) -> dict[str, Any]:
+    verified = generation.verified
     return {
-        "id": one.id,
-        "state": one.state,
-        "table": one.table,
-        "enteredAtSeconds": one.entered_at,
-        "builtAtSeconds": one.built_at,
+        "id": generation.id,
+        "state": generation.state,
+        "table": generation.table,
+        "enteredAtSeconds": generation.entered_at,
+        "builtAtSeconds": generation.built_at,
         "verifiedAtSeconds": None if verified is None else verified.at_seconds,
         "differences": None if verified is None else verified.differences,
     }
 
 
-def _task(one: Progress) -> dict[str, Any]:
-    """A long task, such as a build: how far it is, and what it has done."""
+def _task(progress: Progress) -> dict[str, Any]:
+    """A long task, such as a build: its progress and its counts."""
     return {
-        "id": one.task.id,
-        "kind": one.task.kind,
-        "about": dict(one.task.about),
-        "state": one.task.state,
-        "startedAtSeconds": one.task.started_at,
-        "endedAtSeconds": one.task.ended_at,
-        "problem": one.task.problem,
-        "slices": len(one.slices),
-        "slicesDone": sum(part.is_done for part in one.slices),
-        "counts": one.counts,
+        "id": progress.task.id,
+        "kind": progress.task.kind,
+        "about": dict(progress.task.about),
+        "state": progress.task.state,
+        "startedAtSeconds": progress.task.started_at,
+        "endedAtSeconds": progress.task.ended_at,
+        "problem": progress.task.problem,
+        "slices": len(progress.slices),
+        "slicesDone": sum(work_slice.is_done for work_slice in progress.slices),
+        "counts": progress.counts,
     }
 
 
@@ -180,7 +180,7 @@ def _breaker(seen: BreakerSnapshot) -> dict[str, Any]:
 
 
 def _account(name: str, totals: Totals) -> dict[str, Any]:
-    """What was asked of a storage account, by the name of its connection."""
+    """The requests to a storage account, by the name of its connection."""
     counts = totals.of("account", name)
     return {"name": name, "transactions": {purpose: counts[purpose] for purpose in ("changes", "lookups")}}
 
@@ -189,12 +189,12 @@ def _rounded(seconds: float | None) -> float | None:
     return None if seconds is None else round(seconds, 3)
 
 
-def _letters(letters: OpenDeadLetters | None) -> dict[str, Any]:
-    if letters is None:
+def _dead_letters(found: OpenDeadLetters | None) -> dict[str, Any]:
+    if found is None:
         return {"count": None, "hasMore": False, "reasons": []}
     return {
-        "count": sum(letters.by_source.values()),
-        "hasMore": bool(letters.has_more),
+        "count": sum(found.by_source.values()),
+        "hasMore": bool(found.has_more),
         "reasons": [
             {
                 "source": failure.source,
@@ -203,6 +203,6 @@ def _letters(letters: OpenDeadLetters | None) -> dict[str, Any]:
                 "count": count,
                 "reason": reason,
             }
-            for failure, count, reason in letters.failures
+            for failure, count, reason in found.failures
         ],
     }

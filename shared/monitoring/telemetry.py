@@ -1,4 +1,4 @@
-"""What the app tells its operators: structured lines, and the same numbers as OpenTelemetry counters and gauges.
+"""Structured log lines for operators, and the same numbers as OpenTelemetry counters and gauges.
 
 A line is a constant message followed by JSON, so that a log query can parse it. No document, key or value is in it.
 """
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from opentelemetry.metrics import Counter, _Gauge
 
-    from shared.pipeline.outcome import BatchOutcome
-
 BATCH_APPLIED: Final = "Batch applied"
 # The alerts and the workbook in infra/ look for `lag_seconds` and `unknown` in these lines.
 LAG_MEASURED: Final = "Lag measured"
@@ -26,9 +24,8 @@ VERIFIED: Final = "Verified"
 _log = logging.getLogger(__name__)
 
 
-def batch_applied(source: str, outcome: BatchOutcome) -> None:
-    """A batch of changes was applied."""
-    numbers = outcome.numbers()
+def batch_applied(source: str, numbers: Mapping[str, int]) -> None:
+    """A batch of changes was applied, with these numbers by their names."""
     _log.info("%s: %s", BATCH_APPLIED, orjson.dumps({"source": source, **numbers}).decode())
     for name, number in numbers.items():
         if number:
@@ -36,7 +33,7 @@ def batch_applied(source: str, outcome: BatchOutcome) -> None:
 
 
 def lag_measured(source: str, indexes: Iterable[str], lag_seconds: float | None, unknown: str | None) -> None:
-    """How far a source, and so each of its indexes, is behind; None when nobody can tell."""
+    """How far a source, and so each of its indexes, is behind; None when that is not known."""
     if lag_seconds is None:
         _log.warning("%s: %s", LAG_MEASURED, orjson.dumps({"source": source, "unknown": unknown}).decode())
         return

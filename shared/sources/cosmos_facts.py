@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any, Final
 
-from shared.entries.keys.fact_key import MISSING
 from shared.errors import FactsRefusedError, FactsUnavailableError
-from shared.sources.partition_key import check_partition_key
+from shared.sources.partition_key import check_partition_key, sdk_partition_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,9 +20,9 @@ if TYPE_CHECKING:
 READS_AT_ONCE: Final = 16
 # The SDK's own retries may take minutes, and a caller is waiting.
 _READ_SECONDS: Final = 10
-# What Cosmos DB does not allow today it does not allow in a minute.
+# Refusals that trying again does not change.
 _FINAL_STATUSES: Final = frozenset({400, 401, 403})
-# As the last segment of a path they mean another one.
+# As the last segment of a path they name another resource.
 _COLLAPSING_IDS: Final = frozenset({".", ".."})
 
 
@@ -72,7 +71,7 @@ class CosmosFacts:
         if fact_id in _COLLAPSING_IDS:
             return await _query(container, fact_id, partition_key)
         try:
-            return dict(await container.read_item(fact_id, partition_key=cosmos_error(partition_key)))
+            return dict(await container.read_item(fact_id, partition_key=sdk_partition_key(partition_key)))
         except CosmosResourceNotFoundError:
             if source.name not in self._agreed:
                 check_partition_key(await container.read(), source)
@@ -89,20 +88,12 @@ class CosmosFacts:
 async def _query(
     container: ContainerProxy, fact_id: str, partition_key: tuple[FactKeyValue, ...]
 ) -> dict[str, Any] | None:
-    """A fact whose id no address can hold."""
+    """The fact with an id that cannot be in an address."""
     found = container.query_items(
         "SELECT * FROM c WHERE c.id = @id",
         parameters=[{"name": "@id", "value": fact_id}],
-        partition_key=cosmos_error(partition_key),
+        partition_key=sdk_partition_key(partition_key),
     )
     async for document in found:
         return dict(document)
     return None
-
-
-def cosmos_error(partition_key: tuple[FactKeyValue, ...]) -> Any:
-    """The partition key as the SDK takes it: one value as itself, several as a list."""
-    from azure.cosmos.partition_key import NonePartitionKeyValue
-
-    values = [NonePartitionKeyValue if value is MISSING else value for value in partition_key]
-    return values[0] if len(values) == 1 else values

@@ -1,7 +1,8 @@
 """All facts of a container through its change feed: by feed range, from the beginning, page by page.
 
-Queries carry no `_lsn`, so whoever needs versions (builds, verification) reads here. A page comes with the continuation
-after it: text that another process, later, goes on from. A range that splits meanwhile stays one for its readers.
+Query results have no `_lsn`, so builds and verification, which need versions, read here. A page comes with its
+continuation: a text from which another process can continue later. A range that splits meanwhile stays one range for
+its readers.
 """
 
 from __future__ import annotations
@@ -55,10 +56,13 @@ class CosmosFeed:
         self._page_items = page_items
 
     async def ranges(self, source: Source) -> list[str]:
-        """The feed ranges of a source's container, as texts that tasks can keep."""
+        """The feed ranges of a source's container, as texts that tasks can store."""
         container = self.container(source)
-        with told_as_unavailable(source):
-            return [json.dumps(one, sort_keys=True) async for one in container.read_feed_ranges(force_refresh=True)]
+        with sdk_errors_as_unavailable(source):
+            return [
+                json.dumps(feed_range, sort_keys=True)
+                async for feed_range in container.read_feed_ranges(force_refresh=True)
+            ]
 
     async def pages(
         self, source: Source, feed_range: str, continuation: str | None = None, page_items: int = PAGE_ITEMS
@@ -69,16 +73,16 @@ class CosmosFeed:
             async for page in self._pages_from(source, start, page_items):
                 yield page
             return
-        # Where each range stands. A range that splits has positions of its children in the place of its own.
-        places = [[place] for place in feed_tokens.positions(continuation)]
-        for number, (place,) in enumerate(list(places)):
-            async for page in self._pages_from(source, _start(continuation, place), page_items):
-                places[number] = feed_tokens.positions(page.continuation)
-                yield FeedPage(page.documents, feed_tokens.token_at(page.continuation, [*chain(*places)]))
+        # The position of each range. A range that splits has the positions of its children instead.
+        positions = [[position] for position in feed_tokens.positions(continuation)]
+        for number, (position,) in enumerate(list(positions)):
+            async for page in self._pages_from(source, _start(continuation, position), page_items):
+                positions[number] = feed_tokens.positions(page.continuation)
+                yield FeedPage(page.documents, feed_tokens.token_at(page.continuation, [*chain(*positions)]))
 
     async def _pages_from(self, source: Source, start: dict[str, Any], page_items: int) -> AsyncIterator[FeedPage]:
         page_items = min(page_items, self._page_items)
-        with told_as_unavailable(source):
+        with sdk_errors_as_unavailable(source):
             # The pager has the token as an attribute, which its declared type does not mention.
             feed = self.container(source).query_items_change_feed(max_item_count=page_items, **start)
             pages = cast(Any, feed.by_page())
@@ -100,17 +104,17 @@ class CosmosFeed:
             await client.close()
 
 
-def _start(continuation: str, place: feed_tokens.Position) -> dict[str, Any]:
-    """How to ask for the pages after one position of a continuation."""
-    token = feed_tokens.token_for_one_range(continuation, place)
+def _start(continuation: str, position: feed_tokens.FeedPosition) -> dict[str, Any]:
+    """The SDK's options for the pages after one position of a continuation."""
+    token = feed_tokens.token_for_one_range(continuation, position)
     if token is None:
-        return {"feed_range": {"Range": place["range"]}, "start_time": "Beginning"}
+        return {"feed_range": {"Range": position["range"]}, "start_time": "Beginning"}
     return {"continuation": token}
 
 
 @contextmanager
-def told_as_unavailable(source: Source) -> Iterator[None]:
-    """What the SDK raises, as an error of ours that may pass."""
+def sdk_errors_as_unavailable(source: Source) -> Iterator[None]:
+    """Raise `FactsUnavailableError` for errors of the SDK."""
     from azure.core.exceptions import AzureError
 
     try:

@@ -1,4 +1,4 @@
-"""The facts of containers as they are now, for whoever verifies them: one by one, or all of them page by page."""
+"""The facts of containers as they are now, for verification: one by one, or all of them page by page."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from shared.entries.changes.change import FactReader
 from shared.entries.keys.fact_key import encode_fact_key
-from shared.sources.cosmos_facts import CosmosFacts, cosmos_error
-from shared.sources.cosmos_feed import CosmosFeed, told_as_unavailable
-from shared.sources.partition_key import check_partition_key
+from shared.sources.cosmos_facts import CosmosFacts
+from shared.sources.cosmos_feed import CosmosFeed, sdk_errors_as_unavailable
+from shared.sources.partition_key import check_partition_key, sdk_partition_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from shared.definitions.model import Source
     from shared.entries.keys.fact_key import FactKeyValue
 
-# A time says "modified since" with whole seconds, and clocks of replicas differ a little.
+# The feed's start time has whole seconds, and clocks of replicas differ a little.
 _EARLIER: Final = timedelta(seconds=5)
-# A container is asked for at the first fact that is gone, and after so many more.
+# The container is read at the first fact that is gone, and again after so many more.
 _MISSES_BELIEVED: Final = 50
 
 
@@ -46,12 +46,12 @@ class CosmosCurrentFacts:
     ) -> dict[str, Any] | None:
         """The fact, or None when it is gone; raises `FactsUnavailableError`.
 
-        In a container that is not there every fact looks gone, so that is asked now and then before it is believed.
+        In a missing container every fact looks gone, so the container is read now and then before that is believed.
         """
         found = await self._facts.read(source, fact_id, partition_key)
         if found is None:
             if self._misses % _MISSES_BELIEVED == 0:
-                with told_as_unavailable(source):
+                with sdk_errors_as_unavailable(source):
                     await self._feed.container(source).read()
             self._misses += 1
         return found
@@ -64,9 +64,9 @@ class CosmosCurrentFacts:
         wanted = encode_fact_key(partition_key, fact_id)
         reader = FactReader(source)
         found: dict[str, Any] | None = None
-        with told_as_unavailable(source):
+        with sdk_errors_as_unavailable(source):
             changes = self._feed.container(source).query_items_change_feed(
-                partition_key=cosmos_error(partition_key), start_time=start
+                partition_key=sdk_partition_key(partition_key), start_time=start
             )
             async for document in changes:
                 # Asked for an empty text or null, the SDK reads the feed of all partitions.
@@ -77,10 +77,10 @@ class CosmosCurrentFacts:
     async def page(self, source: Source, cursor: str | None, until_seconds: float) -> FactPage:
         """The next facts, range after range. A cursor is the ranges that are left, and where the first one is.
 
-        A range ends where everything was changed later than `until_seconds`: beside writes it would never end.
+        A range ends where every fact changed after `until_seconds`: with ongoing writes it would never end otherwise.
         """
         if cursor is None:
-            with told_as_unavailable(source):
+            with sdk_errors_as_unavailable(source):
                 check_partition_key(await self._feed.container(source).read(), source)
         ranges, continuation = (await self._feed.ranges(source), None) if cursor is None else json.loads(cursor)
         while ranges:

@@ -1,7 +1,7 @@
-"""Tokens of the change feed, as azure-cosmos writes them: a position for each range that reading goes on in.
+"""Tokens of the change feed, as azure-cosmos writes them: a position for each range where reading continues.
 
-A token names one range until the SDK finds that the service has split it. A child that nothing was read of has no
-position then, and the SDK refuses to read on with its own token: whoever keeps tokens takes them apart here.
+A token names one range until the SDK finds that the service has split it. Then a child from which nothing was read has
+no position, and the SDK refuses to continue with its own token. So stored tokens are taken apart here.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     # {"range": {"min", "max", ...}, "token": an ETag, or None for the beginning}
-    Position: TypeAlias = dict[str, Any]
+    FeedPosition: TypeAlias = dict[str, Any]
 
 _VERSION: Final = "v2"
 
@@ -29,7 +29,7 @@ def is_token(text: str) -> bool:
 
 
 def new_token(container_rid: str, mode: str, feed_range: Mapping[str, Any], etag: str) -> str:
-    """The token with which the SDK goes on at an ETag, whoever noted it."""
+    """The token with which the SDK continues at an ETag."""
     continuation = {
         "v": _VERSION,
         "rid": container_rid,
@@ -47,24 +47,28 @@ def new_token(container_rid: str, mode: str, feed_range: Mapping[str, Any], etag
     )
 
 
-def positions(token: str) -> list[Position]:
-    """Where a token goes on, range by range."""
-    found: list[Position] = _content(token)["continuation"]["continuation"]
+def positions(token: str) -> list[FeedPosition]:
+    """Where a token continues, range by range."""
+    found: list[FeedPosition] = _content(token)["continuation"]["continuation"]
     return found
 
 
-def token_at(token: str, places: Sequence[Position]) -> str:
-    """The same token, going on at these positions instead."""
+def token_at(token: str, positions: Sequence[FeedPosition]) -> str:
+    """The same token, continuing at these positions instead."""
     content = _content(token)
-    ends = [place["range"] for place in places]
-    whole = {**ends[0], "min": min(end["min"] for end in ends), "max": max(end["max"] for end in ends)}
-    content["continuation"] |= {"continuation": list(places), "Range": whole}
+    ranges = [position["range"] for position in positions]
+    whole = {
+        **ranges[0],
+        "min": min(feed_range["min"] for feed_range in ranges),
+        "max": max(feed_range["max"] for feed_range in ranges),
+    }
+    content["continuation"] |= {"continuation": list(positions), "Range": whole}
     return _token(content)
 
 
-def token_for_one_range(token: str, place: Position) -> str | None:
+def token_for_one_range(token: str, position: FeedPosition) -> str | None:
     """A token for one of its positions; None where nothing was read yet."""
-    return None if place["token"] is None else token_at(token, [place])
+    return None if position["token"] is None else token_at(token, [position])
 
 
 def _token(content: Mapping[str, Any]) -> str:

@@ -1,6 +1,6 @@
 """All events that a hub still has: by partition, from the earliest on, page by page, up to where it was at the start.
 
-It reads beside the trigger: in the consumer group that every hub has, where nobody else claims partitions.
+It reads beside the trigger: in the consumer group that every hub has, where no other reader claims partitions.
 """
 
 from __future__ import annotations
@@ -19,9 +19,14 @@ if TYPE_CHECKING:
 
     from shared.definitions.model import Source
 
+# The three consumer groups of a hub. The trigger reads in the first one. The templates and the local run create it.
+EVENT_CONSUMER_GROUP: Final = "index-tables"
+# They create this one, too. It is only read to see how long the oldest event has been waiting.
+EVENT_LAG_GROUP: Final = f"{EVENT_CONSUMER_GROUP}-lag"
+# Every hub has this one. Builds read it from the earliest event on.
 REPLAY_CONSUMER_GROUP: Final = "$Default"
 PAGE_EVENTS: Final = 1000
-# A hub that says it has more events gives them sooner than this.
+# A hub with more events delivers them sooner than this.
 _WAIT_SECONDS: Final = 30.0
 
 
@@ -35,7 +40,7 @@ class HubEvent(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class EventPage:
-    """Events in their order, and where to go on after them."""
+    """Events in their order, and where to continue after them."""
 
     events: list[HubEvent]
     continuation: str
@@ -77,14 +82,14 @@ class HubReplay:
         pages: asyncio.Queue[list[HubEvent]] = asyncio.Queue(maxsize=1)
         receiving: asyncio.Task[None] | None = None
         try:
-            about: dict[str, Any] = await client.get_partition_properties(partition)
-            last = about["last_enqueued_sequence_number"]
-            done = about["beginning_sequence_number"] - 1 if continuation is None else int(continuation)
-            if about["is_empty"] or done >= last:
+            properties: dict[str, Any] = await client.get_partition_properties(partition)
+            last = properties["last_enqueued_sequence_number"]
+            done = properties["beginning_sequence_number"] - 1 if continuation is None else int(continuation)
+            if properties["is_empty"] or done >= last:
                 return
             receiving = asyncio.create_task(_receive(client, partition, continuation, page_events, pages))
             while done < last:
-                events = await _next(pages, receiving)
+                events = await _next_page(pages, receiving)
                 done = events[-1].sequence_number
                 yield EventPage(events, str(done))
         except Exception as error:
@@ -100,7 +105,7 @@ class HubReplay:
         return self._connect(source.event_hub)
 
 
-async def _next(pages: asyncio.Queue[list[HubEvent]], receiving: asyncio.Task[None]) -> list[HubEvent]:
+async def _next_page(pages: asyncio.Queue[list[HubEvent]], receiving: asyncio.Task[None]) -> list[HubEvent]:
     """The next page; raises what ended the receiver, or `TimeoutError`."""
     getting = asyncio.create_task(pages.get())
     await asyncio.wait({getting, receiving}, timeout=_WAIT_SECONDS, return_when=asyncio.FIRST_COMPLETED)
@@ -121,7 +126,9 @@ async def _receive(
 ) -> None:
     async def keep(_context: object, events: list[Any]) -> None:
         if events:
-            await pages.put([HubEvent(_body(one), one.enqueued_time, one.sequence_number) for one in events])
+            await pages.put(
+                [HubEvent(event_body(event), event.enqueued_time, event.sequence_number) for event in events]
+            )
 
     await client.receive_batch(
         on_event_batch=keep,
@@ -133,7 +140,8 @@ async def _receive(
     )
 
 
-def _body(event: Any) -> bytes:
+def event_body(event: Any) -> bytes:
+    """The body of an event of the SDK, which may come in pieces."""
     body = event.body
     return body if isinstance(body, bytes) else b"".join(body)
 

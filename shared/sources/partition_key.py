@@ -1,7 +1,7 @@
-"""The partition key of a source's container: as its definition says it, and whether the container agrees.
+"""The partition key of a source's container: as declared, as the SDK takes it, and whether the container agrees.
 
-A fact is fetched by the partition key that the definition finds in it. If the container is partitioned by something
-else, every fact looks gone, and what looks gone is left out of lookups and taken out of indexes.
+A fact is fetched by the partition key that the definition finds in it. If the container has another partition key,
+every fact looks gone, and facts that look gone are left out of lookups and removed from indexes.
 """
 
 from __future__ import annotations
@@ -9,12 +9,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from shared.definitions.field_paths import segments
+from shared.entries.keys.fact_key import MISSING
 from shared.errors import FactsRefusedError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from shared.definitions.model import Source
+    from shared.entries.keys.fact_key import FactKeyValue
 
 
 def partition_key_paths(source: Source) -> list[str]:
@@ -23,7 +25,7 @@ def partition_key_paths(source: Source) -> list[str]:
 
 
 def check_partition_key(properties: Mapping[str, Any], source: Source) -> None:
-    """Raise `FactsRefusedError` when a container, by its properties, is partitioned by something else."""
+    """Raise `FactsRefusedError` when a container, by its properties, has another partition key."""
     declared = partition_key_paths(source)
     # A name that is no identifier may be in quotes or not.
     found = [str(path).replace('"', "") for path in properties["partitionKey"]["paths"]]
@@ -32,3 +34,11 @@ def check_partition_key(properties: Mapping[str, Any], source: Source) -> None:
             f'The container of source "{source.name}" is partitioned by {", ".join(found)}, its definition says '
             f"{', '.join(declared)}: declare the container's own key, under a new name of the source."
         )
+
+
+def sdk_partition_key(partition_key: tuple[FactKeyValue, ...]) -> Any:
+    """The partition key as the SDK takes it: one value as itself, several as a list."""
+    from azure.cosmos.partition_key import NonePartitionKeyValue
+
+    values = [NonePartitionKeyValue if value is MISSING else value for value in partition_key]
+    return values[0] if len(values) == 1 else values

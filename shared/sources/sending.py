@@ -1,7 +1,7 @@
 """Facts sent as events: in the plain envelope, keyed by fact key, so that all events of a fact share a partition.
 
 For samples, tests and `index-tables load --events`. An event is read as the pipeline will read it before any is
-sent, so that what would become a dead letter is refused here.
+sent, so that a fact that would become a dead letter is refused here.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ LARGEST_BODY_BYTES: Final = (1 << 20) - 1024
 LONGEST_KEY: Final = 128
 # How long the SDK waits for more events before it sends what it has.
 _LINGER_SECONDS: Final = 0.2
-# Events are read for their faults only; when they were enqueued has no part in that.
+# Events are only read to find faults. The enqueued time does not matter for that.
 _ANY_TIME: Final = datetime(2000, 1, 1, tzinfo=UTC)
 
 
@@ -77,7 +77,7 @@ class FactEvents:
     def _envelope(self, fact: dict[str, Any]) -> dict[str, Any]:
         envelope = {"source": self._source.name, "op": "upsert", "id": self._facts.id_of(fact)}
         values = list(self._facts.partition_key_of(fact))
-        # JSON has no word for a value that is missing; then, as for one that is none, the document alone says so.
+        # JSON cannot express a missing value. Then, as for an invalid value, only the document has it.
         if values and all(value is not MISSING and is_fact_key_value(value) for value in values):
             envelope["partitionKey"] = values[0] if len(values) == 1 else values
         if self._source.version is not None:
@@ -86,7 +86,7 @@ class FactEvents:
 
 
 def _partition_key(fact_key: str) -> str:
-    """The fact key itself where every SDK hashes it alike and the service takes it, else a digest of it."""
+    """The fact key if every SDK hashes it in the same way and the service accepts it, else a digest of it."""
     fits = fact_key.isascii() and len(fact_key) <= LONGEST_KEY
     return fact_key if fits else sha256(fact_key.encode()).hexdigest()
 
@@ -137,13 +137,13 @@ def _producer(
         on_success=on_success,
         on_error=on_error,
         max_wait_time=_LINGER_SECONDS,
-        # Somebody waits in front of a terminal; a busy service is given its four seconds by the SDK all the same.
+        # A person waits at a terminal. For a busy service the SDK waits four seconds in any case.
         retry_backoff_factor=0.2,
     )
 
 
 async def has_events(open_hub: OpenHub, hub: str) -> bool:
-    """Whether an event was ever sent to the hub, also one that it has forgotten since."""
+    """Whether an event was ever sent to the hub, including events that have expired since."""
     async with open_hub(hub) as client:
         for partition in await client.get_partition_ids():
             if (await client.get_partition_properties(partition))["last_enqueued_sequence_number"] >= 0:

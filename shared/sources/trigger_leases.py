@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from shared.definitions.model import Source
 
+# There is one in every database with facts.
+LEASE_CONTAINER: Final = "leases"
 LATEST: Final = "LatestVersion"
 ALL_VERSIONS: Final = "AllVersionsAndDeletes"
 _BEFORE_TOKEN: Final = ".."
@@ -33,9 +35,9 @@ class LeasePosition(NamedTuple):
 def trigger_prefix(source: Source, index_account: str) -> str:
     """The lease prefix of a source's trigger.
 
-    Leases say what the ledger knows, so they belong to the storage account that it is in: two apps that keep indexes of
-    one container in accounts of their own see every change each, and a new account starts at the beginning. A lease
-    cannot change its mode, so each mode has leases of its own.
+    Leases record what the ledger knows, so they belong to its storage account: two apps that keep indexes of one
+    container in different accounts each see every change, and a new account starts at the beginning. A lease cannot
+    change its mode, so each mode has its own leases.
     """
     mode = "-all" if source.all_versions else ""
     return f"{index_account}-{source.name}{mode}-"
@@ -55,16 +57,19 @@ def positions(leases: Iterable[Mapping[str, Any]], container_rid: str) -> list[L
 def _positions(lease: Mapping[str, Any]) -> list[LeasePosition]:
     token = lease.get("ContinuationToken")
     if token and feed_tokens.is_token(token):
-        return [LeasePosition(_plain_range(one["range"]), one["token"]) for one in feed_tokens.positions(token)]
+        return [
+            LeasePosition(_plain_range(position["range"]), position["token"])
+            for position in feed_tokens.positions(token)
+        ]
     feed_range = (lease.get("FeedRange") or {}).get("Range")
     if feed_range is None:
-        # As the SDKs of 2019 made them, and no extension that this app runs with.
+        # SDKs of 2019 wrote such leases. No extension that this app runs with does.
         raise FeedUnavailableError(f"The lease {lease['id']} names no range: it was made by an extension too old.")
     return [LeasePosition(_plain_range(feed_range), token or None)]
 
 
 def _plain_range(feed_range: Mapping[str, Any]) -> dict[str, Any]:
-    """With the ends that .NET leaves out when they are the usual ones."""
+    """The range with the defaults that .NET leaves out."""
     return {
         "min": feed_range["min"],
         "max": feed_range["max"],

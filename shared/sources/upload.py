@@ -19,17 +19,17 @@ async def upload(
 ) -> None:
     """Upsert every fact; `written` is called after each. The first failure ends it, with the rest unwritten.
 
-    Versions of one fact go out in the order in which they come: each waits for the one before it. Facts are told apart
-    by their id alone, so those of one id in several partitions wait for each other, too.
+    Versions of one fact go out in the order in which they come: each waits for the one before it. Only the id counts:
+    facts with the same id in several partitions wait for each other, too.
     """
     remaining = iter(facts)
-    # Of every id that is being written the newest write; so never more than there are workers.
+    # The newest write of every id that is being written: at most one for each worker.
     newest: dict[str, asyncio.Event] = {}
 
     async def work() -> None:
         for fact in remaining:
             identity, done = fact["id"], asyncio.Event()
-            # No `await` up to here, so workers stand in line as their facts came.
+            # No `await` up to here, so writes of one id keep the order of the facts.
             before, newest[identity] = newest.get(identity), done
             if before is not None:
                 await before.wait()

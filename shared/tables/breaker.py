@@ -18,13 +18,13 @@ BreakerState = Literal["closed", "open", "half-open"]
 FAILURES_MAX: Final = 5
 FIRST_PROBE_SECONDS: Final = 0.25
 LONGEST_PROBE_SECONDS: Final = 1.0
-# A probe has so long to be answered; storage that takes longer is no storage to send a batch to.
+# The time limit of a probe. Storage that takes longer is too slow for a batch.
 PROBE_ANSWER_SECONDS: Final = 3.0
 
 
 @dataclass(frozen=True, slots=True)
 class BreakerSnapshot:
-    """What a breaker says about its account. Times are seconds before now."""
+    """The state of a breaker and its account. Times are in seconds, counted back from now."""
 
     state: BreakerState
     failures: int
@@ -44,7 +44,7 @@ class Breaker:
         self.last_outage_seconds: float | None = None
         self._probe_due_at = 0.0
         self._probe_wait_seconds = FIRST_PROBE_SECONDS
-        # A caller that is gone never reports: its probe counts as lost after this.
+        # A cancelled caller never reports: its probe counts as lost after this.
         self._probe_ends_at: float | None = None
 
     @property
@@ -101,13 +101,13 @@ class Breaker:
         return False
 
     def _wait_for_probe(self, now_seconds: float, retry_after_seconds: float) -> None:
-        """The service may ask for a longer wait, not for a pause that nobody would notice the end of."""
+        """The service may ask for a longer wait, up to the time limit of a probe: recovery must be noticed soon."""
         self._probe_ends_at = None
         asked_seconds = min(retry_after_seconds, PROBE_ANSWER_SECONDS)
         self._probe_due_at = now_seconds + max(self._probe_wait_seconds, asked_seconds)
 
     def snapshot(self, now_seconds: float) -> BreakerSnapshot:
-        """The state for those who watch."""
+        """The state, for status reports."""
         opened_at = self.opened_at_seconds
         return BreakerSnapshot(
             self.state,

@@ -1,8 +1,8 @@
-"""What time it is: by this machine's clock, as long as the storage service agrees.
+"""The current time: by this machine's clock, as long as the storage service agrees.
 
-Entries expire and whole tables are dropped by the time. A clock that jumps ahead must not do that to what still lives,
-so every answer of the service is listened to, which says when it was given. Between two answers only steady time
-counts: a jump is noticed before the next request is sent.
+Entries expire and whole tables are dropped by time. A clock that jumps ahead must not drop current data, so the `Date`
+header of every answer is compared. Between two answers only the steady clock counts: a jump is noticed before the next
+request is sent.
 """
 
 from __future__ import annotations
@@ -14,30 +14,30 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-# Answers tell whole seconds, and are on their way for some.
+# Answers have whole seconds, and take some to arrive.
 TOLERANCE_SECONDS: Final = 30.0
 
 _log = logging.getLogger(__name__)
 
 
 class ServiceClock:
-    """The time that all clients of a process have heard of."""
+    """The time of the storage service, shared by all clients of a process."""
 
     def __init__(self, wall_seconds: Callable[[], float], steady_seconds: Callable[[], float]) -> None:
         self._wall_seconds = wall_seconds
         self._steady_seconds = steady_seconds
         self._heard = ""
-        # The service's time when the steady clock stood at zero; None before the first answer.
+        # The service's time when the steady clock was at zero; None before the first answer.
         self._start_seconds: float | None = None
 
     def hear(self, date: str | None) -> None:
-        """An answer was given at this time, as HTTP writes it."""
+        """Take over the `Date` header of an answer."""
         if not date or date == self._heard:
             return
         try:
             seconds = parsedate_to_datetime(date).timestamp()
         except ValueError:
-            return  # of a proxy that has a language of its own
+            return  # a proxy wrote it in another form
         self._heard = date
         self._start_seconds = seconds - self._steady_seconds()
         if abs(self._wall_seconds() - seconds) > TOLERANCE_SECONDS:

@@ -31,7 +31,7 @@ class Counts:
         return dict(self._sent)
 
     def take(self) -> int:
-        """All requests since the last call, for reports that add up."""
+        """All requests since the last call of this method."""
         total = self.total()
         taken, self._taken = total - self._taken, total
         return taken

@@ -16,7 +16,7 @@ from shared.tables.port import PARTITION_KEY, ROW_KEY, Delete, Replace, key_of
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from shared.tables.port import Operation, RowRange, Value
+    from shared.tables.port import EntityValue, Operation, RowRange
 
 OPERATIONS_MAX: Final = 100
 REQUEST_BYTES_MAX: Final = 4 * 1024 * 1024
@@ -90,12 +90,12 @@ def _check_etag(etag: str) -> None:
         raise LimitError(f"{etag!r} is no ETag: use one that the Table service gave, or '*'.")
 
 
-def check_entity(entity: Mapping[str, Value], json_bytes: int) -> None:
+def check_entity(entity: Mapping[str, EntityValue], json_bytes: int) -> None:
     """At most 252 own properties with good names, 64 KiB each, 1 MiB together, given how long its JSON is. The keys are
     checked apart."""
     _check_names(tuple(entity))
-    # A character takes twice as many bytes in UTF-16 as in JSON at most: what has less than this surely fits, and most
-    # entities need not be counted.
+    # A character takes at most twice as many bytes in UTF-16 as in JSON. An entity below this size fits, so most
+    # entities need no exact count.
     if json_bytes > PROPERTY_BYTES_MAX // 2:
         _check_sizes(entity)
 
@@ -115,7 +115,7 @@ def _check_name(name: str) -> None:
         raise LimitError(f"{name!r} is no property name: use letters, digits and '_', no digit first, not Timestamp.")
 
 
-def _check_sizes(entity: Mapping[str, Value]) -> None:
+def _check_sizes(entity: Mapping[str, EntityValue]) -> None:
     """By the service's own formula: 4, the keys, and for each property 8, its name and its value, and 4 more for the
     length of a text or of bytes."""
     total = 4
@@ -130,7 +130,7 @@ def _check_sizes(entity: Mapping[str, Value]) -> None:
         raise LimitError(f"An entity takes {total} bytes: the limit is {ENTITY_BYTES_MAX}; project less of it.")
 
 
-def _value_bytes(value: Value) -> int:
+def _value_bytes(value: EntityValue) -> int:
     if isinstance(value, str):
         return utf16_bytes(value)
     if isinstance(value, bytes):

@@ -1,6 +1,6 @@
 """The port of the Table service: the calls that the product makes, and the values they take and give.
 
-Implemented over HTTP by `client.TableClient` and in memory by `memory.MemoryTables`; one contract suite
+Implemented over HTTP by `client.TableClient` and in memory by `memory_tables.MemoryTables`; one contract suite
 holds both to the same behaviour.
 """
 
@@ -17,9 +17,9 @@ ROW_KEY: Final = "RowKey"
 ANY_ETAG: Final = "*"
 
 # int is Edm.Int64, float Edm.Double, bytes Edm.Binary. Binary is here because a compressed ledger row would
-# take almost three times the room as text; times are text of our own making, so Edm.DateTime is not.
-Value: TypeAlias = str | int | float | bool | bytes
-Entity: TypeAlias = dict[str, Value]
+# take almost three times the room as text. Edm.DateTime is not: our times are text.
+EntityValue: TypeAlias = str | int | float | bool | bytes
+Entity: TypeAlias = dict[str, EntityValue]
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ class Continuation:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Rows of a range in key order. Short and empty pages are legal; only the continuation tells the end."""
+    """Rows of a range in key order. Short and empty pages are legal; only a missing continuation means the end."""
 
     rows: tuple[Row, ...]
     continuation: Continuation | None

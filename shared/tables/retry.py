@@ -2,7 +2,7 @@
 
 Waits grow exponentially with full jitter, on top of the service's Retry-After, so that workers that failed
 together do not come back together. While the account's breaker is open a call waits for it instead, and goes on as soon
-as somebody's probe is answered. Clock, sleep and chance are parameters.
+as the probe of any call is answered. Clock, sleep and chance are parameters.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ async def with_retries(
             is_late = timing.steady_seconds() + wait_seconds >= deadline
             if attempts - probes >= policy.attempts or is_late:
                 _give_up(error, attempts, unknown=unknown)
-            # An outage is told when it begins and ends, not with every probe.
+            # An outage is logged when it begins and ends, not with every probe.
             _log.log(
                 logging.DEBUG if is_probe else logging.WARNING,
                 "A call to the Table service failed and will be tried again",

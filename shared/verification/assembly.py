@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from shared.pipeline.cleanup.messages import SweepQueue
     from shared.pipeline.concurrency import RunAll
     from shared.pipeline.dead_letters.store import DeadLetterStore
-    from shared.sources.current_ports import CurrentFacts
+    from shared.sources.ports import CurrentFacts
     from shared.tables.accounts import Accounts
     from shared.verification.judge import GracePeriod
     from shared.verification.scans import Scan, StrayRow

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from shared.entries.projection.projector import Entry
     from shared.pipeline.concurrency import RunAll
     from shared.pipeline.ledger.rows import GenerationState
-    from shared.sources.current_ports import CurrentFacts
+    from shared.sources.ports import CurrentFacts
     from shared.tables.accounts import Accounts
     from shared.tables.port import Entity
 

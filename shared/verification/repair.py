@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from shared.pipeline.concurrency import RunAll
     from shared.pipeline.entry_writes.entry_writer import EntryWriter
     from shared.pipeline.ledger.rows import GenerationState
-    from shared.sources.current_ports import CurrentFacts
+    from shared.sources.ports import CurrentFacts
     from shared.tables.accounts import Accounts, Place
     from shared.verification.examine import Examined, Examiner, FactIdentity, Key, SeenRow
     from shared.verification.findings import Differences

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from shared.entries.changes.change import Change
     from shared.entries.projection.generations import Generation, SourcePlan
     from shared.entries.projection.projector import Entry
-    from shared.sources.current_ports import CurrentFacts
+    from shared.sources.ports import CurrentFacts
     from shared.tables.accounts import Accounts
     from shared.tables.port import Entity, Row
     from shared.verification.examine import Key

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from shared.catalog.catalog import Catalog
     from shared.pipeline.apply.services import Services
-    from shared.sources.current_ports import CurrentFacts
+    from shared.sources.ports import CurrentFacts
     from shared.tasks.rows import Progress, Slice, Task
     from shared.verification.judge import GracePeriod
 

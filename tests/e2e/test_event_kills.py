@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from azure.data.tables import TableServiceClient
 
-from shared.app.settings import EVENT_CONSUMER_GROUP
+from shared.sources.hub_events import EVENT_CONSUMER_GROUP
 from tests.contract.eventhubs.server import LocalEventHubs
 from tests.e2e.changing_facts import ORDERS, VISITS, World, definitions
 from tests.e2e.trial import (

@@ -154,7 +154,7 @@ def test_a_fact_that_the_service_refuses_ends_the_load(run_folder: Path, tmp_pat
     facts.write_text(json.dumps({"id": "brief", "customerId": "c", "ttl": "a day"}))
     ended = load(run_folder, str(facts), "--source", "customers")
     assert (ended.returncode, "Not all facts were written" in ended.stderr) == (1, True), ended.stderr
-    assert "Mend that, then run the same command again" in ended.stderr
+    assert "Fix that, then run the same command again" in ended.stderr
 
 
 def test_samples_come_only_with_the_projects_own_definitions(tmp_path: Path) -> None:

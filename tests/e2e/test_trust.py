@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 from azure.cosmos import CosmosClient, PartitionKey
 
-from shared.app.settings import EVENT_CONSUMER_GROUP
+from shared.sources.hub_events import EVENT_CONSUMER_GROUP
 from tests.contract.cosmos.server import LocalCosmos
 from tests.contract.eventhubs.server import LocalEventHubs
 from tests.e2e.changing_facts import CARTS, FILMS, ORDERS, PEOPLE, VISITS, World, definitions

@@ -201,4 +201,4 @@ def test_there_is_no_openapi_document_of_a_broken_file(tmp_path: Path, capsys: p
     assert main(["openapi", str(tmp_path / "broken.yaml")]) == 1
     out, err = capsys.readouterr()
     assert "broken.yaml:1: fault: version" in out
-    assert "mend the faults first" in err
+    assert "fix the faults first" in err

@@ -15,6 +15,7 @@ from local.run.provision import placed_connections
 from shared.app import settings
 from shared.definitions.loading.load import load
 from shared.sources.partition_key import partition_key_paths
+from shared.sources.trigger_leases import LEASE_CONTAINER
 from tests.infra.bicep.deployment import deploy
 from tests.infra.settings import app_settings, is_connection
 from tests.infra.templates import BASE, INFRA
@@ -125,7 +126,7 @@ def test_what_passes_can_be_deployed(project: Path, definitions: dict[str, Any])
         if source.cosmos:
             container = made[f"{source.cosmos.database}/{source.cosmos.container}"]
             assert deployed_paths(container) == partition_key_paths(source)
-            assert f"{source.cosmos.database}/{settings.LEASE_CONTAINER}" in made
+            assert f"{source.cosmos.database}/{LEASE_CONTAINER}" in made
     assert named(resources, HUB).keys() == {one.event_hub for one in served.sources.values() if one.event_hub}
     identities = [one.id.lower() for one in resources]
     assert sorted(set(identities)) == sorted(identities)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-from shared.app import settings
+from shared.sources.hub_events import EVENT_CONSUMER_GROUP, EVENT_LAG_GROUP
 from tests.infra.checks import project_deployment
 from tests.infra.templates import INFRA
 from tests.support import ROOT
@@ -148,14 +148,14 @@ def test_every_hub_of_the_emulator_has_our_consumer_groups() -> None:
     (namespace,) = json.loads((INFRA / "emulators/eventhubs.json").read_text())["UserConfig"]["NamespaceConfig"]
     groups = [{group["Name"] for group in hub["ConsumerGroups"]} for hub in namespace["Entities"]]
     assert groups
-    assert [names for names in groups if names != {settings.EVENT_CONSUMER_GROUP, settings.EVENT_LAG_GROUP}] == []
+    assert [names for names in groups if names != {EVENT_CONSUMER_GROUP, EVENT_LAG_GROUP}] == []
 
 
 def test_the_docs_name_the_consumer_groups_of_a_hub() -> None:
     """Where they say what is created."""
     section = (ROOT / "docs/deploy.md").read_text().partition("## What is created")[2].partition("\n## ")[0]
-    assert f"`{settings.EVENT_CONSUMER_GROUP}`" in section
-    assert f"`{settings.EVENT_LAG_GROUP}`" in section
+    assert f"`{EVENT_CONSUMER_GROUP}`" in section
+    assert f"`{EVENT_LAG_GROUP}`" in section
 
 
 def test_every_variable_of_the_parameters_file_is_documented() -> None:

@@ -12,7 +12,9 @@ import pytest
 from function_app import app
 from shared.app import settings
 from shared.definitions.loading.load import load
+from shared.sources.hub_events import EVENT_CONSUMER_GROUP, EVENT_LAG_GROUP
 from shared.sources.partition_key import partition_key_paths
+from shared.sources.trigger_leases import LEASE_CONTAINER
 from tests.infra.bicep.deployment import deploy
 from tests.infra.bicep.references import TemplateError
 from tests.infra.bicep.symbols import PARAMETER, RESOURCE
@@ -71,11 +73,11 @@ def test_the_templates_make_what_the_local_run_makes(tmp_path: Path) -> None:
     sources = load(path.read_text(), str(path)).require().sources.values()
     resources = deploy(INFRA / "main.bicep", BASE, EVERYTHING)
     expected = {
-        **{f"{one.cosmos.database}/{settings.LEASE_CONTAINER}": ["/id"] for one in sources if one.cosmos},
+        **{f"{one.cosmos.database}/{LEASE_CONTAINER}": ["/id"] for one in sources if one.cosmos},
         **{f"{one.cosmos.database}/{one.cosmos.container}": partition_key_paths(one) for one in sources if one.cosmos},
     }
     assert {name: deployed_paths(one) for name, one in named(resources, CONTAINER).items()} == expected
-    groups = (settings.EVENT_CONSUMER_GROUP, settings.EVENT_LAG_GROUP)
+    groups = (EVENT_CONSUMER_GROUP, EVENT_LAG_GROUP)
     hubs = {f"{one.event_hub}/{group}" for one in sources if one.event_hub for group in groups}
     assert set(named(resources, CONSUMER_GROUP)) == hubs
 

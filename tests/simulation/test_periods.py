@@ -12,12 +12,12 @@ from shared.entries.keys.index_keys import row_key
 from shared.entries.projection.generations import plan_of
 from shared.entries.rows.entry_row import is_tombstone
 from shared.errors import TableMissingError
-from shared.pipeline.entry_writes import transaction_buffer as writes
-from shared.pipeline.entry_writes.transaction_buffer import _send_or_make
+from shared.pipeline.entry_writes import transaction_buffer
 from shared.pipeline.ledger.rows import LEDGER_TABLE, decode
 from shared.pipeline.ledger.without_expired_periods import without_expired_periods
 from shared.tables.accounts import place_of
 from shared.tables.port import Upsert
+from shared.tables.transactions import send_creating_period_table, send_unconditional
 from tests.simulation.explore import Explorer
 from tests.simulation.programs import NOW_SECONDS, Drop, Worker, batches_of
 from tests.simulation.scenario import Scenario
@@ -182,16 +182,16 @@ async def _without_tombstones(tables: Tables, table: str, operations: Sequence[O
     """Lets a tombstone go whose table is not there."""
     if all(isinstance(one, Upsert) and is_tombstone(one.entity) for one in operations):
         try:
-            await writes.send_unconditional(tables, table, operations)
+            await send_unconditional(tables, table, operations)
         except TableMissingError:
             return
     else:
-        await _send_or_make(tables, table, operations)
+        await send_creating_period_table(tables, table, operations)
 
 
 def test_a_tombstone_that_is_not_written_for_want_of_its_table_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """The worker before may be about to make the table, and to write the entry that was to be hidden."""
-    monkeypatch.setattr(writes, "_send_or_make", _without_tombstones)
+    monkeypatch.setattr(transaction_buffer, "send_creating_period_table", _without_tombstones)
     problem = explored(("Ax+", "Bx?"), [NOW_SECONDS, NOW_SECONDS], crashes=0, faults=1)
     assert problem is not None
     assert "ghosts" in problem

@@ -9,14 +9,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from shared.app.parts import Parts
-from shared.app.settings import (
-    DEAD_LETTER_CONTAINER,
-    EVENT_CONSUMER_GROUP,
-    EVENT_LAG_GROUP,
-    LEASE_CONTAINER,
-    SWEEP_QUEUE,
-    TASK_QUEUE,
-)
+from shared.app.settings import DEAD_LETTER_CONTAINER, SWEEP_QUEUE, TASK_QUEUE
 from shared.catalog.rows import GenerationPhase as GenerationState
 from shared.definitions.identity import generation_id, table_name
 from shared.definitions.loading.load import load
@@ -42,8 +35,8 @@ from shared.pipeline.dead_letters.rows import ArrivedBy, dead_letter_id
 from shared.pipeline.ledger.rows import decode as decode_ledger_row
 from shared.pipeline.ledger.rows import encode as encode_ledger_row
 from shared.pipeline.ledger.rows import ledger_partition
-from shared.sources.hub_events import REPLAY_CONSUMER_GROUP, HubEvent
-from shared.sources.trigger_leases import trigger_prefix
+from shared.sources.hub_events import EVENT_CONSUMER_GROUP, EVENT_LAG_GROUP, REPLAY_CONSUMER_GROUP, HubEvent
+from shared.sources.trigger_leases import LEASE_CONTAINER, trigger_prefix
 from shared.tables.accounts import Accounts
 from shared.tables.counts import Counts
 from shared.tables.memory.memory_tables import MemoryTables

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 _COSMOS_CHARACTERS_MAX: Final = 255
 _COSMOS_FORBIDDEN: Final = re.compile(r"[/\\#?\x00-\x1f]| $")
-# What `settings.LEASE_CONTAINER` says; there is one beside the facts in every database.
+# What `LEASE_CONTAINER` in sources/trigger_leases says; there is one beside the facts in every database.
 _LEASES: Final = "leases"
 _HUB: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,254}[A-Za-z0-9])?")
 

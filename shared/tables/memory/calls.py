@@ -140,18 +140,18 @@ class Query:
                     yield row
 
     def _contains(self, partition: str, key: str) -> bool:
-        place, rows, continuation = utf16_order(key), self.rows, self.continuation
+        sort_key, rows, continuation = utf16_order(key), self.rows, self.continuation
         if (
             continuation is not None
             and partition == continuation.partition
-            and place < utf16_order(continuation.row or "")
+            and sort_key < utf16_order(continuation.row or "")
         ):
             return False
         if rows is None:
             return True
-        if rows.lower is not None and not _after(place, utf16_order(rows.lower), or_at=rows.lower_inclusive):
+        if rows.lower is not None and not _after(sort_key, utf16_order(rows.lower), or_at=rows.lower_inclusive):
             return False
-        return rows.upper is None or _after(utf16_order(rows.upper), place, or_at=rows.upper_inclusive)
+        return rows.upper is None or _after(utf16_order(rows.upper), sort_key, or_at=rows.upper_inclusive)
 
     def _selected(self, row: Row) -> Row:
         if not self.select:
@@ -165,8 +165,8 @@ def utf16_order(key: str) -> bytes:
     return key.encode("utf-16-be")
 
 
-def _after(place: bytes, bound: bytes, *, or_at: bool) -> bool:
-    return place > bound or (or_at and place == bound)
+def _after(sort_key: bytes, bound: bytes, *, or_at: bool) -> bool:
+    return sort_key > bound or (or_at and sort_key == bound)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What an answer of the Table service means: which statuses and codes are which errors.
+"""What an answer of the Table service means: the error for each status and code.
 
 Throttling, outages and half an answer are transient; what the service refuses it will refuse again. Only
 a refusal to start work (429, ServerBusy) proves that nothing happened; after any other transient answer the
@@ -111,7 +111,7 @@ def _retry_after_seconds(headers: Mapping[str, str]) -> float | None:
 
 
 def unreadable(table: str) -> StorageUnavailableError:
-    """An answer that says success but is not what the service writes: half of it, or somebody else's."""
+    """An answer with a status of success whose body the service cannot have written: cut off, or from a proxy."""
     return StorageUnavailableError(
         f"The answer to a call on table {table} cannot be read: try again; look for a proxy if it stays.",
         outcome_unknown=True,

@@ -102,7 +102,7 @@ def _etag(part: bytes, table: str) -> str:
 
 
 def _raise_failure(part: bytes, table: str, operations: Sequence[Operation]) -> NoReturn:
-    """The one part of a failed transaction: the error's message begins with the operation's index."""
+    """Raise the error of a failed transaction, whose message begins with the operation's index."""
     code, message = read_error(part[part.find(b"{") : part.rfind(b"}") + 1])
     status = part[:3]
     refusal = Refusal(int(status) if status.isdigit() else 500, code, message)

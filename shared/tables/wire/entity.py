@@ -17,19 +17,19 @@ from shared.errors import LimitError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from shared.tables.port import Entity, Value
+    from shared.tables.port import Entity, EntityValue
 
 TYPE_SUFFIX: Final = "@odata.type"
 ETAG_PROPERTY: Final = "odata.etag"
 # Kept by the service, not by us: an entity reads back as it was written.
 _SERVICE_PROPERTIES: Final = frozenset({"Timestamp", "odata.metadata", ETAG_PROPERTY})
-# Values that JSON tells the type of.
+# Values whose type is clear from their JSON.
 _PLAIN: Final = frozenset({str, bool})
 _INT64_LOWEST, _INT64_HIGHEST = -(2**63), 2**63 - 1
 _NAMES_OF_NON_FINITE: Final = {math.inf: "Infinity", -math.inf: "-Infinity"}
 
 
-def encode(entity: Mapping[str, Value]) -> bytes:
+def encode(entity: Mapping[str, EntityValue]) -> bytes:
     """The entity as a JSON object on one line; raises `LimitError` for a value that the service has no type for."""
     fields = entity if _PLAIN.issuperset(map(type, entity.values())) else _typed_fields(entity)
     try:
@@ -39,7 +39,7 @@ def encode(entity: Mapping[str, Value]) -> bytes:
         raise LimitError(f"An entity cannot be written as JSON ({error}): take the value out.") from error
 
 
-def _typed_fields(entity: Mapping[str, Value]) -> dict[str, object]:
+def _typed_fields(entity: Mapping[str, EntityValue]) -> dict[str, object]:
     fields: dict[str, object] = {}
     for name, value in entity.items():
         kind = value.__class__
@@ -50,7 +50,7 @@ def _typed_fields(entity: Mapping[str, Value]) -> dict[str, object]:
     return fields
 
 
-def _put_typed(fields: dict[str, object], name: str, value: Value) -> None:
+def _put_typed(fields: dict[str, object], name: str, value: EntityValue) -> None:
     if isinstance(value, int):
         if not _INT64_LOWEST <= value <= _INT64_HIGHEST:
             raise LimitError(f"Property {name} is an integer that 64 bits do not hold: store it as text.")
@@ -93,7 +93,7 @@ def decode(fields: Mapping[str, Any]) -> Entity:
     return entity
 
 
-def _typed(kind: str, value: Any) -> Value:
+def _typed(kind: str, value: Any) -> EntityValue:
     """A value with an annotation; dates and GUIDs, which only others write, stay text."""
     if kind == "Edm.Int64":
         return int(value)
@@ -101,5 +101,5 @@ def _typed(kind: str, value: Any) -> Value:
         return float(value)
     if kind == "Edm.Binary":
         return b64decode(value)
-    plain: Value = value
+    plain: EntityValue = value
     return plain

@@ -1,4 +1,4 @@
-"""What the answers of the Table service give to each call: rows, pages, ETags, or the error they mean."""
+"""Reads the answers of the Table service for each call: rows, pages, ETags, or the error that an answer means."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def read_tables(answer: TableAnswer, table: str) -> tuple[list[str], str | None]
         raise refusal_of(answer).error(table)
     fields = _json(answer, table)
     try:
-        names = [str(one["TableName"]) for one in fields["value"]]
+        names = [str(table["TableName"]) for table in fields["value"]]
     except (KeyError, TypeError) as error:
         raise unreadable(table) from error
     return names, answer.headers.get(_NEXT_TABLE)

@@ -1,4 +1,4 @@
-"""Proves who is calling: with the account's key (SharedKeyLite) or with a token of Entra ID."""
+"""Signs requests: with the account's key (SharedKeyLite) or with a token of Entra ID."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ REFRESH_SECONDS: Final = 300
 
 
 class Signer(Protocol):
-    """Adds what the service wants to see."""
+    """Makes the headers that authorise a request."""
 
     async def headers(self, path: str) -> Mapping[str, str]:
         """The headers that authorise a request to this path (percent-encoded, without the query)."""

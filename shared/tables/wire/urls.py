@@ -1,6 +1,6 @@
 """Addresses of the Table service: tables, entities and range queries, with every key quoted and encoded.
 
-A key is data of other people's making: quotes are doubled for OData, then everything but letters, digits and
+A key is data of callers: quotes are doubled for OData, then everything but letters, digits and
 `_.-~` is percent-encoded, so no key can end its literal, its parameter or its line.
 """
 

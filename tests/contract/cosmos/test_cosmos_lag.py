@@ -11,11 +11,10 @@ import pytest
 from azure.cosmos import PartitionKey
 from azure.cosmos.aio import CosmosClient
 
-from shared.app.settings import LEASE_CONTAINER
 from shared.definitions.model import CosmosContainer, Source
 from shared.errors import FeedUnavailableError
 from shared.monitoring.cosmos_lag import CosmosLag
-from shared.sources.trigger_leases import trigger_prefix
+from shared.sources.trigger_leases import LEASE_CONTAINER, trigger_prefix
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable

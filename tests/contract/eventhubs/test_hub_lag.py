@@ -13,9 +13,9 @@ from azure.storage.blob.aio import ContainerClient
 from shared.app.app import app
 from shared.app.connection_settings import EventHubsConnection
 from shared.app.connections import event_hubs_namespace
-from shared.app.settings import EVENT_CONSUMER_GROUP, EVENT_LAG_GROUP
 from shared.errors import FeedUnavailableError
 from shared.monitoring.event_lag import EventHubLag
+from shared.sources.hub_events import EVENT_CONSUMER_GROUP, EVENT_LAG_GROUP
 from tests.contract.eventhubs.clients import receiving_async, until
 from tests.contract.eventhubs.conftest import HubUnderTest
 from tests.contract.eventhubs.server import LocalEventHubs

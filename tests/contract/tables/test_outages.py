@@ -10,9 +10,9 @@ import pytest
 from local.process.ports import any_free
 from local.run.azurite import ACCOUNT, ACCOUNT_KEY
 from shared.errors import StorageUnavailableError, TableLeavingError
+from shared.tables.availability import wait_until_available
 from shared.tables.breaker import FAILURES_MAX, Breaker
 from shared.tables.client import TableClient
-from shared.tables.outage import until_it_answers
 from shared.tables.port import Insert
 from shared.tables.retry import RetryPolicy, Timing
 from shared.tables.wire.account import Account
@@ -98,7 +98,7 @@ async def test_calls_that_wait_go_on_when_storage_answers(outage: Reply) -> None
 
 
 async def test_a_dead_account_costs_few_requests() -> None:
-    """Nobody listens: calls that begin then fail together after a short wait, and a second sees a handful of probes."""
+    """No server listens: calls that begin then fail together after a short wait, with a handful of probes a second."""
     (port,) = any_free(1)
     async with client_at(port, RetryPolicy(open_seconds=1.0), await opened(port)) as client:
         began = time.monotonic()
@@ -126,9 +126,9 @@ async def test_clients_of_an_account_share_its_breaker() -> None:
     """What one has found out the other need not find out again, nor that it is over."""
     async with misbehaving_service(*[refused(500, "InternalError")] * FAILURES_MAX, WRITTEN) as script:
         breaker = await opened(script.port)
-        async with client_at(script.port, PATIENT, breaker) as one, client_at(script.port, HASTY, breaker) as other:
-            assert await one.transact("things", INSERT) == (ETAG,)
-            assert await other.transact("things", INSERT) == (ETAG,)
+        async with client_at(script.port, PATIENT, breaker) as first, client_at(script.port, HASTY, breaker) as second:
+            assert await first.transact("things", INSERT) == (ETAG,)
+            assert await second.transact("things", INSERT) == (ETAG,)
     assert script.requests == FAILURES_MAX + 2
 
 
@@ -153,9 +153,9 @@ async def test_waiting_for_an_account_ends_with_the_outage() -> None:
         misbehaving_service(*replies, reply(404, MISSING)) as script,
         client_at(script.port, RetryPolicy(open_seconds=0.5), await opened(script.port)) as client,
     ):
-        await until_it_answers(client, 30, time.monotonic)
+        await wait_until_available(client, 30, time.monotonic)
         assert (client.breaker.state, client.counts.total()) == ("closed", 4)
-        await until_it_answers(client, 30, time.monotonic)
+        await wait_until_available(client, 30, time.monotonic)
         assert client.counts.total() == 4
 
 
@@ -164,4 +164,4 @@ async def test_waiting_for_an_account_has_an_end() -> None:
     (port,) = any_free(1)
     async with client_at(port, RetryPolicy(open_seconds=0.2), await opened(port)) as client:
         with pytest.raises(StorageUnavailableError):
-            await until_it_answers(client, 0.5, time.monotonic)
+            await wait_until_available(client, 0.5, time.monotonic)

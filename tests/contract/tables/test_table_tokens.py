@@ -105,7 +105,7 @@ async def test_tokens_come_from_azure_identity() -> None:
 
 
 async def test_no_identity_is_permanent_and_no_answer_is_transient() -> None:
-    """What the operator must mend is told apart from what passes."""
+    """Errors that the operator must fix differ from transient ones."""
     with pytest.raises(RequestRefusedError, match="managed identity"):
         await EntraCredential(FromAzureIdentity(ClientAuthenticationError("no"))).token()
     with pytest.raises(StorageUnavailableError, match="try again"):

@@ -14,13 +14,13 @@ from shared.tables.port import (
     Continuation,
     Delete,
     Entity,
+    EntityValue,
     Insert,
     Operation,
     Replace,
     Row,
     RowRange,
     Upsert,
-    Value,
 )
 
 Service = MemoryTables | TableClient
@@ -44,7 +44,7 @@ ONE_OF_EACH: Entity = {
 }
 
 
-def entity(row: str, partition: str = "p", **columns: Value) -> Entity:
+def entity(row: str, partition: str = "p", **columns: EntityValue) -> Entity:
     """A row of the test's table."""
     return {"PartitionKey": partition, "RowKey": row, **columns}
 

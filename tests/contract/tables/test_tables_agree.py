@@ -15,6 +15,7 @@ from shared.errors import OperationFailedError
 from shared.tables.memory.memory_tables import MemoryTables
 from shared.tables.port import (
     Delete,
+    EntityValue,
     Insert,
     Operation,
     Page,
@@ -23,7 +24,6 @@ from shared.tables.port import (
     RowRange,
     Tables,
     Upsert,
-    Value,
 )
 from tests.contract.tables.table_services import key_client
 
@@ -36,7 +36,7 @@ T = TypeVar("T")
 
 KEYS = ["", "a", "a'", "a😀", "a\ufb00", "b"]
 keys = st.sampled_from(KEYS)
-values: st.SearchStrategy[Value] = st.one_of(
+values: st.SearchStrategy[EntityValue] = st.one_of(
     st.sampled_from(["", "x", "12", "{}"]),
     st.integers(-(2**63), 2**63 - 1),
     st.floats(allow_nan=False),
@@ -51,7 +51,7 @@ steps = st.tuples(
     st.sampled_from(["any", "newest", "older", "foreign"]),
 )
 transactions = st.dictionaries(keys, steps, min_size=1, max_size=4)
-Step = tuple[str, dict[str, Value], str]
+Step = tuple[str, dict[str, EntityValue], str]
 Failure = tuple[int, str]
 
 

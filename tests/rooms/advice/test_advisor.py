@@ -21,14 +21,14 @@ async def totals() -> Totals:
 
 def advisor(world: BuildingWorld) -> Advisor:
     """What an app with the world's storage advises with."""
-    sources = AdvisorDependencies(
+    dependencies = AdvisorDependencies(
         world.catalog,
         Sampler(world.accounts, lambda: world.seconds),
         totals,
         read_prices(),
         lambda: world.seconds,
     )
-    return Advisor(definitions_of(TOWNS), sources)
+    return Advisor(definitions_of(TOWNS), dependencies)
 
 
 async def test_a_generation_that_awaits_its_end_on_an_account_that_has_gone_is_left_alone() -> None:

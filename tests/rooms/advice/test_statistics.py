@@ -10,14 +10,14 @@ from uuid import uuid4
 import pytest
 
 from shared.advice.sampling import Sampler
-from shared.advice.statistics import EntryStatistics
+from shared.advice.statistics import EntryTally
 from shared.catalog.period_tables import drop_expired_tables
 from shared.tables.memory.calls import Query
 from shared.tables.memory.memory_tables import DirectCarrier, MemoryTables
 from tests.worlds.world import TOWNS, World
 
 if TYPE_CHECKING:
-    from shared.advice.statistics import Statistics
+    from shared.advice.statistics import IndexStatistics
     from shared.tables.memory.calls import Call
     from shared.tables.memory.store import Store
     from shared.tables.port import Tables
@@ -49,7 +49,7 @@ async def filled(tables: Tables, towns: list[str], shards: int = 1) -> World:
     return world
 
 
-async def statistics_of(world: World, pages_max: int = 50) -> Statistics:
+async def statistics_of(world: World, pages_max: int = 50) -> IndexStatistics:
     """Of its only generation."""
     (found,) = (await Sampler(world.accounts, lambda: world.now_seconds, pages_max).statistics(world.plan)).values()
     return found
@@ -125,7 +125,7 @@ async def test_an_index_without_facts_has_empty_statistics(service: Tables) -> N
 def test_partitions_that_grow_with_time_are_told_from_those_that_do_not() -> None:
     """Also when most entries share one partition."""
     random = Random(3)
-    growing, mixed, hot = EntryStatistics(), EntryStatistics(), EntryStatistics()
+    growing, mixed, hot = EntryTally(), EntryTally(), EntryTally()
     for number in range(1000):
         at = f"{number:05d}"
         growing.add([(f"2024-{number // 20:03d}", at)])

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from shared.advice.rules import SECONDS_PER_MONTH, Advice, AdvisedIndex, Usage, advise
-from shared.advice.statistics import Statistics, TopPartition
+from shared.advice.statistics import IndexStatistics, TopPartition
 from shared.definitions.model import Expire, Index, KeyPart
 from shared.monitoring.prices import read_prices
 
 PRICES = read_prices()
 MONTH = SECONDS_PER_MONTH
-FINE = Statistics(
+FINE = IndexStatistics(
     facts=20_000,
     entries=20_000,
     partitions=500,
@@ -26,7 +26,7 @@ FINE = Statistics(
 USED = Usage(MONTH, 10_000, 1_000, 1_000_000, 2_000_000, 2_000_000, 30_000)
 
 
-def subject(statistics: Statistics = FINE, usage: Usage = USED, **fields: Any) -> AdvisedIndex:
+def subject(statistics: IndexStatistics = FINE, usage: Usage = USED, **fields: Any) -> AdvisedIndex:
     """An index by town with these numbers."""
     index = Index("by-town", "people", (KeyPart("town", "town"),), **fields)
     return AdvisedIndex(index, statistics, usage, PRICES["tableTransactions"], PRICES["tableStorage"])
@@ -34,15 +34,15 @@ def subject(statistics: Statistics = FINE, usage: Usage = USED, **fields: Any) -
 
 def only(found: list[Advice], code: str) -> Advice:
     """The one piece of advice, which is of this kind."""
-    (one,) = found
-    assert one.code == code
-    return one
+    (advice,) = found
+    assert advice.code == code
+    return advice
 
 
-def skewed(share: float, shards: int = 1, partitions: int = 500) -> Statistics:
+def skewed(share: float, shards: int = 1, partitions: int = 500) -> IndexStatistics:
     """One partition has this share."""
     top = TopPartition({"town": "Redmond"}, int(20_000 * share), share, shards)
-    return Statistics(20_000, 20_000, 1.0, partitions, partitions, (top,), 0.5, 800)
+    return IndexStatistics(20_000, 20_000, 1.0, partitions, partitions, (top,), 0.5, 800)
 
 
 def test_a_healthy_index_gets_no_advice() -> None:
@@ -55,7 +55,7 @@ def test_facts_that_expire_far_ahead_make_lookups_dear(tables: int, *, is_many: 
     """Twice as many tables as there must be are borne; what the others cost is said."""
     expire = Expire("until", 90 * 86_400, "month")
     found = advise(subject(replace(FINE, tables=tables), expire=expire))
-    assert [one.code for one in found] == (["far-periods"] if is_many else [])
+    assert [advice.code for advice in found] == (["far-periods"] if is_many else [])
     if is_many:
         assert 'every lookup of "by-town" reads 15 tables where 7 would do' in found[0].what
         assert found[0].dollars_per_month == pytest.approx(-1_000_000 * 8 * 0.00036 / 10_000)
@@ -112,13 +112,13 @@ def test_volatile_entries_are_told_with_writes_per_lookup() -> None:
 
 def test_partitions_that_only_grow_are_told() -> None:
     """All new entries go to one end of the table."""
-    numbers = Statistics(20_000, 20_000, 1.0, 500, 500, FINE.top, 0.99, 800)
+    numbers = IndexStatistics(20_000, 20_000, 1.0, 500, 500, FINE.top, 0.99, 800)
     assert "99%" in only(advise(subject(numbers)), "monotonic").what
 
 
 def test_large_entries_are_told_with_what_they_cost() -> None:
     """Less is projected, less is stored."""
-    numbers = Statistics(20_000, 20_000, 0.5, 500, 500, FINE.top, 0.5, 8192)
+    numbers = IndexStatistics(20_000, 20_000, 0.5, 500, 500, FINE.top, 0.5, 8192)
     found = only(advise(subject(numbers)), "oversized")
     assert "8.0 KiB on average, 0.33 GB in all" in found.what
     assert found.dollars_per_month == pytest.approx(-40_000 * 7168 / 1e9 * 0.045)
@@ -126,10 +126,10 @@ def test_large_entries_are_told_with_what_they_cost() -> None:
 
 def test_an_empty_index_is_told_so() -> None:
     """Nothing can be said about it."""
-    assert "has no entries yet" in only(advise(subject(Statistics(), Usage())), "empty").what
+    assert "has no entries yet" in only(advise(subject(IndexStatistics(), Usage())), "empty").what
 
 
 def test_a_small_sample_says_nothing_about_how_entries_are_spread() -> None:
     """Nine of ten may be chance."""
     top = TopPartition({"town": "Redmond"}, 9, 0.9, 1)
-    assert advise(subject(Statistics(10, 10, 1.0, 2, 2, (top,), 0.5, 800))) == []
+    assert advise(subject(IndexStatistics(10, 10, 1.0, 2, 2, (top,), 0.5, 800))) == []

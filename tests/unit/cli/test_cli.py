@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cli.main import build_parser, main
-from cli.service.service import read_parameters
+from cli.service.app_client import read_parameters
 from shared.definitions.compare import compare, compare_served
 from shared.definitions.files import compiled_path, read_definitions
 from shared.definitions.loading.load import load
@@ -61,7 +61,7 @@ def test_a_broken_file_is_a_problem(broken: Path, capsys: pytest.CaptureFixture[
     assert main(["validate", str(broken)]) == 1
     out, err = capsys.readouterr()
     assert f'{broken}:3: fault: indexes.by-town.partitoin\n    Unknown key. Did you mean "partition"?\n' in out
-    assert "2 faults; mend and validate again" in err
+    assert "2 faults; fix and validate again" in err
 
 
 def test_a_key_may_begin_with_a_dash(capsys: pytest.CaptureFixture[str]) -> None:
@@ -198,7 +198,7 @@ def test_a_plan_with_a_broken_file_shows_its_faults(
     assert main(["plan", str(good), "--against", str(broken)]) == 1
     out, err = capsys.readouterr()
     assert "fault: indexes.by-town.partitoin" in out
-    assert "mend the faults first" in err
+    assert "fix the faults first" in err
 
 
 def test_a_plan_has_a_price_when_it_knows_how_many_facts_there_are(
@@ -239,7 +239,7 @@ def test_what_an_app_serves_is_compared_by_generation(good: Path) -> None:
     ],
 )
 def test_a_source_is_compared_with_that_of_an_app(before: dict[str, object], because: tuple[str, ...]) -> None:
-    """What tells its facts and orders their versions must not change; an app of an older version does not tell it."""
+    """The identity and version order of its facts must not change; an app of an older version does not have them."""
     text = "version: 1\nsources: {a: {cosmos: {database: d, container: c}}}\nindexes: {}\n"
     steps = compare_served({}, {"a": before}, load(text, "indexes.yaml").require())
     assert [(step.name, step.effect, step.because) for step in steps] == [("a", "not allowed", because)] * bool(because)

@@ -16,7 +16,7 @@ NOWHERE = ("--url", "http://127.0.0.1:1")
 
 
 def refused(arguments: list[str]) -> None:
-    """Exit code 2, whoever finds it out."""
+    """Exit code 2, whether argparse or the command finds it."""
     try:
         code = main(arguments)
     except SystemExit as ended:

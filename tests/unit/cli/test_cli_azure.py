@@ -1,4 +1,4 @@
-"""Commands with --azure: settings as the app has them, and whoever is signed in; what is wrong is told in one line."""
+"""Commands with --azure: settings as the app has them, and the signed-in user; a failure is one line."""
 
 from __future__ import annotations
 

@@ -10,13 +10,13 @@ from cli.service.verifications import VerificationProgress
 
 
 def build(facts: int, slices_done: int, slices: int = 8) -> dict[str, Any]:
-    """A build as the API tells it."""
+    """A build as in the API's answer."""
     counts = {"facts": facts, "entries": facts, "transactions": 3}
     return {"notBefore": "2026-11-17T16:00:00+00:00", "slices": slices, "slicesDone": slices_done, "counts": counts}
 
 
 def verification(rows: int, examined: int = 0, sample: int | None = None) -> dict[str, Any]:
-    """A verification as the API tells it."""
+    """A verification as in the API's answer."""
     counts = {"facts": rows, "ledgerRows": 0, "rows": 0, "examined": examined, "total": 0}
     return {"index": "by-town", "sample": sample, **counts}
 
@@ -36,7 +36,7 @@ def test_nothing_is_said_of_the_rest_before_anything_is_done() -> None:
 
 
 def test_a_build_tells_its_rate_and_how_long_it_still_takes() -> None:
-    """By slices done of all: nobody knows how many facts there are."""
+    """By the share of slices done: the number of facts is not known."""
     progress = BuildProgress("by-town")
     progress.line(build(facts=1000, slices_done=2), now_seconds=0)
     line = progress.line(build(facts=3000, slices_done=4), now_seconds=10)

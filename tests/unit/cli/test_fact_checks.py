@@ -139,15 +139,15 @@ def test_a_load_that_may_go_on_says_to_run_it_again(status: int) -> None:
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 413])
-def test_a_load_that_is_refused_says_to_mend_it_first(status: int) -> None:
+def test_a_load_that_is_refused_says_to_fix_it_first(status: int) -> None:
     """Running it again alone would only be refused again."""
-    assert str(not_written(refusal(status))).endswith(" Mend that, then run the same command again.")
+    assert str(not_written(refusal(status))).endswith(" Fix that, then run the same command again.")
 
 
 @pytest.mark.parametrize("error", [ValueError("Id contains illegal chars."), TypeError("Id type must be a string.")])
-def test_what_the_sdk_itself_refuses_is_to_be_mended_first(error: Exception) -> None:
+def test_what_the_sdk_itself_refuses_is_to_be_fixed_first(error: Exception) -> None:
     """It refuses it without asking the service."""
-    expected = f"Not all facts were written: {error} Mend that, then run the same command again."
+    expected = f"Not all facts were written: {error} Fix that, then run the same command again."
     assert str(not_written(error)) == expected
 
 

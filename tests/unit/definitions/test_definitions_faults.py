@@ -6,9 +6,9 @@ from textwrap import dedent
 
 import pytest
 
-from shared.app.settings import LEASE_CONTAINER
 from shared.definitions.loading.load import load
 from shared.errors import DefinitionsError
+from shared.sources.trigger_leases import LEASE_CONTAINER
 
 SOURCES = """
 version: 1

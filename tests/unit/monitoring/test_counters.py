@@ -63,7 +63,7 @@ class LosesOneAnswer:
 
 
 async def test_counts_of_all_instances_add_up() -> None:
-    """Whoever asks sees what every instance has written, since the first of them."""
+    """The totals have what every instance has written, since the first of them."""
     tables, clock = MemoryTables(), Clock()
     for instance, applied in (("a", 3), ("b", 4)):
         counters = Counters()
@@ -143,14 +143,14 @@ async def test_many_counts_are_one_transaction_every_half_minute() -> None:
     """However many batches there are; and the last of them is written without another one."""
     tables, clock = MemoryTables(), Clock()
     await tables.create_table(STATUS_TABLE)
-    kept = FlushedCounters(InstanceRow(tables, "a", clock.now), clock.timing())
+    flushed = FlushedCounters(InstanceRow(tables, "a", clock.now), clock.timing())
     before = tables.counts.total()
     started = clock.seconds
     for _ in range(200):
-        kept.counters.batch_applied("people", outcome(1))
+        flushed.counters.batch_applied("people", outcome(1))
         await clock.sleep(1)
     assert tables.counts.total() - before <= (clock.seconds - started) / EVERY_SECONDS + 1
-    while kept.unkept():
+    while flushed.unwritten():
         await asyncio.sleep(0)
     assert (await read_totals(tables)).of("source", "people")["applied"] == 200
 
@@ -160,14 +160,14 @@ async def test_counts_wait_while_the_storage_is_down() -> None:
     carrier = LosesOneAnswer()
     tables, clock = MemoryTables(carrier=carrier), Clock()
     await tables.create_table(STATUS_TABLE)
-    kept = FlushedCounters(InstanceRow(tables, "a", clock.now), clock.timing())
+    flushed = FlushedCounters(InstanceRow(tables, "a", clock.now), clock.timing())
     carrier.loses = True
-    kept.counters.batch_applied("people", outcome(1))
+    flushed.counters.batch_applied("people", outcome(1))
     while carrier.loses:
         await asyncio.sleep(0)
-    assert kept.unkept()
-    kept.counters.batch_applied("people", outcome(2))
-    while kept.unkept():
+    assert flushed.unwritten()
+    flushed.counters.batch_applied("people", outcome(2))
+    while flushed.unwritten():
         await asyncio.sleep(0)
     assert (await read_totals(tables)).of("source", "people")["applied"] == 3
 
@@ -180,5 +180,5 @@ def test_requests_to_the_tables_of_periods_count_for_their_generation() -> None:
         counts.add(table, "query")
     counts.add(f"{base}p", "list")
     counts.add("Ledger", "get")
-    tables = {one.name: count for one, count in counters.now().items() if one.kind == "table"}
+    tables = {measure.name: count for measure, count in counters.now().items() if measure.kind == "table"}
     assert tables == {base: 4, "Ledger": 1}

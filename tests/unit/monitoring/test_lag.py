@@ -83,10 +83,10 @@ async def test_a_feed_that_never_answers_is_unknown_after_a_while(monkeypatch: p
 async def test_many_questions_ask_the_feed_once() -> None:
     """A status page must not load it; the timer asks anew."""
     feed = Feed(None)
-    one = meter(feed)
-    await asyncio.gather(*(one.lags() for _ in range(10)))
+    lag_meter = meter(feed)
+    await asyncio.gather(*(lag_meter.lags() for _ in range(10)))
     assert feed.asked == 1
-    await one.lags(kept_seconds=0)
+    await lag_meter.lags(cached_seconds=0)
     assert feed.asked == 2
 
 

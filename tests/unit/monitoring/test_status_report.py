@@ -184,7 +184,7 @@ async def test_the_watch_tells_and_keeps_the_lag(app: App, caplog: pytest.LogCap
 
 @pytest.mark.parametrize("slow", ["Catalog", "Counters", "Tasks", "DeadLetters"])
 async def test_what_is_unknown_is_told_in_the_same_order_whatever_fails_first(app: App, slow: str) -> None:
-    """Nobody should think that something has changed."""
+    """Readers must not think that something has changed."""
     app.storage.is_down = True
     told = (await app.reader.status())["unknown"]
     app.storage.slow_tables = frozenset({slow})

@@ -100,7 +100,7 @@ def test_a_snapshot_tells_what_is_known() -> None:
 
 @given(st.lists(st.tuples(st.sampled_from(["admit", "fail", "succeed"]), st.floats(0, 5)), max_size=60))
 def test_it_is_never_stuck(events: list[tuple[str, float]]) -> None:
-    """Whatever happened: after at most a lost probe and a wait somebody may ask again, and an answer closes it."""
+    """Whatever happened: after at most a lost probe and a wait a call may go out, and an answer closes it."""
     breaker, now = Breaker(), 0.0
     for event, passed in events:
         now += passed

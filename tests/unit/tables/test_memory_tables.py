@@ -15,12 +15,12 @@ from shared.tables.memory.store import Store
 from shared.tables.port import Delete, Entity, Insert, RowRange, Upsert
 
 if TYPE_CHECKING:
-    from shared.tables.port import Value
+    from shared.tables.port import EntityValue
 
 T = TypeVar("T")
 
 
-def entity(row: str, **columns: Value) -> Entity:
+def entity(row: str, **columns: EntityValue) -> Entity:
     """A row of the only partition."""
     return {"PartitionKey": "p", "RowKey": row, **columns}
 
@@ -33,7 +33,7 @@ async def fresh(carrier: LosesAnswers | EmptyPages | HoldsBack | None = None) ->
 
 
 class LosesAnswers:
-    """Performs every call and tells nobody."""
+    """Performs every call and loses the answer."""
 
     async def carry(self, call: Call[T], store: Store) -> T:
         call.perform(store)
@@ -66,18 +66,18 @@ class HoldsBack:
 
 async def test_the_order_of_independent_writes_leaves_no_trace() -> None:
     """Two histories that lead to the same rows are one state."""
-    one, other = await fresh(), await fresh()
-    await one.transact("things", [Insert(entity("a", x=1, y=2))])
-    await one.transact("things", [Insert(entity("b"))])
-    await other.transact("things", [Insert(entity("b"))])
-    await other.transact("things", [Insert(entity("a", y=2, x=1))])
-    assert one.store.state() == other.store.state()
-    assert hash(one.store.state()) == hash(other.store.state())
+    first, second = await fresh(), await fresh()
+    await first.transact("things", [Insert(entity("a", x=1, y=2))])
+    await first.transact("things", [Insert(entity("b"))])
+    await second.transact("things", [Insert(entity("b"))])
+    await second.transact("things", [Insert(entity("a", y=2, x=1))])
+    assert first.store.state() == second.store.state()
+    assert hash(first.store.state()) == hash(second.store.state())
 
 
 async def test_values_of_different_types_are_different_states() -> None:
     """Although Python calls some of them equal."""
-    values: list[Value] = [1, 1.0, True, "1", b"1"]
+    values: list[EntityValue] = [1, 1.0, True, "1", b"1"]
     states = set()
     for value in values:
         service = await fresh()

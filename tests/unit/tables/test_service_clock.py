@@ -51,7 +51,7 @@ def test_a_clock_that_agrees_is_used_to_the_fraction_of_a_second(machine: Machin
 
 @pytest.mark.parametrize("jump", [60 * DAY_SECONDS, -60 * DAY_SECONDS])
 def test_a_clock_that_jumps_is_noticed_without_another_answer(machine: Machine, jump: float) -> None:
-    """Whoever decides in that moment has not asked the service yet."""
+    """A decision at that moment comes before the next request to the service."""
     clock = machine.clock()
     clock.hear(formatdate(NOW, usegmt=True))
     machine.passes(100)

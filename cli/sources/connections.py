@@ -1,4 +1,4 @@
-"""A source that a command works on, and the services behind it: a local run's, or those of the settings."""
+"""The source that a command works on, and connections to its services: of a local run, or from the settings."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from cli.arguments import folder
+from cli.definitions import add_definitions_argument
 from cli.errors import UsageError
 from cli.service.local_run import DATA_FOLDER, local_run
 from shared.app import connection_settings, settings
@@ -32,7 +33,7 @@ AZURE_HELP: Final = (
 
 def add_source_arguments(parser: argparse.ArgumentParser) -> None:
     """`--definitions`, and where its sources are: `--data` or `--azure`."""
-    parser.add_argument("--definitions", metavar="FILE", default=settings.Settings().value(settings.INDEX_DEFINITIONS))
+    add_definitions_argument(parser)
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--data", type=folder, metavar="DIR", help=f"a local run's data folder (default: {DATA_FOLDER})")
     where.add_argument("--azure", action="store_true", help=AZURE_HELP)
@@ -47,28 +48,28 @@ def named_source(args: argparse.Namespace, definitions: Definitions) -> Source:
 
 
 def cosmos_connection(args: argparse.Namespace) -> CosmosConnection:
-    """How to reach the account with the containers."""
+    """The connection to the Cosmos DB account."""
     if args.azure:
         return connection_settings.cosmos_connection(settings.COSMOS.name, app().settings.environment)
     return CosmosConnection(local_run(args.data).cosmos_connection_string())
 
 
 def event_hubs_connection(args: argparse.Namespace) -> EventHubsConnection:
-    """How to reach the namespace with the hubs."""
+    """The connection to the Event Hubs namespace."""
     if args.azure:
         return connection_settings.event_hubs_connection(settings.EVENTHUB.name, app().settings.environment)
     return EventHubsConnection(local_run(args.data).text("eventHubs", "connectionString"))
 
 
 @asynccontextmanager
-async def opened(connection: CosmosConnection) -> AsyncIterator[CosmosClient]:
-    """The account, for the length of a block."""
+async def cosmos_account(connection: CosmosConnection) -> AsyncIterator[CosmosClient]:
+    """A client of the account, closed at the end."""
     client = app().connections.cosmos_client(connection)
     try:
         async with client:
             yield client
     finally:
-        # Entering it asks the account how it is; when that fails, nobody has closed its connections.
+        # Entering the client calls the account. If that fails, the SDK leaves its connections open.
         await client.close()
 
 
@@ -82,8 +83,8 @@ def reason_of(error: Exception) -> str:
 
 
 def run_to_end(work: Coroutine[Any, Any, T]) -> T:
-    """Run what calls services, and let go of the identity that it called them with."""
-    # It tells of every way to sign in that is not there; the error that follows says it in one line.
+    """Run work that calls services, then close the credentials that it used."""
+    # It logs every way to sign in that failed. The error that follows says it in one line.
     logging.getLogger("azure.identity").setLevel(logging.CRITICAL)
     return asyncio.run(_closing_identities(work))
 

@@ -1,4 +1,4 @@
-"""A running app, as commands call it: a local run's by its data folder, or any by address and key."""
+"""The client of a running app: a local run, found by its data folder, or any app by address and key."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from http.client import HTTPException
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
-from cli.arguments import folder, named
+from cli.arguments import folder, non_empty
 from cli.errors import ServiceError, UsageError
 from cli.service.local_run import DATA_FOLDER, is_address, local_run
 from shared.definitions.values import is_encodable
@@ -26,14 +26,14 @@ _ANSWER_SECONDS: Final = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Service:
-    """Where an app answers, and the key to it."""
+class AppClient:
+    """Calls an app at an address, with a key."""
 
     base: str
     key: str | None = field(default=None, repr=False)
 
     def get(self, path: str, parameters: Mapping[str, str]) -> dict[str, Any]:
-        """The JSON that a call answers with; raises `ServiceError` with what a problem says."""
+        """The JSON of an answer; raises `ServiceError` with the details of a problem."""
         return self.get_link(f"{self.base}{path}{_query(parameters)}")
 
     def get_link(self, link: str, method: str = "GET") -> dict[str, Any]:
@@ -41,7 +41,7 @@ class Service:
         return self._send(urllib.request.Request(link, method=method))
 
     def post(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
-        """The JSON that a call with a body answers with."""
+        """The JSON of the answer to a call with a body."""
         content = json.dumps(body).encode()
         request = urllib.request.Request(f"{self.base}{path}", content, {"Content-Type": "application/json"})
         return self._send(request)
@@ -51,17 +51,17 @@ class Service:
             request.add_header("x-functions-key", self.key)
         try:
             with urllib.request.urlopen(request, timeout=_ANSWER_SECONDS) as answer:
-                found: dict[str, Any] = json.load(answer)
-                return found
+                content: dict[str, Any] = json.load(answer)
+                return content
         except urllib.error.HTTPError as error:
-            raise ServiceError(_said(error)) from None
+            raise ServiceError(_problem_text(error)) from None
         except (OSError, ValueError, HTTPException) as error:
             reason = str(error).strip()
             raise ServiceError(f"{self.base} does not answer ({reason}): is the app running?") from None
 
     def pages(self, index: str, parameters: Mapping[str, str]) -> Iterator[dict[str, Any]]:
         """The pages of a lookup, one after the other."""
-        return self.all_pages(lookup_path(index, "entries"), parameters)
+        return self.all_pages(index_path(index, "entries"), parameters)
 
     def all_pages(self, path: str, parameters: Mapping[str, str], method: str = "GET") -> Iterator[dict[str, Any]]:
         """The pages of any call, one after the other."""
@@ -72,7 +72,7 @@ class Service:
             yield page
 
 
-def lookup_path(index: str, call: str) -> str:
+def index_path(index: str, call: str) -> str:
     """The path of a call on an index."""
     return f"/api/indexes/{path_segment(index)}/{call}"
 
@@ -89,21 +89,21 @@ def _query(parameters: Mapping[str, str]) -> str:
     return f"?{to_query(parameters)}" if parameters else ""
 
 
-def add_service_arguments(parser: argparse.ArgumentParser) -> None:
+def add_app_arguments(parser: argparse.ArgumentParser) -> None:
     """`--data`, or `--url` with `--key`."""
     where = parser.add_mutually_exclusive_group()
     where.add_argument(
         "--data", type=folder, metavar="DIR", help=f"the data folder of a local run (default: {DATA_FOLDER})"
     )
-    where.add_argument("--url", type=named, help="the app's address, such as https://NAME.azurewebsites.net")
+    where.add_argument("--url", type=non_empty, help="the app's address, such as https://NAME.azurewebsites.net")
     parser.add_argument("--key", help=f"the function key (default: the environment variable {_KEY_VARIABLE})")
 
 
 def add_lookup_arguments(parser: argparse.ArgumentParser) -> None:
-    """INDEX, its parameters, and where to ask."""
-    parser.add_argument("index", metavar="INDEX", type=named, help="the index to look up")
+    """INDEX, its parameters, and which app to call."""
+    parser.add_argument("index", metavar="INDEX", type=non_empty, help="the index to look up")
     add_condition_arguments(parser)
-    add_service_arguments(parser)
+    add_app_arguments(parser)
 
 
 def add_condition_arguments(parser: argparse.ArgumentParser) -> None:
@@ -113,8 +113,8 @@ def add_condition_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def service_of(args: argparse.Namespace, kind: str = "function") -> Service:
-    """The app that the arguments name. Of a local run the key of this kind is known: "function" or "admin"."""
+def client_for(args: argparse.Namespace, kind: str = "function") -> AppClient:
+    """The client of the app that the arguments name. A local run has keys of its own: "function" and "admin"."""
     key = args.key or os.environ.get(_KEY_VARIABLE)
     if key and not (key.isascii() and key.isprintable()):
         where = "--key" if args.key else _KEY_VARIABLE
@@ -122,9 +122,9 @@ def service_of(args: argparse.Namespace, kind: str = "function") -> Service:
     if args.url:
         if not is_address(args.url):
             raise UsageError(f"{args.url!a} is no address: write one such as https://NAME.azurewebsites.net")
-        return Service(args.url.rstrip("/").removesuffix("/api"), key)
+        return AppClient(args.url.rstrip("/").removesuffix("/api"), key)
     run = local_run(args.data)
-    return Service(run.address(), key or run.key(kind))
+    return AppClient(run.address(), key or run.key(kind))
 
 
 def read_parameters(pairs: Sequence[str]) -> dict[str, str]:
@@ -141,19 +141,20 @@ def read_parameters(pairs: Sequence[str]) -> dict[str, str]:
 
 
 def check_text(argument: str) -> None:
-    """Bytes that are no UTF-8 come from the shell as characters that no address and no file can have."""
+    """Bytes that are not UTF-8 come from the shell as characters that cannot be sent or written."""
     if not is_encodable(argument):
         raise UsageError(f"{argument!a} is not UTF-8 text: write it in that encoding")
 
 
-def _said(error: urllib.error.HTTPError) -> str:
-    """What a problem says; the platform's own errors have no body."""
+def _problem_text(error: urllib.error.HTTPError) -> str:
+    """The message of a problem; errors of the platform have no body."""
     if error.code == 401:
         return f"the app wants a function key (for operations the admin key): give it with --key or in {_KEY_VARIABLE}"
     try:
         problem = json.load(error)
-        # Where the detail has all faults in it already, they are not told twice.
-        faults = [one["detail"] for one in problem.get("errors", ()) if one["detail"] not in problem["detail"]]
+        # The detail may already contain the faults. They are not printed twice.
+        details = [fault["detail"] for fault in problem.get("errors", ())]
+        faults = [detail for detail in details if detail not in problem["detail"]]
         return "\n  ".join([f"{problem['detail']} ({problem['code']})", *faults])
     except (ValueError, KeyError, TypeError):
         return f"the app answered {error.code} {error.reason}"

@@ -1,6 +1,6 @@
-"""Changes of a source as they pass: from its container's feed, from its event hub, or from both.
+"""Follows the changes of a source: in its container's feed, in its event hub, or in both.
 
-What is shown is what the pipeline reads: an item becomes a change, or the reason why it cannot.
+Items are read as the pipeline reads them: an item is a change, or it has a reason why it is none.
 """
 
 from __future__ import annotations
@@ -10,8 +10,10 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from cli.sources.sources import opened, reason_of
+from cli.sources.connections import cosmos_account, reason_of
 from shared.errors import FactsUnavailableError, UnreadableChangeError
+from shared.sources.hub_events import event_body
+from shared.sources.trigger_leases import ALL_VERSIONS, LATEST
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -24,16 +26,16 @@ if TYPE_CHECKING:
     from shared.definitions.model import Source
     from shared.entries.changes.change import Change
 
-    Tell: TypeAlias = "Callable[[Passing], None]"
+    OnItem: TypeAlias = "Callable[[FollowedItem], None]"
 
 _POLL_SECONDS: Final = 0.5
-# Of everybody: the app reads with a group of its own, which is left alone.
+# Every hub has this group. The app reads in its own, which is not disturbed.
 _CONSUMER_GROUP: Final = "$Default"
 
 
 @dataclass(frozen=True, slots=True)
-class Passing:
-    """Something that passed: a change, or the reason why it is none."""
+class FollowedItem:
+    """An item of a feed or hub: a change, or the reason why it is none."""
 
     origin: str
     change: Change | None = None
@@ -42,11 +44,11 @@ class Passing:
 
 @dataclass(frozen=True, slots=True)
 class Follower:
-    """Follows one source, from its oldest change or from now on, and tells what passes."""
+    """Follows one source, from its oldest change or from now on; calls `on_item` with each item."""
 
     source: Source
     from_beginning: bool
-    tell: Tell
+    on_item: OnItem
 
     async def follow_container(self, connection: CosmosConnection) -> None:
         """Read the change feed, again and again; raises `FactsUnavailableError`."""
@@ -54,7 +56,7 @@ class Follower:
 
         assert self.source.cosmos is not None
         try:
-            async with opened(connection) as client:
+            async with cosmos_account(connection) as client:
                 database = client.get_database_client(self.source.cosmos.database)
                 await self._follow_feed(database.get_container_client(self.source.cosmos.container))
         except (AzureError, OSError) as error:
@@ -83,20 +85,20 @@ class Follower:
 
         reader = CosmosReader(self.source)
         read = reader.all_versions if self.source.all_versions else reader.latest
-        mode = "AllVersionsAndDeletes" if self.source.all_versions else "LatestVersion"
+        mode = ALL_VERSIONS if self.source.all_versions else LATEST
         start = "Beginning" if self.from_beginning and not self.source.all_versions else "Now"
-        token = await self._tell_pages(container, read, start_time=start, mode=mode)
+        token = await self._read_pages(container, read, start_time=start, mode=mode)
         _say_following(f"container {container.id}")
         while True:
             await asyncio.sleep(_POLL_SECONDS)
-            token = await self._tell_pages(container, read, continuation=token)
+            token = await self._read_pages(container, read, continuation=token)
 
-    async def _tell_pages(self, container: ContainerProxy, read: Callable[[Any], Change], **options: Any) -> str:
-        """Tell what is there; gives the token to go on with."""
+    async def _read_pages(self, container: ContainerProxy, read: Callable[[Any], Change], **options: Any) -> str:
+        """Report all items that are there; the token to continue with."""
         pages: Any = container.query_items_change_feed(**options).by_page()
         async for page in pages:
             async for item in page:
-                self.tell(_passing("container", read, item))
+                self.on_item(_item("container", read, item))
         # Without any page the pager has no token; the SDK then leaves it with the last answer.
         return pages.continuation_token or str(container.client_connection.last_response_headers["etag"])
 
@@ -107,27 +109,25 @@ class Follower:
 
         async def on_event(partition: Any, event: EventData | None) -> None:
             if event is not None:
-                self.tell(_passing(f"partition {partition.partition_id}", lambda found: _read(reader, found), event))
+                self.on_item(_item(f"partition {partition.partition_id}", lambda found: _read(reader, found), event))
 
         return on_event
 
 
-def _passing(origin: str, read: Callable[[Any], Change], item: Any) -> Passing:
+def _item(origin: str, read: Callable[[Any], Change], item: Any) -> FollowedItem:
     try:
-        return Passing(origin, read(item))
+        return FollowedItem(origin, read(item))
     except UnreadableChangeError as error:
-        return Passing(origin, reason=str(error))
+        return FollowedItem(origin, reason=str(error))
 
 
 def _read(reader: Any, event: EventData) -> Change:
-    body: Any = event.body
-    octets = body if isinstance(body, bytes) else b"".join(body)
-    change: Change = reader.read(octets, event.enqueued_time, event.sequence_number)
+    change: Change = reader.read(event_body(event), event.enqueued_time, event.sequence_number)
     return change
 
 
 async def _ends(client: EventHubConsumerClient) -> dict[str, Any]:
-    """Where each partition ends at this moment, as starting positions."""
+    """The current end of each partition, as starting positions."""
     ends: dict[str, Any] = {}
     for partition in await client.get_partition_ids():
         last = (await client.get_partition_properties(partition))["last_enqueued_sequence_number"]
