@@ -10,9 +10,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from shared.definitions.identity import generation_id, table_name
+from shared.definitions.suggestions import did_you_mean_one_of
 from shared.entries.keys.index_keys import IndexKeys
 from shared.errors import UnknownIndexError
-from shared.inputs.faults import did_you_mean, shown
+from shared.inputs.faults import shown
 
 if TYPE_CHECKING:
     from shared.definitions.model import Definitions, Index, Source
@@ -69,4 +70,4 @@ def generation_of(index: Index, source: Source) -> ReadableGeneration:
 
 def unknown_index(name: str, known: dict[str, ReadableGeneration]) -> UnknownIndexError:
     """The error for a name that no index has."""
-    return UnknownIndexError(f"There is no index {shown(name)}. {did_you_mean(name, known)}")
+    return UnknownIndexError(f"There is no index {shown(name)}. {did_you_mean_one_of(name, known)}")

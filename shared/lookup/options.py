@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from shared.definitions.field_paths import segments
+from shared.definitions.suggestions import did_you_mean_one_of
 from shared.errors import BadLookupError
-from shared.inputs.faults import did_you_mean, fault, shown
+from shared.inputs.faults import fault, shown
 from shared.lookup.conditions import COMPARISONS, NULL, parameter_names
 from shared.lookup.read_your_writes import read_sees_value
 
@@ -57,7 +58,7 @@ def _unknown_parameters(index: Index, parameters: Mapping[str, str]) -> list[Fau
         fault(
             "UnknownParameter",
             name,
-            f'Index "{index.name}" has no parameter {shown(name)}. {did_you_mean(name, [*offered, *NAMES])}',
+            f'Index "{index.name}" has no parameter {shown(name)}. {did_you_mean_one_of(name, [*offered, *NAMES])}',
         )
         for name in parameters
         if name not in readable and name not in NAMES
@@ -89,9 +90,8 @@ def _select(index: Index, text: str | None, faults: list[Fault]) -> tuple[str, .
             detail = f"select: {shown(path)} is no field; write names with dots between, such as address.city."
             faults.append(fault("InvalidParameterValue", "select", detail))
         elif not _carries(index, names):
-            detail = (
-                f'select: index "{index.name}" does not carry {shown(path)}. {did_you_mean(path, _projected(index))}'
-            )
+            known = did_you_mean_one_of(path, _projected(index))
+            detail = f'select: index "{index.name}" does not carry {shown(path)}. {known}'
             faults.append(fault("UnknownField", "select", detail))
     return paths
 

@@ -6,9 +6,10 @@ from collections import Counter
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, get_args
 
+from shared.definitions.suggestions import did_you_mean_one_of
 from shared.errors import BadLookupError, NotReplayableError
 from shared.inputs.bodies import read_members
-from shared.inputs.faults import did_you_mean, fault, shown
+from shared.inputs.faults import fault, shown
 from shared.inputs.no_parameters import no_parameters
 from shared.inputs.page_tokens import PagePosition, next_page_parameters
 from shared.inputs.parameters import parse, query_of, to_query
@@ -130,7 +131,7 @@ class _PageRequest:
 
 def _unknown(parameters: Mapping[str, str], known: Sequence[str]) -> list[Fault]:
     return [
-        fault("UnknownParameter", name, f"There is no parameter {shown(name)} here. {did_you_mean(name, known)}")
+        fault("UnknownParameter", name, f"There is no parameter {shown(name)} here. {did_you_mean_one_of(name, known)}")
         for name in parameters
         if name not in known
     ]
@@ -141,7 +142,7 @@ def _filter(parameters: Mapping[str, str], known: KnownNames, faults: list[Fault
     possible = {"source": known.sources, "index": known.indexes, "kind": KINDS}
     for name, values in possible.items():
         if (value := parameters.get(name)) is not None and value not in values:
-            detail = f"There is no {name} {shown(value)}. {did_you_mean(value, values)}"
+            detail = f"There is no {name} {shown(value)}. {did_you_mean_one_of(value, values)}"
             faults.append(fault("InvalidParameterValue", name, detail))
     source, index, kind, reason = (parameters.get(name) for name in FILTERS)
     return DeadLetterFilter(source, index, kind, reason)
