@@ -8,7 +8,8 @@
     ├── UnknownDeadLetterError         there is no dead letter with that id, or not any more
     ├── NotReplayableError             a dead letter whose change may not be applied any more, or cannot be
     ├── FactsNotWrittenError           facts could not all be written into their container
-    ├── BadLookupError                 a lookup cannot be answered as it was asked; carries all faults
+    ├── BadRequestError                a call cannot be answered as it was sent; carries all faults
+    │   └── BadLookupError                 the same of a lookup
     ├── UnknownIndexError              there is no index of that name
     ├── ContinuationExpiredError       a page token whose generation is retired
     ├── LifecycleRefusedError          a build, switch or rollback that cannot be done; carries its code
@@ -119,19 +120,23 @@ class NotSeenYetError(TransientError):
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One thing that is wrong with a lookup: a documented code, the parameter, what is wrong and what to do."""
+    """One thing that is wrong with a call: a documented code, the parameter, what is wrong and what to do."""
 
     code: str
     parameter: str
     detail: str
 
 
-class BadLookupError(IndexTablesError):
-    """A lookup cannot be answered as it was asked. Mend every fault, then ask again."""
+class BadRequestError(IndexTablesError):
+    """A call cannot be answered as it was sent. Fix every fault, then send it again."""
 
     def __init__(self, *faults: Fault) -> None:
         super().__init__(" ".join(fault.detail for fault in faults))
         self.faults = faults
+
+
+class BadLookupError(BadRequestError):
+    """A lookup cannot be answered as it was asked. Fix every fault, then ask again."""
 
 
 class UnknownIndexError(IndexTablesError):

@@ -14,7 +14,7 @@ from binascii import Error as BadBase64Error
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from shared.errors import BadLookupError
+from shared.errors import BadRequestError
 from shared.inputs.faults import fault
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class PageTokens:
         return _written(self._tag(index, parameters, content) + content)
 
     def open(self, index: str, parameters: Mapping[str, str], token: str) -> PagePosition:
-        """The position in a token; raises `BadLookupError` when it was not made for this lookup."""
+        """The position in a token; raises `BadRequestError` when it was not made for this lookup."""
         try:
             raw = urlsafe_b64decode(token.encode("ascii") + b"=" * (-len(token) % 4))
         except (BadBase64Error, ValueError):
@@ -74,6 +74,6 @@ def _written(raw: bytes) -> str:
     return urlsafe_b64encode(raw).decode("ascii").rstrip("=")
 
 
-def _foreign() -> BadLookupError:
+def _foreign() -> BadRequestError:
     detail = "The token was not made for this lookup, or was changed: follow nextLink as it is, or leave token out."
-    return BadLookupError(fault("InvalidToken", "token", detail))
+    return BadRequestError(fault("InvalidToken", "token", detail))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, TypeAlias
 from urllib.parse import quote, unquote_to_bytes
 
-from shared.errors import BadLookupError
+from shared.errors import BadRequestError
 from shared.inputs.faults import fault, shown
 
 if TYPE_CHECKING:
@@ -31,11 +31,11 @@ def query_of(url: str) -> str:
 
 
 def parse(query: str) -> Parameters:
-    """The parameters of a query string; raises `BadLookupError` with all faults of their writing."""
+    """The parameters of a query string; raises `BadRequestError` with all faults of their writing."""
     pieces = [piece for piece in query.split("&") if piece]
     if len(pieces) > PARAMETERS_MAX:
         detail = f"There are {len(pieces)} parameters; send at most {PARAMETERS_MAX}."
-        raise BadLookupError(fault("TooManyParameters", "", detail))
+        raise BadRequestError(fault("TooManyParameters", "", detail))
     parameters: Parameters = {}
     faults: list[Fault] = []
     for piece in pieces:
@@ -46,7 +46,7 @@ def parse(query: str) -> Parameters:
         if name not in _KEYS_OF_AZURE:
             parameters[name] = value
     if faults:
-        raise BadLookupError(*faults)
+        raise BadRequestError(*faults)
     return parameters
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from shared.entries.keys.placement import DEFAULT_ACCOUNT
 from shared.entries.projection.selection import compile_paths
 from shared.entries.rows.json_text import canonical_bytes
-from shared.errors import BadLookupError, ContinuationExpiredError, SettingError
+from shared.errors import BadLookupError, BadRequestError, ContinuationExpiredError, SettingError
 from shared.inputs.faults import REFUSALS, fault
 from shared.inputs.page_tokens import PagePosition, next_page_parameters
 from shared.lookup.expand import Expander
@@ -127,7 +127,7 @@ class Lookups:
         generation = await self._generations.serving(index)
         position = None
         if "token" in parameters:
-            position = self._tokens.open(index, parameters, parameters["token"])
+            position = self._open(index, parameters)
             generation = await self._generation_of(index, position)
         faults: list[Fault] = []
         options, planned = Options(), None
@@ -175,6 +175,12 @@ class Lookups:
         if options.expands_fact and self._facts is None:
             faults.append(fault("ExpandNotPossible", "expand", "This app reads no facts; leave expand out."))
         return faults
+
+    def _open(self, index: str, parameters: Mapping[str, str]) -> PagePosition:
+        try:
+            return self._tokens.open(index, parameters, parameters["token"])
+        except BadRequestError as error:
+            raise BadLookupError(*error.faults) from None
 
     async def _generation_of(self, index: str, position: PagePosition) -> ReadableGeneration:
         generation = await self._generations.still_there(index, position.generation)

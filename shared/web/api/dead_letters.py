@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, get_args
 
 from shared.definitions.suggestions import did_you_mean_one_of
-from shared.errors import BadLookupError, NotReplayableError
+from shared.errors import BadRequestError, NotReplayableError
 from shared.inputs.bodies import read_members
 from shared.inputs.faults import fault, shown
 from shared.inputs.no_parameters import no_parameters
@@ -92,7 +92,7 @@ class DeadLetterApi:
         size = page_size(parameters.get("maxpagesize"), faults)
         older_than_seconds = _older_than_seconds(parameters.get(OLDER_THAN), faults)
         if faults:
-            raise BadLookupError(*faults)
+            raise BadRequestError(*faults)
         after = None
         if (token := parameters.get("token")) is not None:
             position = self._tokens.open(_LISTED, parameters, token)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.errors import BadLookupError, ContinuationExpiredError
+from shared.errors import BadRequestError, ContinuationExpiredError
 from shared.inputs.page_tokens import PagePosition, PageTokens, next_page_parameters
 from shared.lookup.generations import DefinedGenerations
 from shared.lookup.lookups import Lookups
@@ -36,14 +36,14 @@ def test_a_token_with_one_other_character_is_refused(place: int, character: str)
     place %= len(token)
     changed = token[:place] + character + token[place + 1 :]
     if changed != token:
-        with pytest.raises(BadLookupError):
+        with pytest.raises(BadRequestError):
             TOKENS.open("by-town", PARAMETERS, changed)
 
 
 @pytest.mark.parametrize("token", ["", "=", "A", "AAAA", "x" * 4000, "é", "\0"])
 def test_anything_else_is_refused(token: str) -> None:
     """Without any other error."""
-    with pytest.raises(BadLookupError):
+    with pytest.raises(BadRequestError):
         TOKENS.open("by-town", PARAMETERS, token)
 
 
@@ -59,7 +59,7 @@ def test_a_token_is_bound_to_index_query_and_key() -> None:
         ("by-town", {"town": "Redmond"}, TOKENS),
         ("by-town", PARAMETERS, PageTokens(b"other")),
     ):
-        with pytest.raises(BadLookupError):
+        with pytest.raises(BadRequestError):
             tokens.open(index, parameters, token)
 
 

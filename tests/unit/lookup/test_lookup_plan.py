@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from shared.errors import BadLookupError
+from shared.errors import BadLookupError, BadRequestError
 from shared.inputs.page_tokens import PageTokens
 from shared.inputs.parameters import parse, query_of, to_query
 from shared.lookup.generations import DefinedGenerations
@@ -76,7 +76,7 @@ def test_a_query_is_written_as_it_is_read(value: str) -> None:
 
 def test_parameters_report_all_faults_of_their_writing() -> None:
     """Each with its own code."""
-    with pytest.raises(BadLookupError) as caught:
+    with pytest.raises(BadRequestError) as caught:
         parse("a=1&a=2&b=%ff&c=" + "x" * 5000 + "&\udcff=1")
     codes = [fault.code for fault in caught.value.faults]
     assert codes == ["RepeatedParameter", "InvalidEncoding", "ParameterTooLong", "InvalidEncoding"]
