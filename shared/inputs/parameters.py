@@ -1,4 +1,4 @@
-"""The parameters of a lookup as they were sent: decoded strictly, each once, within limits.
+"""The parameters of a call as they were sent: decoded strictly, each once, within limits.
 
 Read from the query string itself, because the Functions host drops empty values and joins repeated ones. Azure's own
 parameters (`code`, `clientId`) are left out here, so nothing further on can repeat a key.
@@ -48,6 +48,17 @@ def parse(query: str) -> Parameters:
     if faults:
         raise BadRequestError(*faults)
     return parameters
+
+
+def no_parameters(url: str) -> None:
+    """Refuse parameters where there are none; `code` and `clientId` do not count."""
+    if names := list(parse(query_of(url))):
+        raise BadRequestError(
+            *(
+                fault("UnknownParameter", name, f"{shown(name)} is unknown: this call has no parameters.")
+                for name in names
+            )
+        )
 
 
 def _read(piece: str, faults: list[Fault]) -> tuple[str, str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -10,6 +9,7 @@ from shared.definitions.field_paths import segments
 from shared.definitions.suggestions import did_you_mean_one_of
 from shared.errors import BadLookupError
 from shared.inputs.faults import fault, shown
+from shared.inputs.page_size import PAGE_SIZE_DEFAULT, page_size
 from shared.lookup.conditions import COMPARISONS, NULL, parameter_names
 from shared.lookup.read_your_writes import read_sees_value
 
@@ -20,11 +20,8 @@ if TYPE_CHECKING:
     from shared.errors import Fault
     from shared.lookup.read_your_writes import SeenVersion
 
-PAGE_SIZE_DEFAULT: Final = 100
-PAGE_SIZE_MAX: Final = 1000
 FIELDS_MAX: Final = 50
 NAMES: Final = ("maxpagesize", "select", "expand", "sees", "token")
-_DIGITS: Final = re.compile(r"[0-9]{1,4}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,17 +60,6 @@ def _unknown_parameters(index: Index, parameters: Mapping[str, str]) -> list[Fau
         for name in parameters
         if name not in readable and name not in NAMES
     ]
-
-
-def page_size(text: str | None, faults: list[Fault]) -> int:
-    """What `maxpagesize` says; a bad value is one more fault."""
-    if text is None:
-        return PAGE_SIZE_DEFAULT
-    if _DIGITS.fullmatch(text) and 1 <= int(text) <= PAGE_SIZE_MAX:
-        return int(text)
-    detail = f"maxpagesize is {shown(text)}; send a whole number from 1 to {PAGE_SIZE_MAX}."
-    faults.append(fault("InvalidPageSize", "maxpagesize", detail))
-    return PAGE_SIZE_DEFAULT
 
 
 def _select(index: Index, text: str | None, faults: list[Fault]) -> tuple[str, ...] | None:

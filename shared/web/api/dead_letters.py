@@ -10,10 +10,9 @@ from shared.definitions.suggestions import did_you_mean_one_of
 from shared.errors import BadRequestError, NotReplayableError
 from shared.inputs.bodies import read_members
 from shared.inputs.faults import fault, shown
-from shared.inputs.no_parameters import no_parameters
+from shared.inputs.page_size import page_size
 from shared.inputs.page_tokens import PagePosition, next_page_parameters
-from shared.inputs.parameters import parse, query_of, to_query
-from shared.lookup.options import page_size
+from shared.inputs.parameters import no_parameters, parse, query_of, to_query
 from shared.lookup.results import shown_partition_key
 from shared.pipeline.dead_letters.listing import DeadLetterFilter, ListPosition
 from shared.pipeline.dead_letters.replay import Result
