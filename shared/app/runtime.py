@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
     from shared.definitions.loading.load import Loaded
     from shared.definitions.model import Definitions
+    from shared.entries.changes.seen_version import SeenVersion
     from shared.lookup.generations import Generations
     from shared.lookup.generations import ReadableGeneration as LookupGeneration
     from shared.lookup.lookups import Lookups
-    from shared.lookup.read_your_writes import SeenVersion
     from shared.pipeline.apply.worker import Services, Worker
     from shared.tables.breaker import Breaker
     from shared.tables.client import TableClient
@@ -177,9 +177,9 @@ def lookups() -> Lookups:
 class _Ledger:
     """The pipeline's ledger, as lookups ask it."""
 
-    async def has_applied(self, sighting: SeenVersion, generation: LookupGeneration) -> bool:
+    async def has_applied(self, seen: SeenVersion, generation: LookupGeneration) -> bool:
         """Whether this generation's part has that change or a newer one, and its rows are written."""
-        return await (await worker_for_callers()).has_applied(generation.source.name, generation.id, sighting)
+        return await (await worker_for_callers()).has_applied(generation.source.name, generation.id, seen)
 
 
 @lru_cache(maxsize=1)

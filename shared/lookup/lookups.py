@@ -91,7 +91,7 @@ class Lookups:
         """The page of entries that these parameters ask for."""
         asked = await self._understand(index, parameters)
         await self._wait(asked)
-        asked = await self._in_periods(asked, afresh=asked.options.sighting is not None)
+        asked = await self._in_periods(asked, afresh=asked.options.seen is not None)
         generation, options = asked.generation, asked.options
         page = await self._read(asked)
         if page.has_tombstones:
@@ -169,7 +169,7 @@ class Lookups:
     def _impossible(self, options: Options) -> list[Fault]:
         """What these lookups were not given the means for."""
         faults = []
-        if options.sighting is not None and self._own_writes is None:
+        if options.seen is not None and self._own_writes is None:
             detail = "This app cannot tell which changes it has seen; leave `sees` out."
             faults.append(fault("SeesNotPossible", "sees", detail))
         if options.expands_fact and self._facts is None:
@@ -210,10 +210,10 @@ class Lookups:
             ) from None
 
     async def _wait(self, asked: _LookupRequest) -> None:
-        sighting = asked.options.sighting
+        seen = asked.options.seen
         # A page that goes on need not wait: the first one did.
-        if sighting is not None and self._own_writes is not None and asked.after_entry_key is None:
-            await self._own_writes.wait(sighting, asked.generation)
+        if seen is not None and self._own_writes is not None and asked.after_entry_key is None:
+            await self._own_writes.wait(seen, asked.generation)
 
     async def _expanded(
         self, asked: _LookupRequest, found: list[tuple[NewestRow, StoredEntry]]

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from shared.definitions.model import Index, Source
+    from shared.entries.changes.seen_version import SeenVersion
     from shared.errors import Fault
-    from shared.lookup.read_your_writes import SeenVersion
 
 FIELDS_MAX: Final = 50
 NAMES: Final = ("maxpagesize", "select", "expand", "sees", "token")
@@ -31,7 +31,7 @@ class Options:
     page_size: int = PAGE_SIZE_DEFAULT
     select: tuple[str, ...] | None = None
     expands_fact: bool = False
-    sighting: SeenVersion | None = None
+    seen: SeenVersion | None = None
     token: str | None = None
 
 
@@ -41,10 +41,10 @@ def read_options(index: Index, source: Source, parameters: Mapping[str, str]) ->
     size = page_size(parameters.get("maxpagesize"), faults)
     select = _select(index, parameters.get("select"), faults)
     expands = _expand(source, parameters.get("expand"), faults)
-    sighting = _sees(source, parameters.get("sees"), faults)
+    seen = _sees(source, parameters.get("sees"), faults)
     if faults:
         raise BadLookupError(*faults)
-    return Options(size, select, expands, sighting, parameters.get("token"))
+    return Options(size, select, expands, seen, parameters.get("token"))
 
 
 def _unknown_parameters(index: Index, parameters: Mapping[str, str]) -> list[Fault]:

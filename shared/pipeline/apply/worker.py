@@ -39,13 +39,13 @@ if TYPE_CHECKING:
     from shared.catalog.rows import CatalogSnapshot
     from shared.definitions.model import Definitions
     from shared.entries.changes.change import Change
+    from shared.entries.changes.seen_version import SeenVersion
     from shared.entries.projection.generations import Generation, SourcePlan
     from shared.pipeline.apply.intake import Intake
     from shared.pipeline.cleanup.messages import SweepQueue
     from shared.pipeline.concurrency import RunAll
     from shared.pipeline.dead_letters.rows import DeadLetter
     from shared.pipeline.dead_letters.store import Blobs
-    from shared.pipeline.ledger.view import Seen
     from shared.pipeline.outcome import BatchOutcome
     from shared.tables.accounts import Accounts
 
@@ -211,7 +211,7 @@ class Worker:
 
         await self._apply(source, read_all(source, events, read, ReceivedEvent.plain, "event"))
 
-    async def has_applied(self, source: str, generation_id: str, seen: Seen) -> bool:
+    async def has_applied(self, source: str, generation_id: str, seen: SeenVersion) -> bool:
         """Whether a generation has a change that a caller knows of, or a newer one, with its rows written."""
         await self.refresh()
         plan = self._plans[source]

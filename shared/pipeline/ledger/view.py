@@ -1,13 +1,13 @@
 """What lookups ask of the ledger: has an index got this change, or a newer one, with its rows written?
 
-The port is `shared.lookup.sees.LedgerView`. A claim comes before its rows, so the rows are looked at, too: every live
-row must be there, and every pair that the fact has left must show a tombstone, or nothing. What is of a period that is
-over is not shown, whatever is there.
+The port is `shared.lookup.read_your_writes.LedgerView`. A claim comes before its rows, so the rows are looked at, too:
+every live row must be there, and every pair that the fact has left must show a tombstone, or nothing. What is of a
+period that is over is not shown, whatever is there.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from shared.entries.keys.fact_key import fact_hash
 from shared.entries.keys.index_keys import row_key
@@ -18,6 +18,7 @@ from shared.pipeline.ledger.without_expired_periods import without_expired_perio
 from shared.tables.accounts import place_of
 
 if TYPE_CHECKING:
+    from shared.entries.changes.seen_version import SeenVersion
     from shared.entries.projection.generations import Generation, SourcePlan
     from shared.pipeline.ledger.rows import GenerationState, LedgerRow
     from shared.tables.accounts import Accounts
@@ -26,28 +27,8 @@ _TICKS_DIGITS: Final = 16
 _CLOCK_DIGITS: Final = 35
 
 
-class Seen(Protocol):
-    """A version of a fact that a caller knows of."""
-
-    @property
-    def fact_key(self) -> str:
-        """The fact."""
-
-    @property
-    def etag(self) -> str | None:
-        """Cosmos DB's ETag of that version."""
-
-    @property
-    def ts_seconds(self) -> int | None:
-        """Cosmos DB's time of that version."""
-
-    @property
-    def declared_clock(self) -> str | None:
-        """The declared version, as a clock."""
-
-
 async def has_applied(
-    accounts: Accounts, plan: SourcePlan, generation: Generation, seen: Seen, now_seconds: float
+    accounts: Accounts, plan: SourcePlan, generation: Generation, seen: SeenVersion, now_seconds: float
 ) -> bool:
     """Whether the generation has that change or a newer one, and its rows are written."""
     partition = ledger_partition(plan.source, fact_hash(seen.fact_key), plan.buckets)
@@ -66,7 +47,7 @@ async def has_applied(
         return False  # it is made with the first row of its period
 
 
-def _is_claimed(row: LedgerRow, part: GenerationState, seen: Seen) -> bool:
+def _is_claimed(row: LedgerRow, part: GenerationState, seen: SeenVersion) -> bool:
     """Of two versions of one second only the ETag tells which is which; then only that very version counts."""
     if seen.declared_clock is not None:
         return part.version[:_CLOCK_DIGITS] >= seen.declared_clock
