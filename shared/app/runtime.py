@@ -123,7 +123,7 @@ def generations() -> Generations:
     """Which generation serves each index; raises `DefinitionsError`."""
     from shared.app.connections import TIMING
     from shared.catalog.catalog import Catalog
-    from shared.lookup.serving import BuildProgress, CatalogGenerations
+    from shared.lookup.generations import BuildProgress, CatalogGenerations
     from shared.tasks.rows import TaskRows
 
     readers = _catalog_readers()

@@ -25,10 +25,10 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from shared.catalog.catalog import Catalog
 from shared.definitions.files import read_definitions
 from shared.inputs.page_tokens import PageTokens
+from shared.lookup.generations import CatalogGenerations
 from shared.lookup.lookups import Lookups
 from shared.lookup.read_your_writes import sees_value
 from shared.lookup.replicas import Replicas
-from shared.lookup.serving import CatalogGenerations
 from shared.tables.client import TableClient
 from shared.tables.wire.account import Account
 
