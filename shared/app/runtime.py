@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from shared.definitions.loading.load import Loaded
     from shared.definitions.model import Definitions
     from shared.entries.changes.seen_version import SeenVersion
-    from shared.lookup.generations import Generations
     from shared.lookup.generations import ReadableGeneration as LookupGeneration
     from shared.lookup.lookups import Lookups
     from shared.pipeline.apply.worker import Services, Worker
@@ -119,21 +118,6 @@ async def _check_account(name: str) -> None:
 
 
 @lru_cache(maxsize=1)
-def generations() -> Generations:
-    """Which generation serves each index; raises `DefinitionsError`."""
-    from shared.app.connections import TIMING
-    from shared.catalog.catalog import Catalog
-    from shared.lookup.generations import BuildProgress, CatalogGenerations
-    from shared.tasks.rows import TaskRows
-
-    readers = _catalog_readers()
-    catalogs = [Catalog(tables) for tables in readers]
-    refresh_seconds = settings.seconds(settings.CATALOG_REFRESH_SECONDS)
-    progress = BuildProgress(TaskRows(readers[0])).text
-    return CatalogGenerations(definitions().require(), catalogs, TIMING, refresh_seconds, progress)
-
-
-@lru_cache(maxsize=1)
 def _catalog_readers() -> list[TableClient]:
     return _readers(settings.INDEX_STORAGE.name)
 
@@ -156,16 +140,18 @@ def _readers(name: str) -> list[TableClient]:
 def lookups() -> Lookups:
     """Lookups in the index storage; raises `DefinitionsError` or `SettingError`."""
     from shared.app.connections import CLOCK, TIMING, OpenedByName, cosmos_client
-    from shared.inputs.page_tokens import PageTokens
-    from shared.lookup.lookups import Lookups
+    from shared.lookup.lookups import new_lookups
     from shared.lookup.read_your_writes import WriteWaiter
     from shared.lookup.replicas import Replicas
     from shared.sources.cosmos_facts import CosmosFacts
 
-    return Lookups(
-        generations(),
-        Replicas(*_readers(settings.INDEX_STORAGE.name)),
-        PageTokens(_page_token_key()),
+    return new_lookups(
+        definitions().require(),
+        _catalog_readers(),
+        _page_token_key(),
+        TIMING,
+        settings.seconds(settings.CATALOG_REFRESH_SECONDS),
+        reports_progress=True,
         placed=OpenedByName(lambda name: Replicas(*_readers(name))),
         facts=CosmosFacts(lambda: cosmos_client(settings.cosmos_connection(settings.COSMOS.name))),
         own_writes=WriteWaiter(_Ledger(), settings.seconds(settings.SEES_SECONDS), TIMING.steady_seconds, TIMING.sleep),
@@ -187,7 +173,7 @@ def lookup_api() -> LookupApi:
     """The HTTP API of lookups; raises as `lookups` does."""
     from shared.web.api.lookups import LookupApi
 
-    return LookupApi(definitions().require(), generations(), lookups())
+    return LookupApi(definitions().require(), lookups().generations, lookups())
 
 
 async def dead_letter_api() -> DeadLetterApi:

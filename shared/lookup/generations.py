@@ -87,7 +87,8 @@ def unknown_index(name: str, known: dict[str, ReadableGeneration]) -> UnknownInd
     return UnknownIndexError(f"There is no index {shown(name)}. {did_you_mean_one_of(name, known)}")
 
 
-async def _no_progress(generation: CatalogGeneration) -> str:
+async def build_is_started(generation: CatalogGeneration) -> str:
+    """Whether a generation that does not serve yet has a build, by the catalog alone."""
     return _NOT_STARTED if generation.build is None else "its build has been started"
 
 
@@ -124,7 +125,7 @@ class CatalogGenerations:
         catalogs: Sequence[Catalog],
         timing: Timing,
         refresh_seconds: float,
-        progress: Callable[[CatalogGeneration], Awaitable[str]] = _no_progress,
+        progress: Callable[[CatalogGeneration], Awaitable[str]] = build_is_started,
     ) -> None:
         self._defined = DefinedGenerations(definitions)
         self._catalogs = catalogs

@@ -11,31 +11,36 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
+from shared.catalog.catalog import Catalog
 from shared.entries.keys.placement import DEFAULT_ACCOUNT
 from shared.entries.projection.selection import compile_paths
 from shared.entries.rows.json_text import canonical_bytes
 from shared.errors import BadLookupError, BadRequestError, ContinuationExpiredError, SettingError
 from shared.inputs.faults import REFUSALS, fault
-from shared.inputs.page_tokens import PagePosition, next_page_parameters
+from shared.inputs.page_tokens import PagePosition, PageTokens, next_page_parameters
 from shared.lookup.expand import Expander
 from shared.lookup.explain import explain_plan, explain_refusal
+from shared.lookup.generations import BuildProgress, CatalogGenerations, build_is_started
 from shared.lookup.options import Options, read_options
 from shared.lookup.periods import PeriodsToRead
 from shared.lookup.plan import Plan, in_periods, plan
 from shared.lookup.read import read_page
+from shared.lookup.replicas import Replicas
 from shared.lookup.results import FoundEntry, is_asked_for, shown_entry, stored_entry
+from shared.tasks.rows import TaskRows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
+    from shared.definitions.model import Definitions
     from shared.entries.rows.columns import StoredEntry
     from shared.errors import Fault
-    from shared.inputs.page_tokens import PageTokens
     from shared.lookup.generations import Generations, ReadableGeneration
     from shared.lookup.read import NewestRow, RowPage
     from shared.lookup.read_your_writes import WriteWaiter
-    from shared.lookup.replicas import Replicas
     from shared.sources.ports import Facts
+    from shared.tables.port import Tables
+    from shared.tables.retry import Timing
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +82,7 @@ class Lookups:
         answered: Callable[[str, int, int], None] | None = None,
     ) -> None:
         """`answered` is told the index of every page, the rows read for it and the entries returned."""
-        self._generations = generations
+        self.generations = generations
         self._now_seconds = now_seconds
         self._replicas = replicas
         self._placed = {} if placed is None else placed
@@ -114,7 +119,7 @@ class Lookups:
 
     async def explain(self, index: str, parameters: Mapping[str, str]) -> dict[str, Any]:
         """How that lookup would run; a lookup that would need a scan is explained as refused."""
-        generation = await self._generations.serving(index)
+        generation = await self.generations.serving(index)
         try:
             asked = await self._understand(index, parameters)
         except BadLookupError as error:
@@ -124,7 +129,7 @@ class Lookups:
         return explain_plan(asked.generation, (await self._in_periods(asked, afresh=False)).plan, asked.options)
 
     async def _understand(self, index: str, parameters: Mapping[str, str]) -> _LookupRequest:
-        generation = await self._generations.serving(index)
+        generation = await self.generations.serving(index)
         position = None
         if "token" in parameters:
             position = self._open(index, parameters)
@@ -183,7 +188,7 @@ class Lookups:
             raise BadLookupError(*error.faults) from None
 
     async def _generation_of(self, index: str, position: PagePosition) -> ReadableGeneration:
-        generation = await self._generations.still_there(index, position.generation)
+        generation = await self.generations.still_there(index, position.generation)
         if generation is None:
             raise ContinuationExpiredError(
                 f'The generation of index "{index}" that this token continues on is retired: '
@@ -226,6 +231,38 @@ class Lookups:
             return None
         position = PagePosition(asked.generation.id, page.last_entry_key)
         return self._tokens.seal(asked.generation.index.name, parameters, position)
+
+
+def new_lookups(
+    definitions: Definitions,
+    endpoints: Sequence[Tables],
+    token_key: bytes,
+    timing: Timing,
+    refresh_seconds: float,
+    *,
+    reports_progress: bool = False,
+    placed: Mapping[str, Replicas] | None = None,
+    facts: Facts | None = None,
+    own_writes: WriteWaiter | None = None,
+    now_seconds: Callable[[], float] | None = None,
+    answered: Callable[[str, int, int], None] | None = None,
+) -> Lookups:
+    """Lookups over the endpoints of a storage account: the primary one and, if it is to be read, the secondary one.
+
+    With `reports_progress`, a lookup that comes too early is told how far the build is: that reads the rows of tasks.
+    """
+    catalogs = [Catalog(tables) for tables in endpoints]
+    progress = BuildProgress(TaskRows(endpoints[0])).text if reports_progress else build_is_started
+    return Lookups(
+        CatalogGenerations(definitions, catalogs, timing, refresh_seconds, progress),
+        Replicas(*endpoints),
+        PageTokens(token_key),
+        placed=placed,
+        facts=facts,
+        own_writes=own_writes,
+        now_seconds=now_seconds,
+        answered=answered,
+    )
 
 
 def _entries_asked_for(page: RowPage, asked: _LookupRequest) -> list[tuple[NewestRow, StoredEntry]]:

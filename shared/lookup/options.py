@@ -10,13 +10,13 @@ from shared.definitions.suggestions import did_you_mean_one_of
 from shared.errors import BadLookupError
 from shared.inputs.faults import fault, shown
 from shared.inputs.page_size import PAGE_SIZE_DEFAULT, page_size
-from shared.lookup.conditions import COMPARISONS, NULL, parameter_names
+from shared.lookup.conditions import parameter_names, readable_names
 from shared.lookup.read_your_writes import read_sees_value
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
-    from shared.definitions.model import Index, Source
+    from shared.definitions.model import Index, KeyPart, Source
     from shared.entries.changes.seen_version import SeenVersion
     from shared.errors import Fault
 
@@ -48,18 +48,16 @@ def read_options(index: Index, source: Source, parameters: Mapping[str, str]) ->
 
 
 def _unknown_parameters(index: Index, parameters: Mapping[str, str]) -> list[Fault]:
-    readable = {f"{part.name}.{operator}" for part in index.parts for operator in (*COMPARISONS, NULL)}
-    readable.update(part.name for part in index.parts)
-    offered = [name for part in index.parts for name in parameter_names(part)]
-    return [
-        fault(
-            "UnknownParameter",
-            name,
-            f'Index "{index.name}" has no parameter {shown(name)}. {did_you_mean_one_of(name, [*offered, *NAMES])}',
-        )
-        for name in parameters
-        if name not in readable and name not in NAMES
-    ]
+    parts = index.partition + index.sort
+    readable = {name for part in parts for name in readable_names(part.name)}
+    unknown = [name for name in parameters if name not in readable and name not in NAMES]
+    return [_unknown(index.name, name, parts) for name in unknown]
+
+
+def _unknown(index: str, name: str, parts: Sequence[KeyPart]) -> Fault:
+    offered = [each for part in parts for each in parameter_names(part)]
+    known = did_you_mean_one_of(name, [*offered, *NAMES])
+    return fault("UnknownParameter", name, f'Index "{index}" has no parameter {shown(name)}. {known}')
 
 
 def _select(index: Index, text: str | None, faults: list[Fault]) -> tuple[str, ...] | None:
