@@ -26,18 +26,18 @@ from shared.lookup.periods import PeriodsToRead
 from shared.lookup.plan import Plan, in_periods, plan
 from shared.lookup.read import read_page
 from shared.lookup.replicas import Replicas
-from shared.lookup.results import FoundEntry, is_asked_for, shown_entry, stored_entry
+from shared.lookup.results import FoundEntry, is_asked_for, read_entry, shown_entry
 from shared.tasks.rows import TaskRows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from shared.definitions.model import Definitions
-    from shared.entries.rows.columns import StoredEntry
     from shared.errors import Fault
     from shared.lookup.generations import Generations, ReadableGeneration
-    from shared.lookup.read import NewestRow, RowPage
+    from shared.lookup.read import RowPage
     from shared.lookup.read_your_writes import WriteWaiter
+    from shared.lookup.results import ReadEntry
     from shared.sources.ports import Facts
     from shared.tables.port import Tables
     from shared.tables.retry import Timing
@@ -104,7 +104,7 @@ class Lookups:
         found = _entries_asked_for(page, asked)
         facts = await self._expanded(asked, found) if options.expands_fact else None
         select = None if options.select is None else compile_paths(options.select)
-        entries = [shown_entry(row, stored, generation.source, select) for row, stored in found]
+        entries = [shown_entry(each, generation.source, select) for each in found]
         if facts is not None:
             entries = [{**entry, "fact": fact} for entry, fact in zip(entries, facts, strict=True) if fact is not None]
         if self._answered is not None:
@@ -164,7 +164,7 @@ class Lookups:
         """With every period to read, after the change that must be seen is there: it may have made a table."""
         keys = asked.generation.keys
         periods = keys.shards.periods
-        if periods is None or asked.plan.bounds.is_empty:
+        if periods is None or asked.plan.is_empty:
             return asked
         now_seconds = self._time_of(asked.generation) or 0.0
         accounts = frozenset(asked.plan.accounts)
@@ -172,7 +172,7 @@ class Lookups:
         return replace(asked, plan=in_periods(asked.plan, keys, starts))
 
     def _impossible(self, options: Options) -> list[Fault]:
-        """What these lookups were not given the means for."""
+        """What these lookups cannot do, because they were made without it."""
         faults = []
         if options.seen is not None and self._own_writes is None:
             detail = "This app cannot tell which changes it has seen; leave `sees` out."
@@ -220,9 +220,7 @@ class Lookups:
         if seen is not None and self._own_writes is not None and asked.after_entry_key is None:
             await self._own_writes.wait(seen, asked.generation)
 
-    async def _expanded(
-        self, asked: _LookupRequest, found: list[tuple[NewestRow, StoredEntry]]
-    ) -> list[dict[str, Any] | None]:
+    async def _expanded(self, asked: _LookupRequest, found: list[ReadEntry]) -> list[dict[str, Any] | None]:
         assert self._facts is not None
         return await Expander(asked.generation, self._facts).facts_of(found)
 
@@ -265,18 +263,18 @@ def new_lookups(
     )
 
 
-def _entries_asked_for(page: RowPage, asked: _LookupRequest) -> list[tuple[NewestRow, StoredEntry]]:
+def _entries_asked_for(page: RowPage, asked: _LookupRequest) -> list[ReadEntry]:
     """The page's rows with what they store; rows whose cut keys only look right are left out."""
     table, keys = asked.generation.table, asked.generation.keys
-    found = [(row, stored) for row in page.live if (stored := stored_entry(row, table)) is not None]
+    found = [entry for row in page.current if (entry := read_entry(row, table)) is not None]
     if not asked.plan.compares_stored_values:
         return found
-    return [(row, stored) for row, stored in found if is_asked_for(stored, asked.plan, keys)]
+    return [entry for entry in found if is_asked_for(entry.stored, asked.plan, keys)]
 
 
 def _etag(generation: ReadableGeneration, parameters: Mapping[str, str], page: RowPage) -> str:
     """A digest of the page. Of whole rows, though their keys hold the versions: a repair writes what is right where
     something wrong stood."""
     digest = sha256(repr((generation.id, sorted(parameters.items()), page.last_entry_key)).encode())
-    digest.update(canonical_bytes([row.entity for row in page.live]))
+    digest.update(canonical_bytes([row.entity for row in page.current]))
     return f'"{digest.hexdigest()[:32]}"'
