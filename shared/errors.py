@@ -56,7 +56,7 @@ class SettingError(IndexTablesError):
 
 
 class DefinitionsError(IndexTablesError):
-    """The definitions file has faults. Mend every one that the message lists, then load it again."""
+    """The definitions file has faults. Fix every one that the message lists, then load it again."""
 
     def __init__(self, faults: tuple[str, ...]) -> None:
         super().__init__("\n".join(faults))
@@ -80,7 +80,7 @@ class UnknownDeadLetterError(IndexTablesError):
 
 
 class NotReplayableError(IndexTablesError):
-    """A dead letter cannot be replayed. Write the fact again, or purge the letter."""
+    """A dead letter cannot be replayed. Write the fact again, or purge the dead letter."""
 
 
 class FactsNotWrittenError(IndexTablesError):
@@ -159,11 +159,11 @@ class LifecycleRefusedError(IndexTablesError):
 
 
 class FactsRefusedError(IndexTablesError):
-    """Facts cannot be fetched, and trying again would not help. Mend the definition, the role or the fact's id."""
+    """Facts cannot be fetched, and trying again would not help. Fix the definition, the role or the fact's id."""
 
 
 class TaskFailedError(IndexTablesError):
-    """Long work has failed, and trying again would not help. Mend the reason, then start it again."""
+    """Long work has failed, and trying again would not help. Fix the reason, then start it again."""
 
 
 class StorageError(IndexTablesError):
@@ -171,7 +171,7 @@ class StorageError(IndexTablesError):
 
 
 class LimitError(StorageError):
-    """The call breaks a limit of the Table service; nothing was sent. Make it smaller or mend the name."""
+    """The call breaks a limit of the Table service; nothing was sent. Make it smaller or fix the name."""
 
 
 class RequestRefusedError(StorageError):
