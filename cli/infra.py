@@ -17,7 +17,8 @@ from cli.errors import UsageError
 from shared.app import settings
 from shared.definitions.files import read_definitions
 from shared.definitions.loading.document import parse
-from shared.definitions.loading.findings import Findings, did_you_mean
+from shared.definitions.loading.findings import Findings
+from shared.definitions.suggestions import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -8,7 +8,8 @@
     ├── UnknownDeadLetterError         there is no dead letter with that id, or not any more
     ├── NotReplayableError             a dead letter whose change may not be applied any more, or cannot be
     ├── FactsNotWrittenError           facts could not all be written into their container
-    ├── BadLookupError                 a lookup cannot be answered as it was asked; carries all faults
+    ├── BadRequestError                a call cannot be answered as it was sent; carries all faults
+    │   └── BadLookupError                 the same of a lookup
     ├── UnknownIndexError              there is no index of that name
     ├── ContinuationExpiredError       a page token whose generation is retired
     ├── LifecycleRefusedError          a build, switch or rollback that cannot be done; carries its code
@@ -55,7 +56,7 @@ class SettingError(IndexTablesError):
 
 
 class DefinitionsError(IndexTablesError):
-    """The definitions file has faults. Mend every one that the message lists, then load it again."""
+    """The definitions file has faults. Fix every one that the message lists, then load it again."""
 
     def __init__(self, faults: tuple[str, ...]) -> None:
         super().__init__("\n".join(faults))
@@ -79,7 +80,7 @@ class UnknownDeadLetterError(IndexTablesError):
 
 
 class NotReplayableError(IndexTablesError):
-    """A dead letter cannot be replayed. Write the fact again, or purge the letter."""
+    """A dead letter cannot be replayed. Write the fact again, or purge the dead letter."""
 
 
 class FactsNotWrittenError(IndexTablesError):
@@ -119,19 +120,23 @@ class NotSeenYetError(TransientError):
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One thing that is wrong with a lookup: a documented code, the parameter, what is wrong and what to do."""
+    """One thing that is wrong with a call: a documented code, the parameter, what is wrong and what to do."""
 
     code: str
     parameter: str
     detail: str
 
 
-class BadLookupError(IndexTablesError):
-    """A lookup cannot be answered as it was asked. Mend every fault, then ask again."""
+class BadRequestError(IndexTablesError):
+    """A call cannot be answered as it was sent. Fix every fault, then send it again."""
 
     def __init__(self, *faults: Fault) -> None:
         super().__init__(" ".join(fault.detail for fault in faults))
         self.faults = faults
+
+
+class BadLookupError(BadRequestError):
+    """A lookup cannot be answered as it was asked. Fix every fault, then ask again."""
 
 
 class UnknownIndexError(IndexTablesError):
@@ -154,11 +159,11 @@ class LifecycleRefusedError(IndexTablesError):
 
 
 class FactsRefusedError(IndexTablesError):
-    """Facts cannot be fetched, and trying again would not help. Mend the definition, the role or the fact's id."""
+    """Facts cannot be fetched, and trying again would not help. Fix the definition, the role or the fact's id."""
 
 
 class TaskFailedError(IndexTablesError):
-    """Long work has failed, and trying again would not help. Mend the reason, then start it again."""
+    """Long work has failed, and trying again would not help. Fix the reason, then start it again."""
 
 
 class StorageError(IndexTablesError):
@@ -166,7 +171,7 @@ class StorageError(IndexTablesError):
 
 
 class LimitError(StorageError):
-    """The call breaks a limit of the Table service; nothing was sent. Make it smaller or mend the name."""
+    """The call breaks a limit of the Table service; nothing was sent. Make it smaller or fix the name."""
 
 
 class RequestRefusedError(StorageError):

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from shared.app.monitoring_parts import MonitoringParts
     from shared.app.parts import Outside, Parts
     from shared.definitions.model import Definitions
+    from shared.entries.changes.seen_version import SeenVersion
     from shared.lifecycle.generations import GenerationLifecycle
     from shared.lookup.generations import ReadableGeneration
-    from shared.lookup.read_your_writes import SeenVersion
     from shared.pipeline.apply.services import Services, Times
     from shared.sources.hub_events import EventReplay
     from shared.tables.breaker import Breaker

@@ -10,9 +10,8 @@ from shared.app import settings as names
 if TYPE_CHECKING:
     from shared.app.monitoring_parts import MonitoringParts
     from shared.app.process import Process
-    from shared.lookup.generations import Generations
     from shared.lookup.lookups import Lookups
-    from shared.lookup.read_your_writes import LedgerView
+    from shared.lookup.read_your_writes import AppliedChanges
     from shared.tables.client import TableClient
     from shared.web.api.lookups import LookupApi
 
@@ -20,26 +19,10 @@ if TYPE_CHECKING:
 class LookupParts:
     """Everything that a lookup needs, each made once. `ledger` says whether a change has been applied."""
 
-    def __init__(self, process: Process, monitoring: MonitoringParts, ledger: LedgerView) -> None:
+    def __init__(self, process: Process, monitoring: MonitoringParts, ledger: AppliedChanges) -> None:
         self._process = process
         self._monitoring = monitoring
         self._ledger = ledger
-
-    @cached_property
-    def generations(self) -> Generations:
-        """Which generation serves each index; raises `DefinitionsError`."""
-        from shared.catalog.catalog import Catalog
-        from shared.lookup.serving import BuildProgress, CatalogGenerations
-        from shared.tasks.rows import TaskRows
-
-        readers = self.catalog_readers
-        return CatalogGenerations(
-            self._process.definitions.require(),
-            [Catalog(tables) for tables in readers],
-            self._process.world.timing,
-            self._process.settings.value(names.CATALOG_REFRESH_SECONDS),
-            BuildProgress(TaskRows(readers[0])).text,
-        )
 
     @cached_property
     def catalog_readers(self) -> list[TableClient]:
@@ -70,21 +53,24 @@ class LookupParts:
     def lookups(self) -> Lookups:
         """Lookups in the index storage; raises `DefinitionsError` or `SettingError`."""
         from shared.app.connections import OpenedByName
-        from shared.inputs.page_tokens import PageTokens
-        from shared.lookup.lookups import Lookups
+        from shared.lookup.lookups import new_lookups
         from shared.lookup.read_your_writes import WriteWaiter
         from shared.lookup.replicas import Replicas
         from shared.sources.cosmos_facts import CosmosFacts
 
-        timing, wait_seconds = self._process.world.timing, self._process.settings.value(names.SEES_SECONDS)
-        return Lookups(
-            self.generations,
-            Replicas(*self._readers(names.INDEX_STORAGE.name)),
-            PageTokens(self._process.page_token_key()),
+        process, settings = self._process, self._process.settings
+        timing, wait_seconds = process.world.timing, settings.value(names.SEES_SECONDS)
+        return new_lookups(
+            process.definitions.require(),
+            self.catalog_readers,
+            process.page_token_key(),
+            timing,
+            settings.value(names.CATALOG_REFRESH_SECONDS),
+            reports_progress=True,
             placed=OpenedByName(lambda name: Replicas(*self._readers(name))),
-            facts=CosmosFacts(self._process.cosmos),
+            facts=CosmosFacts(process.cosmos),
             own_writes=WriteWaiter(self._ledger, wait_seconds, timing.steady_seconds, timing.sleep),
-            now_seconds=self._process.world.clock.now_seconds,
+            now_seconds=process.world.clock.now_seconds,
             answered=self._monitoring.counters.counters.lookup_answered,
         )
 
@@ -93,4 +79,4 @@ class LookupParts:
         """The HTTP API of lookups; raises as `lookups` does."""
         from shared.web.api.lookups import LookupApi
 
-        return LookupApi(self._process.definitions.require(), self.generations, self.lookups)
+        return LookupApi(self._process.definitions.require(), self.lookups.generations, self.lookups)

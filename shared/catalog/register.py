@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from shared.catalog.rows import CatalogGeneration, ServingRow, write_source
 from shared.definitions.compare import changed_identity, identity
 from shared.definitions.identity import generation_id
-from shared.definitions.loading.findings import did_you_mean
+from shared.definitions.suggestions import did_you_mean
 from shared.entries.projection.generations import BUCKETS, Generation
 from shared.errors import DefinitionsError, StorageUnavailableError, UnknownIndexError
 

@@ -16,7 +16,7 @@ from unicodedata import is_normalized, normalize
 from shared.definitions.instants import normalise as normalise_instant
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from shared.definitions.model import PartType, PartValue
 
@@ -124,6 +124,11 @@ COERCIONS: Final[dict[PartType, Callable[[object], PartValue | Refused]]] = {
 def coerce(part_type: PartType, value: object) -> PartValue | Refused:
     """The value as this type, or REFUSED when something would be lost."""
     return COERCIONS[part_type](value)
+
+
+def coerce_all(values: Iterable[tuple[PartType, object]]) -> list[PartValue | Refused]:
+    """Each value as its type, or REFUSED."""
+    return [COERCIONS[part_type](value) for part_type, value in values]
 
 
 def folded(text: str) -> str:

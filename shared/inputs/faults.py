@@ -1,13 +1,10 @@
-"""What can be wrong with a lookup: every code of a 400, with its title. docs/http-api.md documents each of them."""
+"""What can be wrong with parameters: every code of a 400, with its title. docs/http-api.md documents each of them."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from shared.errors import Fault
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 TITLES: Final = {
     "ConflictingConditions": "Conditions on one part contradict each other",
@@ -45,18 +42,6 @@ def fault(code: str, parameter: str, detail: str) -> Fault:
     """A fault; its code must be one of the documented ones."""
     assert code in TITLES, code
     return Fault(code, parameter[:_PARAMETER_SHOWN], detail)
-
-
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """A sentence that names the three nearest of the known names, or all of them."""
-    # Only faults need it.
-    from difflib import get_close_matches
-
-    names = sorted(known)
-    lowered = {each.lower(): each for each in names}
-    if found := [lowered[each] for each in get_close_matches(name.lower(), lowered, n=3, cutoff=0.6)]:
-        return f"Did you mean {' or '.join(found)}?"
-    return f"Known are: {', '.join(names)}." if names else "There are none."
 
 
 def shown(text: str) -> str:

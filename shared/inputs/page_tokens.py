@@ -1,8 +1,8 @@
 """Page tokens: where a lookup goes on, sealed so that it fits only the lookup that it was made for.
 
-A token is base64 of a tag, the generation's id and the last pair that was read. The tag covers index, generation,
-pair and query. A token can only move the beginning of a range that the query itself spans, so even a forged one reaches
-nothing that its query does not.
+A token is base64 of a tag, the generation's id and the last entry key that was read. The tag covers index, generation,
+entry key and query. A token can only move the beginning of a range that the query itself spans, so even a forged one
+reaches nothing that its query does not.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from binascii import Error as BadBase64Error
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from shared.errors import BadLookupError
+from shared.errors import BadRequestError
 from shared.inputs.faults import fault
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ _UNBOUND: Final = frozenset({"token", "sees"})
 
 @dataclass(frozen=True, slots=True)
 class PagePosition:
-    """After which pair of which generation a page begins."""
+    """After which entry key of which generation a page begins."""
 
     generation: str
     entry_key: str
@@ -47,7 +47,7 @@ class PageTokens:
         return _written(self._tag(index, parameters, content) + content)
 
     def open(self, index: str, parameters: Mapping[str, str], token: str) -> PagePosition:
-        """The position in a token; raises `BadLookupError` when it was not made for this lookup."""
+        """The position in a token; raises `BadRequestError` when it was not made for this lookup."""
         try:
             raw = urlsafe_b64decode(token.encode("ascii") + b"=" * (-len(token) % 4))
         except (BadBase64Error, ValueError):
@@ -56,8 +56,8 @@ class PageTokens:
         # The decoder passes over characters that are no base64: a token has one spelling only.
         if _written(raw) != token or not hmac.compare_digest(tag, self._tag(index, parameters, content)):
             raise _foreign()
-        generation, _, pair = content.decode().partition(_BETWEEN)
-        return PagePosition(generation, pair)
+        generation, _, entry_key = content.decode().partition(_BETWEEN)
+        return PagePosition(generation, entry_key)
 
     def _tag(self, index: str, parameters: Mapping[str, str], content: bytes) -> bytes:
         bound = sorted((name, value) for name, value in parameters.items() if name not in _UNBOUND)
@@ -74,6 +74,6 @@ def _written(raw: bytes) -> str:
     return urlsafe_b64encode(raw).decode("ascii").rstrip("=")
 
 
-def _foreign() -> BadLookupError:
+def _foreign() -> BadRequestError:
     detail = "The token was not made for this lookup, or was changed: follow nextLink as it is, or leave token out."
-    return BadLookupError(fault("InvalidToken", "token", detail))
+    return BadRequestError(fault("InvalidToken", "token", detail))

@@ -1,4 +1,4 @@
-"""The parameters of a lookup as they were sent: decoded strictly, each once, within limits.
+"""The parameters of a call as they were sent: decoded strictly, each once, within limits.
 
 Read from the query string itself, because the Functions host drops empty values and joins repeated ones. Azure's own
 parameters (`code`, `clientId`) are left out here, so nothing further on can repeat a key.
@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, TypeAlias
 from urllib.parse import quote, unquote_to_bytes
 
-from shared.errors import BadLookupError
+from shared.errors import BadRequestError
 from shared.inputs.faults import fault, shown
 
 if TYPE_CHECKING:
@@ -31,11 +31,11 @@ def query_of(url: str) -> str:
 
 
 def parse(query: str) -> Parameters:
-    """The parameters of a query string; raises `BadLookupError` with all faults of their writing."""
+    """The parameters of a query string; raises `BadRequestError` with all faults of their writing."""
     pieces = [piece for piece in query.split("&") if piece]
     if len(pieces) > PARAMETERS_MAX:
         detail = f"There are {len(pieces)} parameters; send at most {PARAMETERS_MAX}."
-        raise BadLookupError(fault("TooManyParameters", "", detail))
+        raise BadRequestError(fault("TooManyParameters", "", detail))
     parameters: Parameters = {}
     faults: list[Fault] = []
     for piece in pieces:
@@ -46,8 +46,19 @@ def parse(query: str) -> Parameters:
         if name not in _KEYS_OF_AZURE:
             parameters[name] = value
     if faults:
-        raise BadLookupError(*faults)
+        raise BadRequestError(*faults)
     return parameters
+
+
+def no_parameters(url: str) -> None:
+    """Refuse parameters where there are none; `code` and `clientId` do not count."""
+    if names := list(parse(query_of(url))):
+        raise BadRequestError(
+            *(
+                fault("UnknownParameter", name, f"{shown(name)} is unknown: this call has no parameters.")
+                for name in names
+            )
+        )
 
 
 def _read(piece: str, faults: list[Fault]) -> tuple[str, str]:

@@ -17,31 +17,27 @@ from __future__ import annotations
 
 import secrets
 from contextlib import AsyncExitStack, asynccontextmanager
-from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final
 
-from shared.catalog.catalog import Catalog
 from shared.definitions.files import read_definitions
-from shared.inputs.page_tokens import PageTokens
-from shared.lookup.lookups import Lookups
+from shared.lookup.conditions import as_parameters
+from shared.lookup.lookups import new_lookups
 from shared.lookup.read_your_writes import sees_value
 from shared.lookup.replicas import Replicas
-from shared.lookup.serving import CatalogGenerations
 from shared.tables.client import TableClient
 from shared.tables.wire.account import Account
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
 
-    from shared.lookup.lookups import LookupPage
+    from shared.lookup.conditions import Value
+    from shared.lookup.lookups import LookupPage, Lookups
     from shared.lookup.results import FoundEntry
     from shared.sources.ports import Facts
     from shared.tables.retry import Timing
     from shared.tables.wire.transport import Wire
-
-Value: TypeAlias = "str | int | float | bool | datetime | None"
 
 # No longer than the app itself, so that both use a new generation from the same moment on.
 _REFRESH_SECONDS: Final = 30.0
@@ -79,10 +75,12 @@ class LookupClient:
 
             others = {name: Replicas(await tables(account)) for name, account in (placed or {}).items()}
             main = await tables(storage)
-            lookups = Lookups(
-                CatalogGenerations(found, [Catalog(main)], timing, _REFRESH_SECONDS),
-                Replicas(main),
-                PageTokens(_token_key(storage)),
+            lookups = new_lookups(
+                found,
+                [main],
+                _token_key(storage),
+                timing,
+                _REFRESH_SECONDS,
                 placed=others,
                 facts=facts,
                 now_seconds=main.clock.now_seconds,
@@ -111,22 +109,3 @@ def _token_key(storage: str | Account) -> bytes:
     """Page tokens are opened by this process, and by others that hold the same secret, if there is one."""
     secret = storage if isinstance(storage, str) else storage.key
     return secrets.token_bytes() if secret is None else sha256(secret.encode()).digest()
-
-
-def as_parameters(conditions: Mapping[str, Value]) -> dict[str, str]:
-    """Conditions with Python values as the parameters of a lookup."""
-    return {
-        name if value is not None else f"{name}.null": "true" if value is None else _as_text(value)
-        for name, value in conditions.items()
-    }
-
-
-def _as_text(value: str | float | datetime) -> str:
-    if isinstance(value, str):
-        return value
-    if isinstance(value, datetime):
-        return value.isoformat()
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    # The shortest text that means this very number.
-    return repr(value)

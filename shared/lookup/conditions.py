@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, cast, get_args
+from datetime import datetime
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, cast, get_args
 
-from shared.definitions.values import REFUSED, coerce
+from shared.definitions.values import REFUSED, coerce_all
 from shared.entries.keys.bounds import Comparison, Operator
 from shared.inputs.faults import fault, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from shared.definitions.model import Index, KeyPart, PartValue
+    from shared.definitions.values import Refused
     from shared.errors import Fault
+
+Value: TypeAlias = "str | int | float | bool | datetime | None"
 
 COMPARISONS: Final[tuple[Operator, ...]] = get_args(Operator)
 NULL: Final = "null"
@@ -50,53 +55,66 @@ def parameter_names(part: KeyPart) -> tuple[str, ...]:
     return (part.name, *(f"{part.name}.{operator}" for operator in operators))
 
 
+@lru_cache(maxsize=1024)
+def readable_names(part: str) -> tuple[str, ...]:
+    """Every parameter that is a condition on this part, right or wrong; the part's own name first."""
+    return (part, f"{part}.{NULL}", *(f"{part}.{operator}" for operator in COMPARISONS))
+
+
 def read_conditions(index: Index, parameters: Mapping[str, str]) -> Conditions:
     """The conditions in these parameters; parameters of nothing in this index are passed over."""
+    given = [
+        (part, names)
+        for part in index.partition + index.sort
+        if (names := [name for name in readable_names(part.name) if name in parameters])
+    ]
+    values = iter(coerce_all([(part.type, parameters[name]) for part, names in given for name in names]))
     conditions = Conditions()
-    for part in index.parts:
-        mine = {name: parameters[name] for name in _candidates(part) if name in parameters}
-        if mine:
-            _read_part(part, mine, conditions)
+    for part, names in given:
+        _read_part(part, [_Given(name, parameters[name], next(values)) for name in names], conditions)
     return conditions
 
 
-def _candidates(part: KeyPart) -> tuple[str, ...]:
-    return (part.name, f"{part.name}.{NULL}", *(f"{part.name}.{operator}" for operator in COMPARISONS))
+class _Given(NamedTuple):
+    """A parameter that is a condition on a part, with its text as a value of the part's type."""
+
+    name: str
+    text: str
+    value: PartValue | Refused
 
 
-def _read_part(part: KeyPart, given: Mapping[str, str], conditions: Conditions) -> None:
+def _read_part(part: KeyPart, given: Sequence[_Given], conditions: Conditions) -> None:
     """One part's parameters. Its condition is kept also when a value is wrong: the other faults depend on it."""
-    equality, null = part.name, f"{part.name}.{NULL}"
-    if null in given:
-        conditions.faults.extend(_null_faults(part, null, given[null]))
-    values = {name: _value(part, name, text, conditions.faults) for name, text in given.items() if name != null}
-    is_equality = equality in given or null in given
-    if is_equality and len(given) > 1:
-        detail = f"{' and '.join(given)} are given together; keep one of them."
+    null = f"{part.name}.{NULL}"
+    names = [each.name for each in given]
+    if null in names:
+        conditions.faults.extend(_null_faults(part, null, given[names.index(null)].text))
+    values = {each.name: _value(part, each, conditions.faults) for each in given if each.name != null}
+    is_equality = part.name in names or null in names
+    if is_equality and len(names) > 1:
+        detail = f"{' and '.join(names)} are given together; keep one of them."
         conditions.faults.append(fault("ConflictingConditions", part.name, detail))
-    comparisons = tuple(
+    if is_equality:
+        conditions.by_part[part.name] = Condition(is_equality=True, value=values.get(part.name))
+        return
+    comparisons = [
         Comparison(cast(Operator, name[len(part.name) + 1 :]), value)
         for name, value in values.items()
-        if name != equality and value is not None
-    )
-    conditions.by_part[part.name] = (
-        Condition(is_equality=True, value=values.get(equality))
-        if is_equality
-        else Condition(is_equality=False, comparisons=comparisons)
-    )
+        if value is not None
+    ]
+    conditions.by_part[part.name] = Condition(is_equality=False, comparisons=tuple(comparisons))
 
 
-def _value(part: KeyPart, name: str, text: str, faults: list[Fault]) -> PartValue | None:
+def _value(part: KeyPart, given: _Given, faults: list[Fault]) -> PartValue | None:
     """The value of a condition, or None after a fault."""
-    if name == f"{part.name}.prefix" and part.type != "string":
-        detail = f"{name}: only text has prefixes, and {part.name} is of type {part.type}; use a range."
-        faults.append(fault("InvalidOperator", name, detail))
+    if part.type != "string" and given.name == f"{part.name}.prefix":
+        detail = f"{given.name}: only text has prefixes, and {part.name} is of type {part.type}; use a range."
+        faults.append(fault("InvalidOperator", given.name, detail))
         return None
-    value = coerce(part.type, text)
-    if value is REFUSED:
-        faults.append(_wrong_type(part, name, text))
+    if given.value is REFUSED:
+        faults.append(_wrong_type(part, given.name, given.text))
         return None
-    return value
+    return given.value
 
 
 def _null_faults(part: KeyPart, name: str, text: str) -> list[Fault]:
@@ -116,3 +134,22 @@ def _wrong_type(part: KeyPart, name: str, text: str) -> Fault:
         )
         return fault("InvalidDate", name, detail)
     return fault("InvalidValue", name, f"{name} is {shown(text)}; {part.name} takes {_EXAMPLES[part.type]}.")
+
+
+def as_parameters(conditions: Mapping[str, Value]) -> dict[str, str]:
+    """Conditions with Python values as the parameters of a lookup."""
+    return {
+        name if value is not None else f"{name}.null": "true" if value is None else _as_text(value)
+        for name, value in conditions.items()
+    }
+
+
+def _as_text(value: str | float | datetime) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    # The shortest text that means this very number.
+    return repr(value)

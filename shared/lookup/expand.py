@@ -18,9 +18,9 @@ from shared.tables.port import PARTITION_KEY
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from shared.entries.rows.columns import StoredEntry
     from shared.lookup.generations import ReadableGeneration
     from shared.lookup.read import NewestRow
+    from shared.lookup.results import ReadEntry
     from shared.sources.ports import Facts
 
 
@@ -33,16 +33,17 @@ class Expander:
         self._keys = KeyValueReader(generation.index)
         self._reader = FactReader(generation.source)
 
-    async def facts_of(self, entries: Sequence[tuple[NewestRow, StoredEntry]]) -> list[dict[str, Any] | None]:
+    async def facts_of(self, entries: Sequence[ReadEntry]) -> list[dict[str, Any] | None]:
         """The fact of each entry, None where it is left out. A fact with several entries is read once."""
-        fact_keys = [encode_fact_key(stored.partition_key, stored.id) for _, stored in entries]
-        wanted = {fact_key: stored for fact_key, (_, stored) in zip(fact_keys, entries, strict=True)}
+        fact_keys = [encode_fact_key(entry.stored.partition_key, entry.stored.id) for entry in entries]
+        wanted = {fact_key: entry.stored for fact_key, entry in zip(fact_keys, entries, strict=True)}
         found = await asyncio.gather(
             *(self._facts.read(self._source, stored.id, stored.partition_key) for stored in wanted.values())
         )
         facts = dict(zip(wanted, found, strict=True))
         return [
-            self._checked(facts[fact_key], fact_key, row) for fact_key, (row, _) in zip(fact_keys, entries, strict=True)
+            self._checked(facts[fact_key], fact_key, entry.row)
+            for fact_key, entry in zip(fact_keys, entries, strict=True)
         ]
 
     def _checked(self, fact: dict[str, Any] | None, fact_key: str, row: NewestRow) -> dict[str, Any] | None:

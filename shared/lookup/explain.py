@@ -27,7 +27,7 @@ _EMPTY: Final = " The range is empty, so storage is not asked."
 def explain_plan(generation: ReadableGeneration, plan: Plan, options: Options) -> dict[str, Any]:
     """The explanation of a lookup that has a plan."""
     sentence = _PERIODS if plan.tables > 1 else _SENTENCES[plan.access]
-    if plan.bounds.is_empty:
+    if plan.is_empty:
         sentence += _EMPTY
     elif plan.compares_stored_values:
         sentence += _WIDENED

@@ -11,31 +11,36 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
+from shared.catalog.catalog import Catalog
 from shared.entries.keys.placement import DEFAULT_ACCOUNT
 from shared.entries.projection.selection import compile_paths
 from shared.entries.rows.json_text import canonical_bytes
-from shared.errors import BadLookupError, ContinuationExpiredError, SettingError
+from shared.errors import BadLookupError, BadRequestError, ContinuationExpiredError, SettingError
 from shared.inputs.faults import REFUSALS, fault
-from shared.inputs.page_tokens import PagePosition, next_page_parameters
+from shared.inputs.page_tokens import PagePosition, PageTokens, next_page_parameters
 from shared.lookup.expand import Expander
 from shared.lookup.explain import explain_plan, explain_refusal
+from shared.lookup.generations import BuildProgress, CatalogGenerations, build_is_started
 from shared.lookup.options import Options, read_options
 from shared.lookup.periods import PeriodsToRead
 from shared.lookup.plan import Plan, in_periods, plan
 from shared.lookup.read import read_page
-from shared.lookup.results import FoundEntry, is_asked_for, shown_entry, stored_entry
+from shared.lookup.replicas import Replicas
+from shared.lookup.results import FoundEntry, is_asked_for, read_entry, shown_entry
+from shared.tasks.rows import TaskRows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
-    from shared.entries.rows.columns import StoredEntry
+    from shared.definitions.model import Definitions
     from shared.errors import Fault
-    from shared.inputs.page_tokens import PageTokens
     from shared.lookup.generations import Generations, ReadableGeneration
-    from shared.lookup.read import NewestRow, RowPage
+    from shared.lookup.read import RowPage
     from shared.lookup.read_your_writes import WriteWaiter
-    from shared.lookup.replicas import Replicas
+    from shared.lookup.results import ReadEntry
     from shared.sources.ports import Facts
+    from shared.tables.port import Tables
+    from shared.tables.retry import Timing
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +82,7 @@ class Lookups:
         answered: Callable[[str, int, int], None] | None = None,
     ) -> None:
         """`answered` is told the index of every page, the rows read for it and the entries returned."""
-        self._generations = generations
+        self.generations = generations
         self._now_seconds = now_seconds
         self._replicas = replicas
         self._placed = {} if placed is None else placed
@@ -91,7 +96,7 @@ class Lookups:
         """The page of entries that these parameters ask for."""
         asked = await self._understand(index, parameters)
         await self._wait(asked)
-        asked = await self._in_periods(asked, afresh=asked.options.sighting is not None)
+        asked = await self._in_periods(asked, afresh=asked.options.seen is not None)
         generation, options = asked.generation, asked.options
         page = await self._read(asked)
         if page.has_tombstones:
@@ -99,7 +104,7 @@ class Lookups:
         found = _entries_asked_for(page, asked)
         facts = await self._expanded(asked, found) if options.expands_fact else None
         select = None if options.select is None else compile_paths(options.select)
-        entries = [shown_entry(row, stored, generation.source, select) for row, stored in found]
+        entries = [shown_entry(each, generation.source, select) for each in found]
         if facts is not None:
             entries = [{**entry, "fact": fact} for entry, fact in zip(entries, facts, strict=True) if fact is not None]
         if self._answered is not None:
@@ -114,7 +119,7 @@ class Lookups:
 
     async def explain(self, index: str, parameters: Mapping[str, str]) -> dict[str, Any]:
         """How that lookup would run; a lookup that would need a scan is explained as refused."""
-        generation = await self._generations.serving(index)
+        generation = await self.generations.serving(index)
         try:
             asked = await self._understand(index, parameters)
         except BadLookupError as error:
@@ -124,10 +129,10 @@ class Lookups:
         return explain_plan(asked.generation, (await self._in_periods(asked, afresh=False)).plan, asked.options)
 
     async def _understand(self, index: str, parameters: Mapping[str, str]) -> _LookupRequest:
-        generation = await self._generations.serving(index)
+        generation = await self.generations.serving(index)
         position = None
         if "token" in parameters:
-            position = self._tokens.open(index, parameters, parameters["token"])
+            position = self._open(index, parameters)
             generation = await self._generation_of(index, position)
         faults: list[Fault] = []
         options, planned = Options(), None
@@ -159,7 +164,7 @@ class Lookups:
         """With every period to read, after the change that must be seen is there: it may have made a table."""
         keys = asked.generation.keys
         periods = keys.shards.periods
-        if periods is None or asked.plan.bounds.is_empty:
+        if periods is None or asked.plan.is_empty:
             return asked
         now_seconds = self._time_of(asked.generation) or 0.0
         accounts = frozenset(asked.plan.accounts)
@@ -167,17 +172,23 @@ class Lookups:
         return replace(asked, plan=in_periods(asked.plan, keys, starts))
 
     def _impossible(self, options: Options) -> list[Fault]:
-        """What these lookups were not given the means for."""
+        """What these lookups cannot do, because they were made without it."""
         faults = []
-        if options.sighting is not None and self._own_writes is None:
+        if options.seen is not None and self._own_writes is None:
             detail = "This app cannot tell which changes it has seen; leave `sees` out."
             faults.append(fault("SeesNotPossible", "sees", detail))
         if options.expands_fact and self._facts is None:
             faults.append(fault("ExpandNotPossible", "expand", "This app reads no facts; leave expand out."))
         return faults
 
+    def _open(self, index: str, parameters: Mapping[str, str]) -> PagePosition:
+        try:
+            return self._tokens.open(index, parameters, parameters["token"])
+        except BadRequestError as error:
+            raise BadLookupError(*error.faults) from None
+
     async def _generation_of(self, index: str, position: PagePosition) -> ReadableGeneration:
-        generation = await self._generations.still_there(index, position.generation)
+        generation = await self.generations.still_there(index, position.generation)
         if generation is None:
             raise ContinuationExpiredError(
                 f'The generation of index "{index}" that this token continues on is retired: '
@@ -204,14 +215,12 @@ class Lookups:
             ) from None
 
     async def _wait(self, asked: _LookupRequest) -> None:
-        sighting = asked.options.sighting
+        seen = asked.options.seen
         # A page that goes on need not wait: the first one did.
-        if sighting is not None and self._own_writes is not None and asked.after_entry_key is None:
-            await self._own_writes.wait(sighting, asked.generation)
+        if seen is not None and self._own_writes is not None and asked.after_entry_key is None:
+            await self._own_writes.wait(seen, asked.generation)
 
-    async def _expanded(
-        self, asked: _LookupRequest, found: list[tuple[NewestRow, StoredEntry]]
-    ) -> list[dict[str, Any] | None]:
+    async def _expanded(self, asked: _LookupRequest, found: list[ReadEntry]) -> list[dict[str, Any] | None]:
         assert self._facts is not None
         return await Expander(asked.generation, self._facts).facts_of(found)
 
@@ -222,18 +231,50 @@ class Lookups:
         return self._tokens.seal(asked.generation.index.name, parameters, position)
 
 
-def _entries_asked_for(page: RowPage, asked: _LookupRequest) -> list[tuple[NewestRow, StoredEntry]]:
+def new_lookups(
+    definitions: Definitions,
+    endpoints: Sequence[Tables],
+    token_key: bytes,
+    timing: Timing,
+    refresh_seconds: float,
+    *,
+    reports_progress: bool = False,
+    placed: Mapping[str, Replicas] | None = None,
+    facts: Facts | None = None,
+    own_writes: WriteWaiter | None = None,
+    now_seconds: Callable[[], float] | None = None,
+    answered: Callable[[str, int, int], None] | None = None,
+) -> Lookups:
+    """Lookups over the endpoints of a storage account: the primary one and, if it is to be read, the secondary one.
+
+    With `reports_progress`, a lookup that comes too early is told how far the build is: that reads the rows of tasks.
+    """
+    catalogs = [Catalog(tables) for tables in endpoints]
+    progress = BuildProgress(TaskRows(endpoints[0])).text if reports_progress else build_is_started
+    return Lookups(
+        CatalogGenerations(definitions, catalogs, timing, refresh_seconds, progress),
+        Replicas(*endpoints),
+        PageTokens(token_key),
+        placed=placed,
+        facts=facts,
+        own_writes=own_writes,
+        now_seconds=now_seconds,
+        answered=answered,
+    )
+
+
+def _entries_asked_for(page: RowPage, asked: _LookupRequest) -> list[ReadEntry]:
     """The page's rows with what they store; rows whose cut keys only look right are left out."""
     table, keys = asked.generation.table, asked.generation.keys
-    found = [(row, stored) for row in page.live if (stored := stored_entry(row, table)) is not None]
+    found = [entry for row in page.current if (entry := read_entry(row, table)) is not None]
     if not asked.plan.compares_stored_values:
         return found
-    return [(row, stored) for row, stored in found if is_asked_for(stored, asked.plan, keys)]
+    return [entry for entry in found if is_asked_for(entry.stored, asked.plan, keys)]
 
 
 def _etag(generation: ReadableGeneration, parameters: Mapping[str, str], page: RowPage) -> str:
     """A digest of the page. Of whole rows, though their keys hold the versions: a repair writes what is right where
     something wrong stood."""
     digest = sha256(repr((generation.id, sorted(parameters.items()), page.last_entry_key)).encode())
-    digest.update(canonical_bytes([row.entity for row in page.live]))
+    digest.update(canonical_bytes([row.entity for row in page.current]))
     return f'"{digest.hexdigest()[:32]}"'

@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from shared.definitions.field_paths import segments
+from shared.definitions.suggestions import did_you_mean_one_of
 from shared.errors import BadLookupError
-from shared.inputs.faults import did_you_mean, fault, shown
-from shared.lookup.conditions import COMPARISONS, NULL, parameter_names
+from shared.inputs.faults import fault, shown
+from shared.inputs.page_size import PAGE_SIZE_DEFAULT, page_size
+from shared.lookup.conditions import parameter_names, readable_names
 from shared.lookup.read_your_writes import read_sees_value
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
-    from shared.definitions.model import Index, Source
+    from shared.definitions.model import Index, KeyPart, Source
+    from shared.entries.changes.seen_version import SeenVersion
     from shared.errors import Fault
-    from shared.lookup.read_your_writes import SeenVersion
 
-PAGE_SIZE_DEFAULT: Final = 100
-PAGE_SIZE_MAX: Final = 1000
 FIELDS_MAX: Final = 50
 NAMES: Final = ("maxpagesize", "select", "expand", "sees", "token")
-_DIGITS: Final = re.compile(r"[0-9]{1,4}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +31,7 @@ class Options:
     page_size: int = PAGE_SIZE_DEFAULT
     select: tuple[str, ...] | None = None
     expands_fact: bool = False
-    sighting: SeenVersion | None = None
+    seen: SeenVersion | None = None
     token: str | None = None
 
 
@@ -43,36 +41,23 @@ def read_options(index: Index, source: Source, parameters: Mapping[str, str]) ->
     size = page_size(parameters.get("maxpagesize"), faults)
     select = _select(index, parameters.get("select"), faults)
     expands = _expand(source, parameters.get("expand"), faults)
-    sighting = _sees(source, parameters.get("sees"), faults)
+    seen = _sees(source, parameters.get("sees"), faults)
     if faults:
         raise BadLookupError(*faults)
-    return Options(size, select, expands, sighting, parameters.get("token"))
+    return Options(size, select, expands, seen, parameters.get("token"))
 
 
 def _unknown_parameters(index: Index, parameters: Mapping[str, str]) -> list[Fault]:
-    readable = {f"{part.name}.{operator}" for part in index.parts for operator in (*COMPARISONS, NULL)}
-    readable.update(part.name for part in index.parts)
-    offered = [name for part in index.parts for name in parameter_names(part)]
-    return [
-        fault(
-            "UnknownParameter",
-            name,
-            f'Index "{index.name}" has no parameter {shown(name)}. {did_you_mean(name, [*offered, *NAMES])}',
-        )
-        for name in parameters
-        if name not in readable and name not in NAMES
-    ]
+    parts = index.partition + index.sort
+    readable = {name for part in parts for name in readable_names(part.name)}
+    unknown = [name for name in parameters if name not in readable and name not in NAMES]
+    return [_unknown(index.name, name, parts) for name in unknown]
 
 
-def page_size(text: str | None, faults: list[Fault]) -> int:
-    """What `maxpagesize` says; a bad value is one more fault."""
-    if text is None:
-        return PAGE_SIZE_DEFAULT
-    if _DIGITS.fullmatch(text) and 1 <= int(text) <= PAGE_SIZE_MAX:
-        return int(text)
-    detail = f"maxpagesize is {shown(text)}; send a whole number from 1 to {PAGE_SIZE_MAX}."
-    faults.append(fault("InvalidPageSize", "maxpagesize", detail))
-    return PAGE_SIZE_DEFAULT
+def _unknown(index: str, name: str, parts: Sequence[KeyPart]) -> Fault:
+    offered = [each for part in parts for each in parameter_names(part)]
+    known = did_you_mean_one_of(name, [*offered, *NAMES])
+    return fault("UnknownParameter", name, f'Index "{index}" has no parameter {shown(name)}. {known}')
 
 
 def _select(index: Index, text: str | None, faults: list[Fault]) -> tuple[str, ...] | None:
@@ -89,9 +74,8 @@ def _select(index: Index, text: str | None, faults: list[Fault]) -> tuple[str, .
             detail = f"select: {shown(path)} is no field; write names with dots between, such as address.city."
             faults.append(fault("InvalidParameterValue", "select", detail))
         elif not _carries(index, names):
-            detail = (
-                f'select: index "{index.name}" does not carry {shown(path)}. {did_you_mean(path, _projected(index))}'
-            )
+            known = did_you_mean_one_of(path, _projected(index))
+            detail = f'select: index "{index.name}" does not carry {shown(path)}. {known}'
             faults.append(fault("UnknownField", "select", detail))
     return paths
 

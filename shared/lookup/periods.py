@@ -1,7 +1,7 @@
 """Which periods a lookup reads: the near ones, which may get entries at any moment, and those beyond that have a table.
 
 Far periods are rare (a fact that expires in ten years, a sender whose clock is wrong), so that what the service lists
-is kept for a while. Whoever must see a change of their own has it listed afresh.
+is kept for a while. For a caller that must see its own write it is listed afresh.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class _Listed(NamedTuple):
 
 @dataclass(slots=True)
 class PeriodsToRead:
-    """Knows the periods of generations, in each account by itself: one that is down concerns nobody else."""
+    """Knows the periods of generations, in each account by itself: one that is down does not concern the others."""
 
     replicas_of: Callable[[str], Replicas]
     _listed: dict[tuple[str, str], _Listed] = field(init=False, default_factory=dict)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from shared.entries.keys.limits import units
+from shared.entries.keys.limits import cut_to_fit
 from shared.entries.keys.periods import period_of
 from shared.errors import BadLookupError
 from shared.inputs.faults import fault
@@ -37,14 +37,13 @@ class Plan:
     accounts: tuple[str, ...]
     whole_partition: str
     bounds: Bounds
+    # Nothing can lie within the bounds.
+    is_empty: bool
+    # Keys may have been cut, so that rows must be compared by their stored values; the partition, or anything.
     compares_partition: bool
+    compares_stored_values: bool
     # Of each partition key; none when all of them are in the generation's own table.
     starts: tuple[str, ...] = ()
-
-    @property
-    def compares_stored_values(self) -> bool:
-        """True when keys may have been cut, so that rows must be compared by their stored values."""
-        return self.compares_partition or self.bounds.is_widened
 
     @property
     def tables(self) -> int:
@@ -54,7 +53,7 @@ class Plan:
     @property
     def transactions_per_page(self) -> int:
         """Storage transactions for one page."""
-        return 0 if self.bounds.is_empty else len(self.partition_keys)
+        return 0 if self.is_empty else len(self.partition_keys)
 
 
 def plan(index: Index, keys: IndexKeys, parameters: Mapping[str, str]) -> Plan:
@@ -73,14 +72,19 @@ def plan(index: Index, keys: IndexKeys, parameters: Mapping[str, str]) -> Plan:
     rest = index.sort[len(leading) :]
     comparisons = given[rest[0].name].comparisons if rest and rest[0].name in given else ()
     whole = keys.whole_partition(partition)
-    partition_keys = keys.shards.partition_keys(keys.partition(partition))
+    encoded = cut_to_fit(whole, keys.shards.partition_units)
+    partition_keys = keys.shards.partition_keys(encoded)
+    accounts = tuple(map(keys.accounts.account_of, partition_keys))
+    bounds = keys.bounds(leading, comparisons)
     return Plan(
-        access=_access(len(partition_keys), is_whole=not rest, has_sort=bool(leading or comparisons)),
         partition_keys=partition_keys,
-        accounts=tuple(map(keys.accounts.account_of, partition_keys)),
+        accounts=accounts,
         whole_partition=whole,
-        bounds=keys.bounds(leading, comparisons),
-        compares_partition=units(whole) > keys.shards.partition_units,
+        bounds=bounds,
+        is_empty=bounds.is_empty,
+        compares_partition=encoded != whole,
+        compares_stored_values=encoded != whole or bounds.is_widened,
+        access=_access(len(partition_keys), is_whole=not rest, has_sort=bool(leading or comparisons)),
     )
 
 

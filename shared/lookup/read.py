@@ -1,9 +1,9 @@
 """Reads one page of a plan: one request per shard and period, all at once, merged in key order.
 
-The rows of a pair come newest first: the first counts, the others are masked, and a tombstone hides its pair. The
-filter is on keys only, because one on "live" would unmask older rows. A page with rows is continued by a new range
-query after the last pair read, never by the service's token: a row updated in place gets a smaller RowKey and would be
-skipped.
+The rows of an entry key come newest first: the first counts, the others are masked, and a tombstone hides its entry
+key. The filter is on keys only, because one that leaves tombstones out would unmask older rows. A page with rows is
+continued by a new range query after the last entry key read, never by the service's token: a row updated in place gets
+a smaller RowKey and would be skipped.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _REQUESTS_MAX: Final = 30
 
 
 class NewestRow(NamedTuple):
-    """The newest row of a pair: an entry, or the tombstone of one."""
+    """The newest row of an entry key: an entry, or the tombstone of one."""
 
     entry_key: str
     entity: Entity
@@ -39,7 +39,7 @@ class NewestRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """What one shard gave: the newest row of each pair in key order, and whether there is more behind them."""
+    """What one shard gave: the newest row of each entry key, in order, and whether there is more behind them."""
 
     newest: Sequence[NewestRow]
     has_more: bool
@@ -49,9 +49,9 @@ class Stretch:
 
 @dataclass(frozen=True, slots=True)
 class RowPage:
-    """The live rows of a page in key order; `last_pair` is where the next page begins, None on the last one."""
+    """The current rows of a page in key order. The next page begins after `last_entry_key`, None on the last one."""
 
-    live: list[NewestRow]
+    current: list[NewestRow]
     last_entry_key: str | None
     is_secondary: bool
     rows_read: int = 0
@@ -63,36 +63,37 @@ async def read_page(
     replicas_of: Callable[[str], Replicas],
     table: str,
     plan: Plan,
-    after_pair: str | None,
+    after_entry_key: str | None,
     limit: int,
     now_seconds: float | None = None,
 ) -> RowPage:
-    """The page of at most `limit` entries after a pair (or from the beginning).
+    """The page of at most `limit` entries after an entry key (or from the beginning).
 
     `now_seconds` is the time to measure expiry by; None for an index whose entries do not expire.
     """
-    if plan.bounds.is_empty:
+    if plan.is_empty:
         return RowPage([], None, is_secondary=False)
     tables = [table_of(table, start) for start in plan.starts] or [table] * len(plan.accounts)
     places = zip(plan.accounts, tables, strict=True)
     readers = [StretchReader(replicas_of(account), name, limit) for account, name in places]
-    ranges = [_range(plan, partition_key, after_pair) for partition_key in plan.partition_keys]
+    ranges = [_range(plan, partition_key, after_entry_key) for partition_key in plan.partition_keys]
     if len(ranges) == 1:
         stretches = [await readers[0].read(ranges[0])]
     else:
         reads = [reader.read(rows) for reader, rows in zip(readers, ranges, strict=True)]
         stretches = list(await asyncio.gather(*reads))
-    live, last_pair = merged(stretches, limit, now_seconds)
+    current, last_entry_key = merged(stretches, limit, now_seconds)
     rows_read = sum(stretch.rows_read for stretch in stretches)
+    is_secondary = any(stretch.is_secondary for stretch in stretches)
     hidden = plan.starts and any(is_tombstone(row.entity) for stretch in stretches for row in stretch.newest)
-    return RowPage(live, last_pair, any(stretch.is_secondary for stretch in stretches), rows_read, bool(hidden))
+    return RowPage(current, last_entry_key, is_secondary, rows_read, bool(hidden))
 
 
-def _range(plan: Plan, partition_key: str, after_pair: str | None) -> RowRange:
+def _range(plan: Plan, partition_key: str, after_entry_key: str | None) -> RowRange:
     lower = plan.bounds.lower
-    if after_pair is not None:
-        # Above every row of the pair; no other pair begins with it. Never below what the query itself asks for.
-        lower = max(lower, after_pair + CEILING, key=_unit_order)
+    if after_entry_key is not None:
+        # Above every row of that entry key, which no other one begins with. Never below what the query itself asks for.
+        lower = max(lower, after_entry_key + CEILING, key=_unit_order)
     # Every RowKey lies above nothing and below the ceiling: an end that says no more need not be compared.
     upper = plan.bounds.upper
     return RowRange(partition_key, lower or None, None if upper == CEILING else upper)
@@ -148,24 +149,24 @@ def _stretch(page: Page, *, is_secondary: bool) -> Stretch:
 
 
 def newest_of_each_entry(rows: Sequence[Row]) -> list[NewestRow]:
-    """The first row of each run of rows that share a pair."""
+    """The first row of each run of rows that share an entry key."""
     newest = []
     last = None
     for row in rows:
         entity = row.entity
-        pair = cast(str, entity[ROW_KEY])[:-VERSION_UNITS]
-        if pair != last:
-            newest.append(NewestRow(pair, entity))
-            last = pair
+        entry_key = cast(str, entity[ROW_KEY])[:-VERSION_UNITS]
+        if entry_key != last:
+            newest.append(NewestRow(entry_key, entity))
+            last = entry_key
     return newest
 
 
 def merged(
     stretches: Sequence[Stretch], limit: int, now_seconds: float | None = None
 ) -> tuple[list[NewestRow], str | None]:
-    """At most `limit` live rows of all shards in order, and the last pair passed, None when nothing is left.
+    """At most `limit` current rows of all shards in order, and the last entry key passed, None when nothing is left.
 
-    A row whose time is over hides its pair as a tombstone does.
+    A row whose time is over hides its entry key as a tombstone does.
 
     Behind the last row of a shard that has more, only that shard's next request knows what comes: the page ends there.
     """
@@ -173,21 +174,21 @@ def merged(
         rows: Sequence[NewestRow] = stretches[0].newest
         horizon = None
     else:
-        rows = sorted((row for stretch in stretches for row in stretch.newest), key=_pair_order)
+        rows = sorted((row for stretch in stretches for row in stretch.newest), key=_entry_key_order)
         ends = [stretch.newest[-1] for stretch in stretches if stretch.has_more]
-        horizon = min(map(_pair_order, ends)) if ends else None
-    live: list[NewestRow] = []
-    last_pair = None
+        horizon = min(map(_entry_key_order, ends)) if ends else None
+    current: list[NewestRow] = []
+    last_entry_key = None
     for row in rows:
-        if len(live) == limit or (horizon is not None and _pair_order(row) > horizon):
-            return live, last_pair
-        last_pair = row.entry_key
+        if len(current) == limit or (horizon is not None and _entry_key_order(row) > horizon):
+            return current, last_entry_key
+        last_entry_key = row.entry_key
         if not is_tombstone(row.entity) and (now_seconds is None or not is_expired(row.entity, now_seconds)):
-            live.append(row)
-    return live, last_pair if any(stretch.has_more for stretch in stretches) else None
+            current.append(row)
+    return current, last_entry_key if any(stretch.has_more for stretch in stretches) else None
 
 
-def _pair_order(row: NewestRow) -> bytes:
+def _entry_key_order(row: NewestRow) -> bytes:
     return _unit_order(row.entry_key)
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from shared.definitions.values import is_encodable
+from shared.entries.changes.seen_version import SeenVersion
 from shared.entries.keys.fact_key import MISSING, FactKeyValue, encode_fact_key, is_fact_key_value
 from shared.entries.keys.versions import declared_clock
 from shared.errors import NotSeenYetError
@@ -23,37 +24,27 @@ _OF_COSMOS: Final = ("_etag", "_ts")
 _ONE_VALUE: Final = "one value, no list: text, a number, true, false, null, or {} for none"
 
 
-@dataclass(frozen=True, slots=True)
-class SeenVersion:
-    """A version of a fact that a caller knows of: by Cosmos DB's `_etag` and `_ts`, or by its declared clock."""
-
-    fact_key: str
-    etag: str | None = None
-    ts_seconds: int | None = None
-    declared_clock: str | None = None
-
-
-class LedgerView(Protocol):
+class AppliedChanges(Protocol):
     """What lookups ask of the ledger."""
 
-    async def has_applied(self, sighting: SeenVersion, generation: ReadableGeneration) -> bool:
-        """Whether this generation's part has that change or a newer one, and its rows are written."""
+    async def has_applied(self, seen: SeenVersion, generation: ReadableGeneration) -> bool:
+        """Whether this generation has that change or a newer one, and its rows are written."""
 
 
 @dataclass(frozen=True, slots=True)
 class WriteWaiter:
     """Waits for changes that callers have seen: on which ledger, how long, and on which clock."""
 
-    ledger: LedgerView
+    ledger: AppliedChanges
     patience_seconds: float
     steady_seconds: Callable[[], float]
     sleep: Callable[[float], Awaitable[None]]
 
-    async def wait(self, sighting: SeenVersion, generation: ReadableGeneration) -> None:
+    async def wait(self, seen: SeenVersion, generation: ReadableGeneration) -> None:
         """Return as soon as the index has the change; raises `NotSeenYetError` when that is not in time."""
         deadline = self.steady_seconds() + self.patience_seconds
         wait_seconds = _FIRST_WAIT_SECONDS
-        while not await self.ledger.has_applied(sighting, generation):
+        while not await self.ledger.has_applied(seen, generation):
             left_seconds = deadline - self.steady_seconds()
             if left_seconds <= 0:
                 raise NotSeenYetError(
@@ -69,16 +60,16 @@ def sees_value(item: Mapping[str, Any], partition_key: object = None, version: o
 
     `partition_key` is the item's own partition key value, or the list of them for a hierarchical one.
     """
-    sighting: dict[str, Any] = {"id": item["id"], "partitionKey": partition_key}
+    members: dict[str, Any] = {"id": item["id"], "partitionKey": partition_key}
     if version is not None:
-        sighting["version"] = version
+        members["version"] = version
     else:
-        sighting |= {name: item[name] for name in _OF_COSMOS}
-    return json.dumps(sighting, separators=(",", ":"))
+        members |= {name: item[name] for name in _OF_COSMOS}
+    return json.dumps(members, separators=(",", ":"))
 
 
 def read_sees_value(source: Source, text: str) -> SeenVersion | str:
-    """The sighting in the value of `sees`, or what is wrong with it."""
+    """The version in the value of `sees`, or what is wrong with it."""
     try:
         fields = json.loads(text)
     except (ValueError, RecursionError):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
 from shared.entries.keys.fact_key import MISSING
 from shared.entries.keys.index_keys import split_row_key
@@ -27,13 +27,23 @@ FoundEntry: TypeAlias = dict[str, Any]
 _log = logging.getLogger(__name__)
 
 
-def stored_entry(row: NewestRow, table: str) -> StoredEntry | None:
-    """The entry that a live row stores; None, and a line in the log, for a row that is not ours."""
+class ReadEntry(NamedTuple):
+    """A current row of an index table, with what it stores and the version in its key."""
+
+    row: NewestRow
+    stored: StoredEntry
+    version: str
+
+
+def read_entry(row: NewestRow, table: str) -> ReadEntry | None:
+    """The entry that a row stores; None, and a line in the log, for a row that is not ours."""
     try:
-        return read_columns(cast("Columns", row.entity))
+        stored = read_columns(cast("Columns", row.entity))
     except (NotJsonError, ValueError):
         _log.warning("A row of an index table cannot be read and is passed over", extra={"table": table})
         return None
+    _, version = split_row_key(str(row.entity[ROW_KEY]))
+    return ReadEntry(row, stored, version)
 
 
 def is_asked_for(stored: StoredEntry, plan: Plan, keys: IndexKeys) -> bool:
@@ -44,12 +54,13 @@ def is_asked_for(stored: StoredEntry, plan: Plan, keys: IndexKeys) -> bool:
     return plan.bounds.holds(keys.whole_sort([stored.key.get(codec.part.name) for codec in keys.sort_codecs]))
 
 
-def shown_entry(row: NewestRow, stored: StoredEntry, source: Source, select: Selection | None) -> FoundEntry:
+def shown_entry(read: ReadEntry, source: Source, select: Selection | None) -> FoundEntry:
     """The entry as the API shows it."""
+    stored = read.stored
     entry: FoundEntry = {"id": stored.id}
     if source.partition_key:
         entry["partitionKey"] = shown_partition_key(stored.partition_key)
-    entry["version"] = split_row_key(str(row.entity[ROW_KEY]))[1]
+    entry["version"] = read.version
     entry["key"] = stored.key
     entry["data"] = stored.document if select is None else select(stored.document)
     if stored.is_reference:

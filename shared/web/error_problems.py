@@ -73,8 +73,8 @@ INTERNAL: Final = ProblemKind(500, "InternalError", "Something went wrong inside
 
 def problem_for(error: Exception) -> Problem:
     """The problem that an error is to the caller. What nobody expected is logged, and told without its inside."""
-    if isinstance(error, errors.BadLookupError):
-        return _bad_lookup(error)
+    if isinstance(error, errors.BadRequestError):
+        return _bad_request(error)
     if isinstance(error, errors.DefinitionsError):
         return _broken_definitions(error)
     if isinstance(error, errors.LifecycleRefusedError):
@@ -91,7 +91,7 @@ def _problem(kind: ProblemKind, detail: str) -> Problem:
     return Problem(kind.status, kind.code, kind.title, detail, headers=retry)
 
 
-def _bad_lookup(error: errors.BadLookupError) -> Problem:
+def _bad_request(error: errors.BadRequestError) -> Problem:
     """One fault is the problem itself; of several the first gives the code, and `errors` lists them all."""
     first = error.faults[0]
     several = tuple(

@@ -20,9 +20,9 @@ from shared.entries.rows.columns import EXPIRES, FACT, KEY, REFERENCE, REST
 from shared.errors import FailureKind
 from shared.inputs.page_tokens import PageTokens
 from shared.lifecycle.build import Builds, BuildSources
+from shared.lookup.generations import CatalogGenerations
 from shared.lookup.lookups import Lookups
 from shared.lookup.replicas import Replicas
-from shared.lookup.serving import CatalogGenerations
 from shared.monitoring.counter_rows import InstanceRow, fold_idle, read_totals
 from shared.monitoring.counters import SOURCE_COUNTS, Counters, Purpose
 from shared.monitoring.counters import CountedKind as CounterKind

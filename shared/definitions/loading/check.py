@@ -13,7 +13,7 @@ from shared.definitions.field_paths import segments
 from shared.definitions.loading.check_expiry import check_periods
 from shared.definitions.loading.check_layout import check_layout
 from shared.definitions.loading.check_names import check_names
-from shared.definitions.loading.findings import did_you_mean
+from shared.definitions.suggestions import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Collection

@@ -6,10 +6,7 @@ A `Findings` collects them all before anybody sees one: people mend a file once,
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from typing import TypeAlias
 
 KeyPath: TypeAlias = tuple[str | int, ...]
 
@@ -34,18 +31,6 @@ def dotted_key(path: KeyPath) -> str:
     """A key path as people write it: `indexes.by-town.sort[0].type`."""
     text = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
     return text.removeprefix(".")
-
-
-def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """A sentence that points to the nearest known word, or lists them all."""
-    # Only faults need it, and an app that starts has none.
-    from difflib import get_close_matches
-
-    names = sorted(known)
-    lowered = {name.lower(): name for name in names}
-    if near := get_close_matches(word.lower(), lowered, n=1, cutoff=0.6):
-        return f'Did you mean "{lowered[near[0]]}"?'
-    return f"Known are: {', '.join(names)}." if names else "There are none."
 
 
 @dataclass(slots=True)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, get_args
 
 from pydantic import BaseModel, ValidationError
 
-from shared.definitions.loading.findings import did_you_mean
 from shared.definitions.loading.shape import TAGS, FileShape
+from shared.definitions.suggestions import did_you_mean
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails

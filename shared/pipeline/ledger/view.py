@@ -6,7 +6,7 @@ fact no longer has must show a tombstone, or nothing. What is of a period that i
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from shared.entries.keys.fact_key import fact_hash
 from shared.entries.keys.index_keys import row_key
@@ -19,32 +19,13 @@ from shared.tables.accounts import place_of
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
+    from shared.entries.changes.seen_version import SeenVersion
     from shared.entries.projection.generations import Generation, SourcePlan
     from shared.pipeline.ledger.rows import GenerationState, LedgerRow
     from shared.tables.accounts import Accounts
 
 _TICKS_DIGITS: Final = 16
 _CLOCK_DIGITS: Final = 35
-
-
-class Seen(Protocol):
-    """A version of a fact that a caller knows of."""
-
-    @property
-    def fact_key(self) -> str:
-        """The fact."""
-
-    @property
-    def etag(self) -> str | None:
-        """Cosmos DB's ETag of that version."""
-
-    @property
-    def ts_seconds(self) -> int | None:
-        """Cosmos DB's time of that version."""
-
-    @property
-    def declared_clock(self) -> str | None:
-        """The declared version, as a clock."""
 
 
 class LedgerView:
@@ -60,7 +41,7 @@ class LedgerView:
         self._accounts = accounts
         self._now_seconds = now_seconds
 
-    async def has_applied(self, source: str, generation_id: str, seen: Seen) -> bool:
+    async def has_applied(self, source: str, generation_id: str, seen: SeenVersion) -> bool:
         """Whether a generation has a change that a caller knows of, or a newer one, with its rows written."""
         plan = (await self._plans())[source]
         generation = next((one for one in plan.generations if one.id == generation_id), None)
@@ -70,7 +51,7 @@ class LedgerView:
 
 
 async def _has_applied(
-    accounts: Accounts, plan: SourcePlan, generation: Generation, seen: Seen, now_seconds: float
+    accounts: Accounts, plan: SourcePlan, generation: Generation, seen: SeenVersion, now_seconds: float
 ) -> bool:
     partition = ledger_partition(plan.source, fact_hash(seen.fact_key), plan.buckets)
     found = await accounts.main.get(LEDGER_TABLE, partition, seen.fact_key)
@@ -88,7 +69,7 @@ async def _has_applied(
         return False  # it is made with the first row of its period
 
 
-def _is_claimed(row: LedgerRow, part: GenerationState, seen: Seen) -> bool:
+def _is_claimed(row: LedgerRow, part: GenerationState, seen: SeenVersion) -> bool:
     """Of two versions of one second only the ETag tells which is which; then only that very version counts."""
     if seen.declared_clock is not None:
         return part.version[:_CLOCK_DIGITS] >= seen.declared_clock

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from shared.errors import BadLookupError
 from shared.inputs.faults import fault
-from shared.lookup.client import as_parameters
+from shared.lookup.conditions import as_parameters
 from shared.web.answers import answer_or_problem, json_answer
 from shared.web.openapi.parameters import lookup_parameters
 

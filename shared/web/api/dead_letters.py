@@ -6,13 +6,13 @@ from collections import Counter
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, get_args
 
-from shared.errors import BadLookupError, NotReplayableError
+from shared.definitions.suggestions import did_you_mean_one_of
+from shared.errors import BadRequestError, NotReplayableError
 from shared.inputs.bodies import read_members
-from shared.inputs.faults import did_you_mean, fault, shown
-from shared.inputs.no_parameters import no_parameters
+from shared.inputs.faults import fault, shown
+from shared.inputs.page_size import page_size
 from shared.inputs.page_tokens import PagePosition, next_page_parameters
-from shared.inputs.parameters import parse, query_of, to_query
-from shared.lookup.options import page_size
+from shared.inputs.parameters import no_parameters, parse, query_of, to_query
 from shared.lookup.results import shown_partition_key
 from shared.pipeline.dead_letters.listing import DeadLetterFilter, ListPosition
 from shared.pipeline.dead_letters.replay import Result
@@ -91,7 +91,7 @@ class DeadLetterApi:
         size = page_size(parameters.get("maxpagesize"), faults)
         older_than_seconds = _older_than_seconds(parameters.get(OLDER_THAN), faults)
         if faults:
-            raise BadLookupError(*faults)
+            raise BadRequestError(*faults)
         after = None
         if (token := parameters.get("token")) is not None:
             position = self._tokens.open(_LISTED, parameters, token)
@@ -130,7 +130,7 @@ class _PageRequest:
 
 def _unknown(parameters: Mapping[str, str], known: Sequence[str]) -> list[Fault]:
     return [
-        fault("UnknownParameter", name, f"There is no parameter {shown(name)} here. {did_you_mean(name, known)}")
+        fault("UnknownParameter", name, f"There is no parameter {shown(name)} here. {did_you_mean_one_of(name, known)}")
         for name in parameters
         if name not in known
     ]
@@ -141,7 +141,7 @@ def _filter(parameters: Mapping[str, str], known: KnownNames, faults: list[Fault
     possible = {"source": known.sources, "index": known.indexes, "kind": KINDS}
     for name, values in possible.items():
         if (value := parameters.get(name)) is not None and value not in values:
-            detail = f"There is no {name} {shown(value)}. {did_you_mean(value, values)}"
+            detail = f"There is no {name} {shown(value)}. {did_you_mean_one_of(value, values)}"
             faults.append(fault("InvalidParameterValue", name, detail))
     source, index, kind, reason = (parameters.get(name) for name in FILTERS)
     return DeadLetterFilter(source, index, kind, reason)

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from shared.inputs.bodies import NUMBER, SWITCH, read_members
-from shared.inputs.no_parameters import no_parameters
+from shared.inputs.parameters import no_parameters
 from shared.web.answers import HttpAnswer, json_answer
 
 if TYPE_CHECKING:

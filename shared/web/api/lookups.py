@@ -6,8 +6,7 @@ import logging
 from typing import TYPE_CHECKING, Any, Final
 
 from shared.errors import IndexBuildingError
-from shared.inputs.no_parameters import no_parameters
-from shared.inputs.parameters import parse, query_of, to_query
+from shared.inputs.parameters import no_parameters, parse, query_of, to_query
 from shared.web.answers import HttpAnswer, json_answer
 from shared.web.api.index_descriptions import describe
 

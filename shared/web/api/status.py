@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from shared.inputs.no_parameters import no_parameters
+from shared.inputs.parameters import no_parameters
 from shared.web.answers import HttpAnswer, json_answer
 
 if TYPE_CHECKING:

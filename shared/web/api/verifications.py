@@ -9,7 +9,7 @@ from urllib.parse import quote, urlsplit
 from shared.errors import LifecycleRefusedError
 from shared.inputs.bodies import NUMBER, SWITCH, TEXT, WHOLE_NUMBER, read_members
 from shared.inputs.faults import shown
-from shared.inputs.no_parameters import no_parameters
+from shared.inputs.parameters import no_parameters
 from shared.web.answers import HttpAnswer, json_answer
 from shared.web.api.lifecycle import instant_text
 

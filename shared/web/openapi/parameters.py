@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from shared.inputs.page_size import PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX
 from shared.lookup.conditions import NULL, parameter_names
-from shared.lookup.options import PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX
 from shared.web.openapi.schemas import VALUE_SCHEMAS
 
 if TYPE_CHECKING:

@@ -9,7 +9,8 @@ import pytest
 
 from local.run.azurite import ACCOUNT
 from shared.errors import DefinitionsError
-from shared.lookup.client import LookupClient, as_parameters
+from shared.lookup.client import LookupClient
+from shared.lookup.conditions import as_parameters
 from shared.tables.wire.account import Account
 from shared.tables.wire.transport import Wire
 from tests.contract.tables.table_services import TIMING, SelfMadeCredential, key_client, token_client

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.errors import BadLookupError, ContinuationExpiredError
+from shared.errors import BadLookupError, BadRequestError, ContinuationExpiredError
 from shared.inputs.page_tokens import PagePosition, PageTokens, next_page_parameters
 from shared.lookup.generations import DefinedGenerations
 from shared.lookup.lookups import Lookups
@@ -19,10 +19,12 @@ POSITION = PagePosition("0123456789abcdef", "Smith !Ann !c-1 !1 !")
 PARAMETERS = {"town": "Redmond", "maxpagesize": "3"}
 
 
-@given(pair=st.text(st.characters(codec="utf-8", exclude_characters="\0")), generation=st.from_regex(r"\A[a-z0-9]+\Z"))
-def test_a_token_gives_its_position_back(pair: str, generation: str) -> None:
-    """Any pair of any generation."""
-    position = PagePosition(generation, pair)
+@given(
+    entry_key=st.text(st.characters(codec="utf-8", exclude_characters="\0")), generation=st.from_regex(r"\A[a-z0-9]+\Z")
+)
+def test_a_token_gives_its_position_back(entry_key: str, generation: str) -> None:
+    """Any entry key of any generation."""
+    position = PagePosition(generation, entry_key)
     assert TOKENS.open("by-town", PARAMETERS, TOKENS.seal("by-town", PARAMETERS, position)) == position
 
 
@@ -36,14 +38,14 @@ def test_a_token_with_one_other_character_is_refused(place: int, character: str)
     place %= len(token)
     changed = token[:place] + character + token[place + 1 :]
     if changed != token:
-        with pytest.raises(BadLookupError):
+        with pytest.raises(BadRequestError):
             TOKENS.open("by-town", PARAMETERS, changed)
 
 
 @pytest.mark.parametrize("token", ["", "=", "A", "AAAA", "x" * 4000, "é", "\0"])
 def test_anything_else_is_refused(token: str) -> None:
     """Without any other error."""
-    with pytest.raises(BadLookupError):
+    with pytest.raises(BadRequestError):
         TOKENS.open("by-town", PARAMETERS, token)
 
 
@@ -59,13 +61,22 @@ def test_a_token_is_bound_to_index_query_and_key() -> None:
         ("by-town", {"town": "Redmond"}, TOKENS),
         ("by-town", PARAMETERS, PageTokens(b"other")),
     ):
-        with pytest.raises(BadLookupError):
+        with pytest.raises(BadRequestError):
             tokens.open(index, parameters, token)
 
 
 def test_the_next_page_does_not_wait_again() -> None:
     """`sees` is honoured by the first page."""
     assert next_page_parameters({**PARAMETERS, "sees": "{}", "token": "old"}, "new") == {**PARAMETERS, "token": "new"}
+
+
+async def test_a_token_of_another_lookup_is_a_bad_lookup() -> None:
+    """Tokens serve other calls, too; an application catches what is wrong with its lookup as one error."""
+    lookups = Lookups(DefinedGenerations(DEFINITIONS), Replicas(MemoryTables()), TOKENS)
+    token = TOKENS.seal("customers-by-town", {"town": "Oslo"}, POSITION)
+    with pytest.raises(BadLookupError) as caught:
+        await lookups.find("customers-by-town", {"town": "Redmond", "token": token})
+    assert [fault.code for fault in caught.value.faults] == ["InvalidToken"]
 
 
 async def test_a_token_of_a_retired_generation_has_expired() -> None:

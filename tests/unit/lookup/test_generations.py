@@ -12,7 +12,7 @@ import pytest
 from shared.catalog.catalog import Catalog
 from shared.catalog.register import DefinitionRegistrar
 from shared.errors import IndexBuildingError, StorageUnavailableError
-from shared.lookup.serving import CatalogGenerations
+from shared.lookup.generations import CatalogGenerations
 from shared.pipeline.concurrency import Bounded
 from shared.pipeline.ledger.scan import has_rows
 from shared.tables.memory.memory_tables import MemoryTables

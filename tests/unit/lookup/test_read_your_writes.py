@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from shared.entries.changes.seen_version import SeenVersion
 from shared.entries.keys.fact_key import MISSING, encode_fact_key
 from shared.entries.keys.versions import declared_clock
 from shared.errors import BadLookupError, NotSeenYetError
 from shared.inputs.page_tokens import PageTokens
 from shared.lookup.generations import DefinedGenerations
 from shared.lookup.lookups import Lookups
-from shared.lookup.read_your_writes import SeenVersion, WriteWaiter, read_sees_value, sees_value
+from shared.lookup.read_your_writes import WriteWaiter, read_sees_value, sees_value
 from shared.lookup.replicas import Replicas
 from shared.tables.memory.memory_tables import MemoryTables
 from tests.worlds.lookup_facts import DEFINITIONS, facts, put_facts
@@ -35,9 +36,9 @@ class SlowLedger:
     misses: int
     asked: list[tuple[SeenVersion, str]] = field(default_factory=list)
 
-    async def has_applied(self, sighting: SeenVersion, generation: ReadableGeneration) -> bool:
+    async def has_applied(self, seen: SeenVersion, generation: ReadableGeneration) -> bool:
         """Whether it was asked often enough."""
-        self.asked.append((sighting, generation.index.name))
+        self.asked.append((seen, generation.index.name))
         return len(self.asked) > self.misses
 
 
