@@ -11,6 +11,8 @@ from cli.progress import Pace, clear_line, show_line
 from cli.service.service import lookup_path
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from cli.service.service import Service
 
 COLUMNS: Final = ("index", "state", "serving", "generation", "facts", "entries", "transactions", "unbuilt", "verified")
@@ -22,7 +24,7 @@ def standing(service: Service, index: str) -> dict[str, Any]:
     return service.get(lookup_path(index, "builds"), {})
 
 
-def row(state: dict[str, Any]) -> dict[str, Any]:
+def row(state: Mapping[str, Any]) -> dict[str, Any]:
     """How an index stands, as one row."""
     defined = state["defined"] or {}
     counts = (state["build"] or {}).get("counts", {})
@@ -63,7 +65,7 @@ class BuildProgress:
         self._facts: Pace | None = None
         self._slices: Pace | None = None
 
-    def line(self, build: dict[str, Any], now_seconds: float) -> str:
+    def line(self, build: Mapping[str, Any], now_seconds: float) -> str:
         """What is done, how fast, and how long it still takes by slices done of all."""
         counts, done, slices = build["counts"], build["slicesDone"], build["slices"]
         if not counts:

@@ -20,7 +20,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from shared.catalog.catalog import Catalog
 from shared.definitions.files import read_definitions
@@ -35,6 +35,7 @@ from shared.tables.wire.account import Account
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
 
+    from shared.lookup.explain import ExplanationJson
     from shared.lookup.lookups import LookupPage
     from shared.lookup.results import FoundEntry
     from shared.sources.ports import Facts
@@ -102,7 +103,7 @@ class LookupClient:
                 yield entry
             parameters = page.next_parameters
 
-    async def explain(self, index: str, conditions: Mapping[str, Value]) -> dict[str, Any]:
+    async def explain(self, index: str, conditions: Mapping[str, Value]) -> ExplanationJson:
         """How that lookup would run."""
         return await self._lookups.explain(index, as_parameters(conditions))
 

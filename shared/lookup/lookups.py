@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from shared.entries.rows.columns import StoredEntry
     from shared.errors import Fault
     from shared.inputs.page_tokens import PageTokens
+    from shared.lookup.explain import ExplanationJson
     from shared.lookup.generations import Generations, ReadableGeneration
     from shared.lookup.read import NewestRow, RowPage
     from shared.lookup.read_your_writes import WriteWaiter
@@ -112,7 +113,7 @@ class Lookups:
             page.is_secondary,
         )
 
-    async def explain(self, index: str, parameters: Mapping[str, str]) -> dict[str, Any]:
+    async def explain(self, index: str, parameters: Mapping[str, str]) -> ExplanationJson:
         """How that lookup would run; a lookup that would need a scan is explained as refused."""
         generation = await self._generations.serving(index)
         try:

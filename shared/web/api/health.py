@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypedDict
 
 from shared.web.answers import HttpAnswer, json_answer
 
@@ -12,9 +12,15 @@ if TYPE_CHECKING:
     from shared.definitions.loading.load import Loaded
 
 
+class HealthJson(TypedDict):
+    """What was found to be so."""
+
+    status: Literal["live", "ready"]
+
+
 async def live() -> HttpAnswer:
     """The process answers."""
-    return json_answer({"status": "live"})
+    return json_answer(HealthJson(status="live"))
 
 
 async def ready(
@@ -28,4 +34,4 @@ async def ready(
     check_settings()
     await check_storage()
     await check_catalog()
-    return json_answer({"status": "ready"})
+    return json_answer(HealthJson(status="ready"))
