@@ -9,7 +9,6 @@ import azure.functions as func
 from functions.responses import respond
 from shared.app import probes
 from shared.app.app import app
-from shared.web.api import advice as advice_api
 from shared.web.api import health
 from shared.web.api import status as status_api
 from shared.web.pages import status_page
@@ -59,7 +58,7 @@ async def get_advice(req: func.HttpRequest) -> func.HttpResponse:
     """Every index in numbers, and what the Index Table pattern warns of."""
 
     async def work() -> HttpAnswer:
-        return await advice_api.advice(app().monitoring.advisor, req.url)
+        return await status_api.advice(app().monitoring.advisor, req.url)
 
     return await respond(work())
 
@@ -76,34 +75,34 @@ async def _respond(call: Callable[[StatusReader], Awaitable[HttpAnswer]]) -> fun
 @operations.route(route="dead-letters", methods=["GET"], auth_level=func.AuthLevel.ADMIN)
 async def list_dead_letters(req: func.HttpRequest) -> func.HttpResponse:
     """A page of dead letters."""
-    return await _about_letters(lambda api: api.letters(req.url))
+    return await _about_dead_letters(lambda api: api.dead_letters(req.url))
 
 
 @operations.route(route="dead-letters/{id}", methods=["GET"], auth_level=func.AuthLevel.ADMIN)
 async def show_dead_letter(req: func.HttpRequest) -> func.HttpResponse:
     """One dead letter, with what arrived."""
-    return await _about_letters(lambda api: api.letter(req.route_params["id"], req.url))
+    return await _about_dead_letters(lambda api: api.dead_letter(req.route_params["id"], req.url))
 
 
 @operations.route(route="dead-letters/{id}/replay", methods=["POST"], auth_level=func.AuthLevel.ADMIN)
 async def replay_dead_letter(req: func.HttpRequest) -> func.HttpResponse:
     """Replay one dead letter."""
-    return await _about_letters(lambda api: api.replay(req.route_params["id"], req.url, req.get_body()))
+    return await _about_dead_letters(lambda api: api.replay(req.route_params["id"], req.url, req.get_body()))
 
 
 @operations.route(route="dead-letters/replay", methods=["POST"], auth_level=func.AuthLevel.ADMIN)
 async def replay_dead_letters(req: func.HttpRequest) -> func.HttpResponse:
     """Replay a page of dead letters."""
-    return await _about_letters(lambda api: api.replay_all(req.url, req.get_body()))
+    return await _about_dead_letters(lambda api: api.replay_all(req.url, req.get_body()))
 
 
 @operations.route(route="dead-letters/purge", methods=["POST"], auth_level=func.AuthLevel.ADMIN)
 async def purge_dead_letters_now(req: func.HttpRequest) -> func.HttpResponse:
     """Forget old dead letters."""
-    return await _about_letters(lambda api: api.purge(req.url, req.get_body()))
+    return await _about_dead_letters(lambda api: api.purge(req.url, req.get_body()))
 
 
-async def _about_letters(call: Callable[[DeadLetterApi], Awaitable[HttpAnswer]]) -> func.HttpResponse:
+async def _about_dead_letters(call: Callable[[DeadLetterApi], Awaitable[HttpAnswer]]) -> func.HttpResponse:
     async def work() -> HttpAnswer:
         return await call(await app().dead_letter_api())
 

@@ -33,7 +33,7 @@ async def list_verifications(req: func.HttpRequest) -> func.HttpResponse:
 @verifications.route(route="indexes/{name}/verifications/{id}", methods=["GET"], auth_level=func.AuthLevel.ADMIN)
 async def get_verification(req: func.HttpRequest) -> func.HttpResponse:
     """One verification with its report."""
-    return await _respond(lambda api: api.one(req.route_params["name"], req.route_params["id"], req.url))
+    return await _respond(lambda api: api.verification(req.route_params["name"], req.route_params["id"], req.url))
 
 
 async def _respond(call: Callable[[VerificationApi], Awaitable[HttpAnswer]]) -> func.HttpResponse:

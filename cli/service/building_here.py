@@ -6,7 +6,7 @@ import asyncio
 import os
 import sys
 import time
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from cli.definitions import read
 from cli.errors import UsageError
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from shared.definitions.model import Definitions, Index
     from shared.lifecycle.generations import GenerationLifecycle
+    from shared.web.api.lifecycle import IndexStateJson
 
 # The app does not know this kind of task and does not work on it.
 FROM_HERE: Final = "build-here"
@@ -32,7 +33,7 @@ _SLICES_AT_ONCE: Final = 4
 _WAIT_SECONDS: Final = 1.0
 
 
-def build_here(args: argparse.Namespace) -> dict[str, Any]:
+def build_here(args: argparse.Namespace) -> IndexStateJson:
     """Build an index; its state after that."""
     return run_to_end(_build(args))
 
@@ -54,7 +55,7 @@ def _settings(args: argparse.Namespace) -> dict[str, str]:
     }
 
 
-async def _build(args: argparse.Namespace) -> dict[str, Any]:
+async def _build(args: argparse.Namespace) -> IndexStateJson:
     from shared.app.app import PROJECT_ROOT, App
     from shared.web.api.lifecycle import index_state_json
 
@@ -80,14 +81,14 @@ async def _drive(operations: GenerationLifecycle, index: str, task: str) -> None
     """Work on every idle slice until the task has ended."""
     from shared.errors import TaskFailedError
     from shared.tasks.runner import idle, task_failed_error
-    from shared.web.api.lifecycle import build
+    from shared.web.api.lifecycle import build_json
 
     shown = BuildProgress(index) if sys.stderr.isatty() else None
     while True:
         progress = (await operations.state(index)).build
         assert progress is not None
         if shown:
-            show_line(shown.line(build(progress), time.monotonic()))
+            show_line(shown.line(build_json(progress), time.monotonic()))
         if progress.task.id != task:
             raise TaskFailedError(f"Another build of {index} has taken the place of this one: see `build --status`.")
         if progress.task.state == "failed":

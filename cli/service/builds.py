@@ -11,6 +11,8 @@ from cli.progress import Pace, clear_line, show_line
 from cli.service.app_client import index_path
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from cli.service.app_client import AppClient
 
 STATE_COLUMNS: Final = (
@@ -32,7 +34,7 @@ def index_state(app: AppClient, index: str) -> dict[str, Any]:
     return app.get(index_path(index, "builds"), {})
 
 
-def state_row(state: dict[str, Any]) -> dict[str, Any]:
+def state_row(state: Mapping[str, Any]) -> dict[str, Any]:
     """The state of an index as one row."""
     defined = state["defined"] or {}
     counts = (state["build"] or {}).get("counts", {})
@@ -83,7 +85,7 @@ class BuildProgress:
         self._facts: Pace | None = None
         self._slices: Pace | None = None
 
-    def line(self, build: dict[str, Any], now_seconds: float) -> str:
+    def line(self, build: Mapping[str, Any], now_seconds: float) -> str:
         """What is done, how fast, and the remaining time by the share of slices done."""
         counts, done, slices = build["counts"], build["slicesDone"], build["slices"]
         if not counts:

@@ -6,7 +6,7 @@ An answer costs a bounded number of storage transactions and is kept for a minut
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from shared.advice.rules import Advice, AdvisedIndex, Usage, advise
 from shared.advice.statistics import IndexStatistics
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping
     from collections.abc import Set as AbstractSet
 
+    from shared.advice.advice_json import AdviceReportJson, AdvisedIndexJson
     from shared.advice.sampling import Sampler
     from shared.catalog.catalog import Catalog
     from shared.catalog.rows import CatalogGeneration
@@ -48,16 +49,16 @@ class Advisor:
     def __init__(self, definitions: Definitions, dependencies: AdvisorDependencies) -> None:
         self._definitions = definitions
         self._dependencies = dependencies
-        self._kept: tuple[float, dict[str, Any]] | None = None
+        self._kept: tuple[float, AdviceReportJson] | None = None
 
-    async def report(self) -> dict[str, Any]:
+    async def report(self) -> AdviceReportJson:
         """Statistics and advice for every index, as JSON."""
         now_seconds = self._dependencies.now_seconds()
         if self._kept is None or not 0 <= now_seconds - self._kept[0] < KEPT_SECONDS:
             self._kept = now_seconds, await self._report(now_seconds)
         return self._kept[1]
 
-    async def _report(self, now_seconds: float) -> dict[str, Any]:
+    async def _report(self, now_seconds: float) -> AdviceReportJson:
         snapshot = await self._snapshot()
         totals = await self._dependencies.totals()
         static = _static_advice(self._definitions)
@@ -71,7 +72,7 @@ class Advisor:
             for index, serving in indexes:
                 advised = self._advised(index, serving, sampled, totals, now_seconds)
                 indexes_json.append(_index_json(advised, serving, [*static.get(index.name, ()), *advise(advised)]))
-        return {"indexes": sorted(indexes_json, key=lambda index: str(index["name"]))}
+        return {"indexes": sorted(indexes_json, key=lambda index: index["name"])}
 
     async def _snapshot(self) -> CatalogSnapshot:
         try:
@@ -122,7 +123,7 @@ def _static_advice(definitions: Definitions) -> dict[str, list[Advice]]:
     return found
 
 
-def _index_json(advised: AdvisedIndex, serving: CatalogGeneration | None, found: Iterable[Advice]) -> dict[str, Any]:
+def _index_json(advised: AdvisedIndex, serving: CatalogGeneration | None, found: Iterable[Advice]) -> AdvisedIndexJson:
     statistics, usage = advised.statistics, advised.usage
     return {
         "name": advised.index.name,

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from shared.catalog.catalog import Catalog
     from shared.catalog.rows import CatalogSnapshot
+    from shared.definitions.compare import Identity
     from shared.definitions.model import Definitions, Index, Source
     from shared.tables.port import Insert
 
@@ -126,7 +127,7 @@ def check_sources(snapshot: CatalogSnapshot, definitions: Definitions) -> None:
 
 
 def _changed_source(kept: CatalogGeneration, changed: tuple[str, ...]) -> str:
-    before = identity(kept.source_definition)
+    before: Identity = identity(kept.source_definition)
     was = ", ".join(f"{key} was {before[key]!r}" for key in changed)
     return (
         f'Source "{kept.source}" is not the one that index "{kept.index}" has been kept from: its {was}. '

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias, TypedDict
 
 from shared.definitions.identity import generation_id, physical_keys, table_name
 
@@ -18,6 +18,14 @@ Effect: TypeAlias = Literal["new index", "removed", "new generation", "no change
 # What orders the versions of facts when no `version` is declared; no path has a space in it.
 _FEED_CLOCK: Final = "of Cosmos DB"
 _HUB_CLOCK: Final = "of Event Hubs"
+
+
+class IdentityJson(TypedDict):
+    """What must never change under a source's name."""
+
+    id: str
+    partitionKey: list[str]
+    version: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +60,7 @@ def compare_served(
     return (*(step for step in refused if step), *steps)
 
 
-def identity(source: Source) -> Identity:
+def identity(source: Source) -> IdentityJson:
     """What tells the facts of a source apart and orders their versions: under one name it must never change.
 
     It decides which fact a ledger row is about, and whether a change is newer than what the row knows.

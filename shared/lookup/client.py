@@ -19,7 +19,7 @@ import secrets
 from contextlib import AsyncExitStack, asynccontextmanager
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from shared.definitions.files import read_definitions
 from shared.lookup.conditions import as_parameters
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
 
     from shared.lookup.conditions import Value
+    from shared.lookup.explain import ExplanationJson
     from shared.lookup.lookups import LookupPage, Lookups
     from shared.lookup.results import FoundEntry
     from shared.sources.ports import Facts
@@ -100,7 +101,7 @@ class LookupClient:
                 yield entry
             parameters = page.next_parameters
 
-    async def explain(self, index: str, conditions: Mapping[str, Value]) -> dict[str, Any]:
+    async def explain(self, index: str, conditions: Mapping[str, Value]) -> ExplanationJson:
         """How that lookup would run."""
         return await self._lookups.explain(index, as_parameters(conditions))
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final, Literal, NotRequired, TypeAlias, TypedDict
+
+from shared.lookup.plan import Access
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -11,6 +13,37 @@ if TYPE_CHECKING:
     from shared.lookup.generations import ReadableGeneration
     from shared.lookup.options import Options
     from shared.lookup.plan import Plan
+
+ExplainedAccess: TypeAlias = Literal[Access, "refused"]
+RowKeyRange = TypedDict("RowKeyRange", {"from": str, "before": str})
+
+
+class RefusalJson(TypedDict):
+    """One reason why a lookup is refused."""
+
+    code: str
+    parameter: str
+    detail: str
+
+
+class ExplanationJson(TypedDict):
+    """How a lookup would run. One that is refused has `errors`; any other has the members that say what is read."""
+
+    index: str
+    access: ExplainedAccess
+    explanation: str
+    generation: str
+    table: str
+    accounts: NotRequired[list[str]]
+    partitionKeys: NotRequired[list[str]]
+    rowKeys: NotRequired[RowKeyRange]
+    shards: NotRequired[int]
+    tables: NotRequired[int]
+    storageTransactionsPerPage: int
+    factReadsPerPage: NotRequired[int]
+    comparesStoredValues: NotRequired[bool]
+    errors: NotRequired[list[RefusalJson]]
+
 
 _SENTENCES: Final = {
     "point": "Every key part is given: the rows of one key are read.",
@@ -24,15 +57,14 @@ _WIDENED: Final = " Keys this long are cut, so more rows may be read and are com
 _EMPTY: Final = " The range is empty, so storage is not asked."
 
 
-def explain_plan(generation: ReadableGeneration, plan: Plan, options: Options) -> dict[str, Any]:
+def explain_plan(generation: ReadableGeneration, plan: Plan, options: Options) -> ExplanationJson:
     """The explanation of a lookup that has a plan."""
-    sentence = _PERIODS if plan.tables > 1 else _SENTENCES[plan.access]
-    if plan.is_empty:
-        sentence += _EMPTY
-    elif plan.compares_stored_values:
-        sentence += _WIDENED
     return {
-        **_head(generation, plan.access, sentence),
+        "index": generation.index.name,
+        "access": plan.access,
+        "explanation": _sentence(plan),
+        "generation": generation.id,
+        "table": generation.table,
         "accounts": list(dict.fromkeys(plan.accounts)),
         "partitionKeys": list(plan.partition_keys),
         "rowKeys": {"from": plan.bounds.lower, "before": plan.bounds.upper},
@@ -44,20 +76,21 @@ def explain_plan(generation: ReadableGeneration, plan: Plan, options: Options) -
     }
 
 
-def explain_refusal(generation: ReadableGeneration, faults: Sequence[Fault]) -> dict[str, Any]:
+def explain_refusal(generation: ReadableGeneration, faults: Sequence[Fault]) -> ExplanationJson:
     """The explanation of a lookup that would need a scan."""
     return {
-        **_head(generation, "refused", _SENTENCES["refused"]),
-        "storageTransactionsPerPage": 0,
-        "errors": [{"code": each.code, "parameter": each.parameter, "detail": each.detail} for each in faults],
-    }
-
-
-def _head(generation: ReadableGeneration, access: str, sentence: str) -> dict[str, Any]:
-    return {
         "index": generation.index.name,
-        "access": access,
-        "explanation": sentence,
+        "access": "refused",
+        "explanation": _SENTENCES["refused"],
         "generation": generation.id,
         "table": generation.table,
+        "storageTransactionsPerPage": 0,
+        "errors": [{"code": fault.code, "parameter": fault.parameter, "detail": fault.detail} for fault in faults],
     }
+
+
+def _sentence(plan: Plan) -> str:
+    sentence = _PERIODS if plan.tables > 1 else _SENTENCES[plan.access]
+    if plan.is_empty:
+        return sentence + _EMPTY
+    return sentence + _WIDENED if plan.compares_stored_values else sentence

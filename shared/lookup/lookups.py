@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from shared.definitions.model import Definitions
     from shared.errors import Fault
+    from shared.lookup.explain import ExplanationJson
     from shared.lookup.generations import Generations, ReadableGeneration
     from shared.lookup.read import RowPage
     from shared.lookup.read_your_writes import WriteWaiter
@@ -117,7 +118,7 @@ class Lookups:
             page.is_secondary,
         )
 
-    async def explain(self, index: str, parameters: Mapping[str, str]) -> dict[str, Any]:
+    async def explain(self, index: str, parameters: Mapping[str, str]) -> ExplanationJson:
         """How that lookup would run; a lookup that would need a scan is explained as refused."""
         generation = await self.generations.serving(index)
         try:

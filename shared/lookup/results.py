@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, NotRequired, TypedDict, cast
 
+from shared.definitions.answer_types import SchemaKeywords
 from shared.entries.keys.fact_key import MISSING
 from shared.entries.keys.index_keys import split_row_key
 from shared.entries.rows.columns import read_columns
@@ -22,9 +23,19 @@ if TYPE_CHECKING:
     from shared.lookup.plan import Plan
     from shared.lookup.read import NewestRow
 
-FoundEntry: TypeAlias = dict[str, Any]
-
 _log = logging.getLogger(__name__)
+
+
+class FoundEntry(TypedDict):
+    """An entry as the API shows it. `partitionKey` is there when the source has one, `fact` when it was asked for."""
+
+    id: str
+    partitionKey: NotRequired[Any]
+    version: Annotated[str, SchemaKeywords("When the entry last changed; later ones sort higher.")]
+    key: dict[str, Any]
+    data: dict[str, Any]
+    isReference: NotRequired[Annotated[Literal[True], SchemaKeywords("The projection did not fit; fetch the fact.")]]
+    fact: NotRequired[dict[str, Any]]
 
 
 class ReadEntry(NamedTuple):
@@ -56,13 +67,14 @@ def is_asked_for(stored: StoredEntry, plan: Plan, keys: IndexKeys) -> bool:
 
 def shown_entry(read: ReadEntry, source: Source, select: Selection | None) -> FoundEntry:
     """The entry as the API shows it."""
-    stored = read.stored
-    entry: FoundEntry = {"id": stored.id}
+    stored, version = read.stored, read.version
+    data = stored.document if select is None else select(stored.document)
+    entry: FoundEntry
     if source.partition_key:
-        entry["partitionKey"] = shown_partition_key(stored.partition_key)
-    entry["version"] = read.version
-    entry["key"] = stored.key
-    entry["data"] = stored.document if select is None else select(stored.document)
+        partition_key = shown_partition_key(stored.partition_key)
+        entry = {"id": stored.id, "partitionKey": partition_key, "version": version, "key": stored.key, "data": data}
+    else:
+        entry = {"id": stored.id, "version": version, "key": stored.key, "data": data}
     if stored.is_reference:
         entry["isReference"] = True
     return entry

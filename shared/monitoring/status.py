@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from shared.catalog.rows import CatalogSnapshot
 from shared.errors import StorageError, TableMissingError
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from shared.monitoring.counters import Measure
     from shared.monitoring.lag import LagMeter
     from shared.monitoring.lag_history import LagHistory, Point
+    from shared.monitoring.status_json import StatusJson
     from shared.monitoring.status_report import StatusReport
     from shared.tables.breaker import BreakerSnapshot
     from shared.tables.port import Tables
@@ -66,7 +67,7 @@ class StatusReader:
         self._totals = Totals(instances=1)
         self._own: Counter[Measure] = Counter()
 
-    async def status(self) -> dict[str, Any]:
+    async def status(self) -> StatusJson:
         """Everything that is known now."""
         dependencies = self._dependencies
         missed = _Missed()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from shared.definitions.identity import generation_id
 from shared.monitoring.counters import Totals
@@ -19,6 +19,18 @@ if TYPE_CHECKING:
     from shared.monitoring.lag import Lag
     from shared.monitoring.open_dead_letters import OpenDeadLetters
     from shared.monitoring.prices import Price
+    from shared.monitoring.status_json import (
+        AccountStatusJson,
+        BreakerStatusJson,
+        DeadLetterStatusJson,
+        GenerationStatusJson,
+        IndexStatusJson,
+        IndexTransactionsJson,
+        ServingStatusJson,
+        SourceStatusJson,
+        StatusJson,
+        TaskStatusJson,
+    )
     from shared.tables.breaker import BreakerSnapshot
     from shared.tasks.rows import Progress
 
@@ -46,7 +58,7 @@ class StatusReport:
         self._price = transaction_price
         self._price_date = price_date
 
-    def as_json(self, facts: StatusFacts) -> dict[str, Any]:
+    def as_json(self, facts: StatusFacts) -> StatusJson:
         """The whole status."""
         since = facts.totals.since_seconds
         return {
@@ -69,7 +81,7 @@ class StatusReport:
             },
         }
 
-    def _source(self, source: Source, facts: StatusFacts) -> dict[str, Any]:
+    def _source(self, source: Source, facts: StatusFacts) -> SourceStatusJson:
         lag = facts.lags[source.name]
         counts = facts.totals.of("source", source.name)
         dead_letters = facts.dead_letters
@@ -85,10 +97,13 @@ class StatusReport:
             "dollarsPerMillionChanges": self._per_million(counts["transactions"], counts["applied"]),
         }
 
-    def _index(self, index: Index, facts: StatusFacts) -> dict[str, Any]:
+    def _index(self, index: Index, facts: StatusFacts) -> IndexStatusJson:
         counts = facts.totals.of("index", index.name)
         own = None if facts.catalog is None else facts.catalog.of_index(index.name)
-        spent = {purpose: _sent(own, facts.totals, purpose) for purpose in ("changes", "lookups")}
+        spent: IndexTransactionsJson = {
+            "changes": _sent(own, facts.totals, "changes"),
+            "lookups": _sent(own, facts.totals, "lookups"),
+        }
         return {
             "name": index.name,
             "source": index.source,
@@ -107,7 +122,7 @@ class StatusReport:
             "generations": [_generation(generation) for generation in own or ()],
         }
 
-    def _serving(self, index: Index, facts: StatusFacts) -> dict[str, Any]:
+    def _serving(self, index: Index, facts: StatusFacts) -> ServingStatusJson:
         """State and serving generation of the index, as in the answer of `/api/indexes`."""
         if facts.catalog is None:
             return {"state": "unknown", "generation": None}
@@ -135,7 +150,7 @@ def _sent(own: Sequence[CatalogGeneration] | None, totals: Totals, purpose: Purp
     return sum(totals.of("table", table)[purpose] for table in {generation.table for generation in own})
 
 
-def _generation(generation: CatalogGeneration) -> dict[str, Any]:
+def _generation(generation: CatalogGeneration) -> GenerationStatusJson:
     verified = generation.verified
     return {
         "id": generation.id,
@@ -148,7 +163,7 @@ def _generation(generation: CatalogGeneration) -> dict[str, Any]:
     }
 
 
-def _task(progress: Progress) -> dict[str, Any]:
+def _task(progress: Progress) -> TaskStatusJson:
     """A long task, such as a build: its progress and its counts."""
     return {
         "id": progress.task.id,
@@ -168,7 +183,7 @@ def _iso(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
-def _breaker(seen: BreakerSnapshot) -> dict[str, Any]:
+def _breaker(seen: BreakerSnapshot) -> BreakerStatusJson:
     """What this instance has seen of the storage."""
     return {
         "state": seen.state,
@@ -179,17 +194,17 @@ def _breaker(seen: BreakerSnapshot) -> dict[str, Any]:
     }
 
 
-def _account(name: str, totals: Totals) -> dict[str, Any]:
+def _account(name: str, totals: Totals) -> AccountStatusJson:
     """The requests to a storage account, by the name of its connection."""
     counts = totals.of("account", name)
-    return {"name": name, "transactions": {purpose: counts[purpose] for purpose in ("changes", "lookups")}}
+    return {"name": name, "transactions": {"changes": counts["changes"], "lookups": counts["lookups"]}}
 
 
 def _rounded(seconds: float | None) -> float | None:
     return None if seconds is None else round(seconds, 3)
 
 
-def _dead_letters(found: OpenDeadLetters | None) -> dict[str, Any]:
+def _dead_letters(found: OpenDeadLetters | None) -> DeadLetterStatusJson:
     if found is None:
         return {"count": None, "hasMore": False, "reasons": []}
     return {

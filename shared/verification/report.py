@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from shared.entries.keys.fact_key import MISSING
 from shared.entries.keys.index_keys import row_key
 from shared.verification.findings import KINDS
+from shared.verification.report_json import FoundCountsJson, WorkCountsJson
 
 if TYPE_CHECKING:
     from shared.verification.examine import FactIdentity
     from shared.verification.findings import Difference, DifferenceKind
+    from shared.verification.report_json import DifferenceJson, DifferenceReportJson, VerificationCountsJson
 
 EXAMPLES_MAX: Final = 20
-# What was read and counted, in the order in which people want to see it.
-COUNTS: Final = ("facts", "ledgerRows", "rows", "entries", "tombstones", "masked")
-MORE_COUNTS: Final = ("examined", "behind", "deadLetters", "repaired", "unrepaired", "swept")
+COUNTS: Final = tuple(FoundCountsJson.__annotations__)
+MORE_COUNTS: Final = tuple(WorkCountsJson.__annotations__)
 
 
 @dataclass(slots=True)
@@ -26,7 +27,7 @@ class DifferenceReport:
 
     counts: Counter[str] = field(default_factory=Counter)
     differences: Counter[DifferenceKind] = field(default_factory=Counter)
-    examples: list[dict[str, Any]] = field(default_factory=list)
+    examples: list[DifferenceJson] = field(default_factory=list)
 
     @property
     def total(self) -> int:
@@ -39,10 +40,11 @@ class DifferenceReport:
         if len(self.examples) < EXAMPLES_MAX:
             self.examples.append(_example(who, finding))
 
-    def plain(self) -> dict[str, Any]:
+    def plain(self) -> DifferenceReportJson:
         """As JSON."""
+        counts = {name: self.counts[name] for name in (*COUNTS, *MORE_COUNTS)}
         return {
-            **{name: self.counts[name] for name in (*COUNTS, *MORE_COUNTS)},
+            **cast("VerificationCountsJson", counts),
             "differences": {kind: self.differences[kind] for kind in KINDS},
             "total": self.total,
             "examples": list(self.examples),
@@ -55,8 +57,8 @@ class DifferenceReport:
         return cls(counts, Counter(plain["differences"]), list(plain["examples"]))
 
 
-def _example(who: FactIdentity, finding: Difference) -> dict[str, Any]:
-    example: dict[str, Any] = {"kind": finding.kind, "factKey": who.fact_key}
+def _example(who: FactIdentity, finding: Difference) -> DifferenceJson:
+    example: DifferenceJson = {"kind": finding.kind, "factKey": who.fact_key}
     if who.id is not None:
         key: list[Any] = [{} if value is MISSING else value for value in who.partition_key]
         example |= {"id": who.id, "partitionKey": key[0] if len(key) == 1 else key}

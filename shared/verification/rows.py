@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from shared.tables.port import Entity, Row, Tables
+    from shared.verification.report_json import DifferenceReportJson
 
 VERIFICATION_TABLE: Final = "Verifications"
 _STATE: Final = "state"
@@ -71,9 +72,9 @@ class VerificationRows:
             with suppress(OperationFailedError):  # somebody else was faster
                 await self._tables.transact(VERIFICATION_TABLE, [Delete(index, task)])
 
-    async def reports(self, index: str) -> dict[str, dict[str, Any]]:
+    async def reports(self, index: str) -> dict[str, DifferenceReportJson]:
         """What every verification of an index has found so far, by task."""
-        found: dict[str, dict[str, Any]] = {}
+        found: dict[str, DifferenceReportJson] = {}
         continuation = None
         while True:
             try:

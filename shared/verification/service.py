@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import count
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from shared.catalog.register import generation_of_definition, index_of
 from shared.errors import LifecycleRefusedError
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from shared.catalog.rows import CatalogGeneration, CatalogSnapshot
     from shared.definitions.model import Definitions
     from shared.tasks.runner import TaskRunner
+    from shared.verification.report_json import DifferenceReportJson
     from shared.verification.rows import VerificationRows
 
 _SECONDS_PER_DAY: Final = 86_400
@@ -31,7 +32,7 @@ class VerificationResult(NamedTuple):
     """A verification: its task, and what it has found so far."""
 
     task: Task
-    report: dict[str, Any]
+    report: DifferenceReportJson
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ _COMMON_HEADERS: Final = {"Cache-Control": "no-store", "X-Content-Type-Options":
 
 @dataclass(frozen=True, slots=True)
 class HttpAnswer:
-    """One answer. Unless its headers say otherwise nobody may keep it."""
+    """One answer. Caches must not store it, unless its headers say otherwise."""
 
     body: bytes
     status: int = 200
@@ -31,12 +31,12 @@ class HttpAnswer:
 
     @property
     def all_headers(self) -> dict[str, str]:
-        """With those that every answer has."""
+        """The headers of this answer, with those that every answer has."""
         return {**_COMMON_HEADERS, **self.headers}
 
 
 def json_answer(content: Mapping[str, Any], headers: Mapping[str, str] | None = None) -> HttpAnswer:
-    """A good answer."""
+    """An answer with status 200."""
     return HttpAnswer(_encoded(content), headers=headers or {})
 
 
@@ -46,7 +46,7 @@ def problem_answer(problem: Problem) -> HttpAnswer:
 
 
 async def answer_or_problem(work: Awaitable[HttpAnswer]) -> HttpAnswer:
-    """The answer that some work gives, or the problem that it ends with: nothing escapes without one shape."""
+    """The answer of some work, or the problem that its error is: no error leaves without a documented body."""
     try:
         return await work
     except Exception as error:

@@ -12,6 +12,8 @@ from shared.web.problems import Problem
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from shared.web.problems import ProblemErrorJson
+
 _log = logging.getLogger(__name__)
 
 
@@ -72,7 +74,7 @@ INTERNAL: Final = ProblemKind(500, "InternalError", "Something went wrong inside
 
 
 def problem_for(error: Exception) -> Problem:
-    """The problem that an error is to the caller. What nobody expected is logged, and told without its inside."""
+    """The problem that an error is to the caller. An unexpected error is logged; the answer says nothing about it."""
     if isinstance(error, errors.BadRequestError):
         return _bad_request(error)
     if isinstance(error, errors.DefinitionsError):
@@ -94,7 +96,7 @@ def _problem(kind: ProblemKind, detail: str) -> Problem:
 def _bad_request(error: errors.BadRequestError) -> Problem:
     """One fault is the problem itself; of several the first gives the code, and `errors` lists them all."""
     first = error.faults[0]
-    several = tuple(
+    several: tuple[ProblemErrorJson, ...] = tuple(
         {"code": fault.code, "parameter": fault.parameter, "detail": fault.detail} for fault in error.faults
     )
     return Problem(400, first.code, TITLES[first.code], str(error), errors=several if len(several) > 1 else ())
@@ -105,6 +107,6 @@ def _broken_definitions(error: errors.DefinitionsError) -> Problem:
         DEFINITIONS_BROKEN.status,
         DEFINITIONS_BROKEN.code,
         DEFINITIONS_BROKEN.title,
-        f"Faults in the definitions file: {len(error.faults)}. Mend what `errors` lists and deploy again.",
+        f"Faults in the definitions file: {len(error.faults)}. Fix what `errors` lists and deploy again.",
         errors=tuple({"code": DEFINITIONS_BROKEN.code, "detail": fault} for fault in error.faults),
     )

@@ -1,4 +1,4 @@
-"""Pages of our own: one answer each, with a policy that lets run nothing but what is written in it."""
+"""HTML pages: one answer each, with a policy that allows only the scripts and styles inside the page."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _read(name: str) -> str:
 
 
 def _hashes(text: str, kind: str) -> str:
-    """What may run of a page: exactly this."""
+    """The blocks of a page that the policy allows, by their hashes."""
     return " ".join(f"'sha256-{_digest(content)}'" for found, content in _INLINE.findall(text) if found == kind)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NotRequired, TypedDict
 
 import orjson
 
@@ -15,6 +15,25 @@ MEDIA_TYPE = "application/problem+json"
 TYPE_PREFIX = "urn:index-tables:problem:"
 
 
+class ProblemErrorJson(TypedDict):
+    """One of several things that are wrong."""
+
+    code: str
+    parameter: NotRequired[str]
+    detail: str
+
+
+class ProblemJson(TypedDict):
+    """An error body."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    code: str
+    errors: NotRequired[list[ProblemErrorJson]]
+
+
 @dataclass(frozen=True, slots=True)
 class Problem:
     """What is wrong, for a program (`code`) and for a person (`detail`: what, with which thing, what to do)."""
@@ -23,13 +42,13 @@ class Problem:
     code: str
     title: str
     detail: str
-    errors: tuple[Mapping[str, Any], ...] = ()
+    errors: tuple[ProblemErrorJson, ...] = ()
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
 def body(problem: Problem) -> bytes:
     """The problem as JSON; `errors` only where there are several faults to tell apart."""
-    members: dict[str, Any] = {
+    members: ProblemJson = {
         "type": TYPE_PREFIX + problem.code,
         "title": problem.title,
         "status": problem.status,

@@ -226,7 +226,7 @@ class StoredApp(BuildingWorld):
 
     async def verify(
         self, text: str, index: str, *, repairs: bool = False, sample: int | None = None
-    ) -> dict[str, Any]:
+    ) -> Mapping[str, Any]:
         """Verify the generation of a definition from the start to the end; the report."""
         desk = self.verification_desk(text)
         found = await desk.start(index, sample=sample, repairs=repairs)

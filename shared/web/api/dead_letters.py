@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Final, NotRequired, TypedDict, cast, get_args
 
+from shared.definitions.answer_types import Count, InstantText, SchemaKeywords
 from shared.definitions.suggestions import did_you_mean_one_of
-from shared.errors import BadRequestError, NotReplayableError
+from shared.errors import BadRequestError, FailureKind, NotReplayableError
 from shared.inputs.bodies import read_members
 from shared.inputs.faults import fault, shown
 from shared.inputs.page_size import page_size
@@ -38,55 +39,136 @@ DAYS_MAX: Final = 3650
 _SECONDS_PER_DAY: Final = 86_400
 
 
+class DeadLetterFactJson(TypedDict):
+    """The fact of a dead letter; `partitionKey` is there when its source has one."""
+
+    id: str
+    partitionKey: NotRequired[Any]
+
+
+class _IndexNameJson(TypedDict):
+    """The index of a dead letter; what could not be read is of none."""
+
+    index: NotRequired[str]
+
+
+class _FailedChangeJson(TypedDict):
+    """The change of a dead letter, as far as it could be read."""
+
+    fact: NotRequired[DeadLetterFactJson]
+    version: NotRequired[str]
+
+
+class DeadLetterJson(_IndexNameJson, _FailedChangeJson):
+    """A dead letter. What could not be read at all is of no index and no fact."""
+
+    id: str
+    source: str
+    kind: FailureKind
+    reason: str
+    failedAt: InstantText
+
+
+class WholeDeadLetterJson(DeadLetterJson):
+    """A dead letter, with what arrived."""
+
+    document: Annotated[Any, SchemaKeywords("What arrived: JSON, or text where it was none.")]
+
+
+class ReplayJson(_IndexNameJson):
+    """What became of a replayed dead letter."""
+
+    id: str
+    source: str
+    outcome: Result
+    detail: str
+
+
+class _NextLinkJson(TypedDict):
+    """What every answer in pages has."""
+
+    nextLink: NotRequired[Annotated[str, SchemaKeywords("Where to go on; absent at the end.")]]
+
+
+class DeadLetterPageJson(_NextLinkJson):
+    """A page of dead letters."""
+
+    value: list[DeadLetterJson]
+
+
+class ReplayPageJson(_NextLinkJson):
+    """What became of a page of dead letters."""
+
+    value: list[ReplayJson]
+    counts: dict[Result, Count]
+
+
+class PurgeJson(_NextLinkJson):
+    """How many dead letters of a page were removed."""
+
+    purged: Count
+
+
 class DeadLetterApi:
     """Answers requests about the dead letters of one app."""
 
-    def __init__(self, desk: DeadLetterService, tokens: PageTokens) -> None:
-        self._desk = desk
+    def __init__(self, service: DeadLetterService, tokens: PageTokens) -> None:
+        self._service = service
         self._tokens = tokens
 
-    async def letters(self, url: str) -> HttpAnswer:
-        """One page of letters."""
-        asked = await self._asked(url)
-        page = await self._desk.page(asked.wanted, asked.size, asked.after)
-        return json_answer({"value": [_summary(letter) for letter in page.dead_letters], **asked.next_link(page.last)})
+    async def dead_letters(self, url: str) -> HttpAnswer:
+        """One page of dead letters."""
+        request = await self._page_request(url)
+        page = await self._service.page(request.wanted, request.size, request.after)
+        content: DeadLetterPageJson = {
+            "value": [_dead_letter_json(dead_letter) for dead_letter in page.dead_letters],
+            **request.next_link(page.last),
+        }
+        return json_answer(content)
 
-    async def letter(self, identity: str, url: str) -> HttpAnswer:
-        """One letter, with what arrived."""
+    async def dead_letter(self, identity: str, url: str) -> HttpAnswer:
+        """One dead letter, with what arrived."""
         no_parameters(url)
-        found = await self._desk.find(identity)
-        return json_answer({**_summary(found), "document": await self._desk.document(found)})
+        found = await self._service.find(identity)
+        content: WholeDeadLetterJson = {**_dead_letter_json(found), "document": await self._service.document(found)}
+        return json_answer(content)
 
     async def replay(self, identity: str, url: str, body: bytes) -> HttpAnswer:
-        """Replay one letter; one that is not even tried is a problem."""
+        """Replay one dead letter; one that is not even tried is a problem."""
         no_parameters(url)
         read_members(body, {})
-        (replayed,) = await self._desk.replay([await self._desk.find(identity)])
+        (replayed,) = await self._service.replay([await self._service.find(identity)])
         if replayed.result == "refused":
             raise NotReplayableError(replayed.detail)
-        return json_answer(_outcome(replayed))
+        return json_answer(_replay_json(replayed))
 
     async def replay_all(self, url: str, body: bytes) -> HttpAnswer:
-        """Replay the letters of one page; with a link to go on with, as long as there are more."""
+        """Replay the dead letters of one page; with a link to go on with, as long as there are more."""
         read_members(body, {})
-        asked = await self._asked(url)
-        page = await self._desk.page(asked.wanted, asked.size, asked.after)
-        done = await self._desk.replay(page.dead_letters)
-        return json_answer(
-            {"value": [_outcome(each) for each in done], "counts": _counts(done), **asked.next_link(page.last)}
-        )
+        request = await self._page_request(url)
+        page = await self._service.page(request.wanted, request.size, request.after)
+        done = await self._service.replay(page.dead_letters)
+        content: ReplayPageJson = {
+            "value": [_replay_json(replayed) for replayed in done],
+            "counts": _counts(done),
+            **request.next_link(page.last),
+        }
+        return json_answer(content)
 
     async def purge(self, url: str, body: bytes) -> HttpAnswer:
-        """Forget old letters of one page; with a link to go on with, as long as there are more."""
+        """Forget old dead letters of one page; with a link to go on with, as long as there are more."""
         read_members(body, {})
-        asked = await self._asked(url, OLDER_THAN)
-        purged, last = await self._desk.purge(asked.wanted, asked.size, asked.after, asked.older_than_seconds)
-        return json_answer({"purged": purged, **asked.next_link(last)})
+        request = await self._page_request(url, OLDER_THAN)
+        purged, last = await self._service.purge(
+            request.wanted, request.size, request.after, request.older_than_seconds
+        )
+        content: PurgeJson = {"purged": purged, **request.next_link(last)}
+        return json_answer(content)
 
-    async def _asked(self, url: str, *more: str) -> _PageRequest:
+    async def _page_request(self, url: str, *more: str) -> _PageRequest:
         parameters = parse(query_of(url))
         faults = _unknown(parameters, (*FILTERS, *more, *_PAGING))
-        known = await self._desk.known()
+        known = await self._service.known()
         wanted = _filter(parameters, known, faults)
         size = page_size(parameters.get("maxpagesize"), faults)
         older_than_seconds = _older_than_seconds(parameters.get(OLDER_THAN), faults)
@@ -120,8 +202,8 @@ class _PageRequest:
         self.after = after
         self.older_than_seconds = older_than_seconds
 
-    def next_link(self, last: ListPosition | None) -> dict[str, str]:
-        """The link to what comes after a place; nothing after the last one."""
+    def next_link(self, last: ListPosition | None) -> _NextLinkJson:
+        """The link to what comes after a position; nothing after the last one."""
         if last is None:
             return {}
         token = self._tokens.seal(_LISTED, self._parameters, PagePosition(*last))
@@ -137,7 +219,7 @@ def _unknown(parameters: Mapping[str, str], known: Sequence[str]) -> list[Fault]
 
 
 def _filter(parameters: Mapping[str, str], known: KnownNames, faults: list[Fault]) -> DeadLetterFilter:
-    """The filter; a value that no letter can have is a slip of the pen, not an empty page."""
+    """The filter; a value that no dead letter can have is a mistake of the caller, not an empty page."""
     possible = {"source": known.sources, "index": known.indexes, "kind": KINDS}
     for name, values in possible.items():
         if (value := parameters.get(name)) is not None and value not in values:
@@ -157,35 +239,47 @@ def _older_than_seconds(text: str | None, faults: list[Fault]) -> float | None:
     return None
 
 
-def _summary(letter: StoredDeadLetter) -> dict[str, Any]:
-    content: dict[str, Any] = {"id": letter.id, "source": letter.source}
-    if not letter.is_unreadable:
-        content |= {"index": letter.index}
-    content |= {"kind": letter.kind, "reason": letter.reason, "failedAt": _instant(letter.failed_at_seconds)}
-    if letter.fact_id is not None:
-        content["fact"] = {"id": letter.fact_id}
-        if letter.partition_key:
-            content["fact"]["partitionKey"] = shown_partition_key(letter.partition_key)
-        content["version"] = letter.version
-    return content
+def _dead_letter_json(dead_letter: StoredDeadLetter) -> DeadLetterJson:
+    return {
+        "id": dead_letter.id,
+        "source": dead_letter.source,
+        **_index_json(dead_letter),
+        "kind": cast("FailureKind", dead_letter.kind),
+        "reason": dead_letter.reason,
+        "failedAt": _instant(dead_letter.failed_at_seconds),
+        **_failed_change_json(dead_letter),
+    }
+
+
+def _failed_change_json(dead_letter: StoredDeadLetter) -> _FailedChangeJson:
+    if dead_letter.fact_id is None:
+        return {}
+    fact: DeadLetterFactJson = {"id": dead_letter.fact_id}
+    if dead_letter.partition_key:
+        fact["partitionKey"] = shown_partition_key(dead_letter.partition_key)
+    return {"fact": fact, "version": dead_letter.version}
+
+
+def _index_json(dead_letter: StoredDeadLetter) -> _IndexNameJson:
+    """What could not be read is of no index."""
+    return {} if dead_letter.is_unreadable else {"index": dead_letter.index}
 
 
 def _instant(seconds: int) -> str:
     return datetime.fromtimestamp(seconds, UTC).isoformat().replace("+00:00", "Z")
 
 
-def _outcome(replayed: Replayed) -> dict[str, Any]:
-    letter = replayed.letter
-    where = {} if letter.is_unreadable else {"index": letter.index}
+def _replay_json(replayed: Replayed) -> ReplayJson:
+    dead_letter = replayed.letter
     return {
-        "id": letter.id,
-        "source": letter.source,
-        **where,
+        "id": dead_letter.id,
+        "source": dead_letter.source,
+        **_index_json(dead_letter),
         "outcome": replayed.result,
         "detail": replayed.detail,
     }
 
 
-def _counts(done: Sequence[Replayed]) -> dict[str, int]:
-    counted = Counter(each.result for each in done)
+def _counts(done: Sequence[Replayed]) -> dict[Result, int]:
+    counted = Counter(replayed.result for replayed in done)
     return {result: counted[result] for result in get_args(Result)}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypedDict
 
 from shared.web.answers import HttpAnswer, json_answer
 
@@ -10,12 +10,18 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
 
+class HealthJson(TypedDict):
+    """What was found to be so."""
+
+    status: Literal["live", "ready"]
+
+
 async def live() -> HttpAnswer:
     """The process answers."""
-    return json_answer({"status": "live"})
+    return json_answer(HealthJson(status="live"))
 
 
 async def ready(check: Callable[[], Awaitable[None]]) -> HttpAnswer:
     """Ready when the check raises nothing."""
     await check()
-    return json_answer({"status": "ready"})
+    return json_answer(HealthJson(status="ready"))

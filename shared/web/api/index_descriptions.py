@@ -1,18 +1,54 @@
-"""What the API tells about an index: its definition in short, and which generation serves it."""
+"""An index as the API describes it: its definition in short, and which generation serves it."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal, NotRequired, TypeAlias, TypedDict
 
-from shared.definitions.compare import identity
+from shared.definitions.compare import IdentityJson, identity
+from shared.definitions.model import Order, PartType
 
 if TYPE_CHECKING:
     from shared.definitions.model import Index, KeyPart, Source
 
+ServingState: TypeAlias = Literal["serving", "building"]
 
-def describe(index: Index, source: Source, state: str, generation: str | None) -> dict[str, Any]:
+
+class KeyPartJson(TypedDict):
+    """A part of an index's key."""
+
+    name: str
+    path: str
+    type: PartType
+    order: Order
+    fold: Literal["case"] | None
+    nulls: Literal["index", "skip"]
+
+
+class IndexJson(TypedDict):
+    """An index; `generation` is null while none serves yet."""
+
+    name: str
+    source: str
+    identity: IdentityJson
+    partition: list[KeyPartJson]
+    sort: list[KeyPartJson]
+    project: Literal["all", "keys"] | list[str]
+    shards: int
+    state: ServingState
+    generation: str | None
+    each: NotRequired[dict[str, str]]
+    where: NotRequired[str]
+
+
+class IndexListJson(TypedDict):
+    """All indexes."""
+
+    value: list[IndexJson]
+
+
+def describe(index: Index, source: Source, state: ServingState, generation: str | None) -> IndexJson:
     """An index as JSON; `generation` is None while none serves yet."""
-    described: dict[str, Any] = {
+    described: IndexJson = {
         "name": index.name,
         "source": index.source,
         "identity": identity(source),
@@ -30,7 +66,7 @@ def describe(index: Index, source: Source, state: str, generation: str | None) -
     return described
 
 
-def _part(part: KeyPart) -> dict[str, Any]:
+def _part(part: KeyPart) -> KeyPartJson:
     return {
         "name": part.name,
         "path": part.path,

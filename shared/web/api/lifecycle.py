@@ -3,18 +3,78 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Annotated, Final, TypedDict, overload
 
+from shared.catalog.rows import GenerationPhase
+from shared.definitions.answer_types import Count, InstantText, SchemaKeywords
 from shared.inputs.bodies import NUMBER, SWITCH, read_members
 from shared.inputs.parameters import no_parameters
+from shared.tasks.rows import TaskState
 from shared.web.answers import HttpAnswer, json_answer
 
 if TYPE_CHECKING:
-    from shared.catalog.rows import CatalogGeneration, ServingRow
+    from shared.catalog.rows import CatalogGeneration, ServingRow, VerifiedMark
     from shared.lifecycle.generations import GenerationLifecycle, IndexState
     from shared.tasks.rows import Progress
 
 _ACCEPTED: Final = 202
+# Storage transactions per second; a build or verification with less does nothing.
+TransactionBudget = Annotated[float, SchemaKeywords(minimum=1)]
+
+
+class VerifiedJson(TypedDict):
+    """When a generation was last verified as a whole, and how many differences there were."""
+
+    at: InstantText
+    differences: Count
+
+
+class GenerationJson(TypedDict):
+    """A generation. Null is what has not happened."""
+
+    id: str
+    state: GenerationPhase
+    table: str
+    enteredAt: InstantText
+    buildsFrom: InstantText
+    builtAt: InstantText | None
+    unbuilt: Count
+    verified: VerifiedJson | None
+    unwantedSince: InstantText | None
+    readOnlySince: InstantText | None
+
+
+class BuildJson(TypedDict):
+    """A build."""
+
+    id: str
+    state: TaskState
+    startedAt: InstantText
+    notBefore: InstantText
+    endedAt: InstantText | None
+    problem: str | None
+    budget: TransactionBudget | None
+    slices: Count
+    slicesDone: Count
+    counts: dict[str, Count]
+
+
+class IndexStateJson(TypedDict):
+    """How an index stands: the generation that serves, the one that the definition says, and its build."""
+
+    index: str
+    serving: GenerationJson | None
+    defined: GenerationJson | None
+    build: BuildJson | None
+
+
+class ServingJson(TypedDict):
+    """The generation that serves, since when, and the one that served before."""
+
+    index: str
+    serving: str
+    before: str | None
+    since: InstantText
 
 
 class LifecycleApi:
@@ -29,10 +89,10 @@ class LifecycleApi:
         return json_answer(index_state_json(await self._lifecycle.state(index)))
 
     async def build(self, index: str, body: bytes, url: str) -> HttpAnswer:
-        """Start a build; its progress is what `builds` tells."""
+        """Start a build; `builds` shows its progress."""
         no_parameters(url)
-        asked = read_members(body, {"budget": NUMBER})
-        await self._lifecycle.build(index, asked.get("budget"))
+        members = read_members(body, {"budget": NUMBER})
+        await self._lifecycle.build(index, members.get("budget"))
         state = index_state_json(await self._lifecycle.state(index))
         answer = json_answer(state)
         return HttpAnswer(answer.body, _ACCEPTED)
@@ -41,13 +101,13 @@ class LifecycleApi:
         """Write no more to what serves, while its successor takes its place."""
         no_parameters(url)
         read_members(body, {})
-        return json_answer(generation(await self._lifecycle.make_read_only(index)))
+        return json_answer(generation_json(await self._lifecycle.make_read_only(index)))
 
     async def switch(self, index: str, body: bytes, url: str) -> HttpAnswer:
         """Let the new generation serve."""
         no_parameters(url)
-        asked = read_members(body, {"force": SWITCH})
-        return json_answer(serving_json(await self._lifecycle.switch(index, force=asked.get("force", False))))
+        members = read_members(body, {"force": SWITCH})
+        return json_answer(serving_json(await self._lifecycle.switch(index, force=members.get("force", False))))
 
     async def rollback(self, index: str, body: bytes, url: str) -> HttpAnswer:
         """Let the generation serve that served before."""
@@ -56,36 +116,37 @@ class LifecycleApi:
         return json_answer(serving_json(await self._lifecycle.rollback(index)))
 
 
-def index_state_json(state: IndexState) -> dict[str, Any]:
+def index_state_json(state: IndexState) -> IndexStateJson:
     """How an index stands, as JSON."""
     return {
         "index": state.index,
-        "serving": None if state.serving is None else generation(state.serving),
-        "defined": None if state.target is None else generation(state.target),
-        "build": None if state.build is None else build(state.build),
+        "serving": None if state.serving is None else generation_json(state.serving),
+        "defined": None if state.target is None else generation_json(state.target),
+        "build": None if state.build is None else build_json(state.build),
     }
 
 
-def generation(one: CatalogGeneration) -> dict[str, Any]:
+def generation_json(generation: CatalogGeneration) -> GenerationJson:
     """A generation as JSON."""
-    verified = one.verified
     return {
-        "id": one.id,
-        "state": one.state,
-        "table": one.table,
-        "enteredAt": instant_text(one.entered_at),
-        "buildsFrom": instant_text(one.starts_at),
-        "builtAt": instant_text(one.built_at),
-        "unbuilt": one.unbuilt,
-        "verified": None
-        if verified is None
-        else {"at": instant_text(verified.at_seconds), "differences": verified.differences},
-        "unwantedSince": instant_text(one.unwanted_at),
-        "readOnlySince": instant_text(one.read_only_at),
+        "id": generation.id,
+        "state": generation.state,
+        "table": generation.table,
+        "enteredAt": instant_text(generation.entered_at),
+        "buildsFrom": instant_text(generation.starts_at),
+        "builtAt": instant_text(generation.built_at),
+        "unbuilt": generation.unbuilt,
+        "verified": None if generation.verified is None else _verified_json(generation.verified),
+        "unwantedSince": instant_text(generation.unwanted_at),
+        "readOnlySince": instant_text(generation.read_only_at),
     }
 
 
-def build(progress: Progress) -> dict[str, Any]:
+def _verified_json(verified: VerifiedMark) -> VerifiedJson:
+    return {"at": instant_text(verified.at_seconds), "differences": verified.differences}
+
+
+def build_json(progress: Progress) -> BuildJson:
     """A build as JSON."""
     task = progress.task
     return {
@@ -97,9 +158,17 @@ def build(progress: Progress) -> dict[str, Any]:
         "problem": task.problem,
         "budget": task.about.get("budget"),
         "slices": len(progress.slices),
-        "slicesDone": sum(one.is_done for one in progress.slices),
+        "slicesDone": sum(each.is_done for each in progress.slices),
         "counts": progress.counts,
     }
+
+
+@overload
+def instant_text(seconds: float) -> str: ...
+
+
+@overload
+def instant_text(seconds: float | None) -> str | None: ...
 
 
 def instant_text(seconds: float | None) -> str | None:
@@ -107,7 +176,7 @@ def instant_text(seconds: float | None) -> str | None:
     return None if seconds is None else datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
 
 
-def serving_json(row: ServingRow) -> dict[str, Any]:
+def serving_json(row: ServingRow) -> ServingJson:
     """What serves an index, as JSON."""
     return {
         "index": row.index,

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from shared.errors import IndexBuildingError
-from shared.inputs.parameters import no_parameters, parse, query_of, to_query
+from shared.inputs.parameters import no_parameters, parse, query_of
 from shared.web.answers import HttpAnswer, json_answer
-from shared.web.api.index_descriptions import describe
+from shared.web.api.entry_pages import entry_page_json
+from shared.web.api.index_descriptions import IndexListJson, describe
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from shared.definitions.model import Definitions
     from shared.lookup.generations import Generations
-    from shared.lookup.lookups import LookupPage, Lookups
+    from shared.lookup.lookups import Lookups
+    from shared.web.api.index_descriptions import IndexJson
 
 # Kept by the caller only, and asked about again each time: that is what the ETag is for.
 _REVALIDATE: Final = "private, no-cache"
@@ -34,7 +34,7 @@ class LookupApi:
     async def indexes(self, url: str) -> HttpAnswer:
         """All indexes."""
         no_parameters(url)
-        return json_answer({"value": [await self._described(name) for name in self._definitions.indexes]})
+        return json_answer(IndexListJson(value=[await self._described(name) for name in self._definitions.indexes]))
 
     async def index(self, name: str, url: str) -> HttpAnswer:
         """One index."""
@@ -51,7 +51,7 @@ class LookupApi:
         headers = {} if page.etag is None else {"ETag": page.etag, "Cache-Control": _REVALIDATE}
         if page.etag is not None and _matches(if_none_match, page.etag):
             return HttpAnswer(b"", 304, headers=headers)
-        return json_answer(_page(page, url), headers)
+        return json_answer(entry_page_json(page, url), headers)
 
     async def explain(self, name: str, url: str) -> HttpAnswer:
         """How a lookup would run."""
@@ -64,7 +64,7 @@ class LookupApi:
         no_parameters(url)
         return json_answer(openapi(self._definitions))
 
-    async def _described(self, name: str) -> dict[str, Any]:
+    async def _described(self, name: str) -> IndexJson:
         """The index with the generation that serves it, or as building while none does."""
         try:
             generation = await self._generations.serving(name)
@@ -72,15 +72,6 @@ class LookupApi:
             index = self._definitions.indexes[name]
             return describe(index, self._definitions.sources[index.source], "building", None)
         return describe(generation.index, generation.source, "serving", generation.id)
-
-
-def _page(page: LookupPage, url: str) -> Mapping[str, Any]:
-    content: dict[str, Any] = {"value": page.entries}
-    if page.next_parameters is not None:
-        content["nextLink"] = f"{url.partition('?')[0]}?{to_query(page.next_parameters)}"
-    if page.is_secondary:
-        content["readFrom"] = "secondary"
-    return content
 
 
 def _matches(if_none_match: str | None, etag: str) -> bool:

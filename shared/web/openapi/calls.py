@@ -10,7 +10,7 @@ from shared.web.problems import MEDIA_TYPE
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from shared.web.openapi.schemas import Schema
+    from shared.web.openapi.schema_parts import Schema
 
 FUNCTION_KEY: Final = "functionKey"
 ADMIN_KEY: Final = "adminKey"
@@ -48,9 +48,9 @@ def call_with_key(
     return {"operationId": operation_id, "summary": summary, "security": [{key: []}], "responses": responses}
 
 
-def anonymous(operation_id: str, summary: str, problems: Sequence[int]) -> Schema:
-    """A call that anybody may make."""
-    responses = _responses({"type": "object"}, problems, 200)
+def anonymous(operation_id: str, summary: str, answer: Schema, problems: Sequence[int]) -> Schema:
+    """A call that needs no key."""
+    responses = _responses(answer, problems, 200)
     return {"operationId": operation_id, "summary": summary, "security": [], "responses": responses}
 
 

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from shared.web.openapi import schemas
+from shared.advice.advice_json import AdviceReportJson
+from shared.lookup.explain import ExplanationJson
+from shared.monitoring.status_json import StatusJson
+from shared.web.api.health import HealthJson
+from shared.web.api.index_descriptions import IndexJson, IndexListJson
+from shared.web.api.status import LagHistoryJson
 from shared.web.openapi.calls import SECURITY, anonymous, call_with_key
-from shared.web.openapi.dead_letters import dead_letter_paths, letter_schema
-from shared.web.openapi.lifecycle import generation_schema, lifecycle_paths, served_schema, standing_schema
+from shared.web.openapi.dead_letters import dead_letter_paths
+from shared.web.openapi.lifecycle import lifecycle_paths
 from shared.web.openapi.parameters import index_name, lookup_parameters
-from shared.web.openapi.schema_parts import list_of, object_of, reference
-from shared.web.openapi.status import advice_schema, history_schema, status_schema
-from shared.web.openapi.verifications import verification_paths, verification_schema
+from shared.web.openapi.schemas import component_schemas, page_schema, schema_of
+from shared.web.openapi.verifications import verification_paths
 
 if TYPE_CHECKING:
     from shared.definitions.model import Definitions, Index
-    from shared.web.openapi.schemas import Schema
+    from shared.web.openapi.schema_parts import Schema
 
 VERSION: Final = "3.1.0"
 
@@ -24,28 +28,14 @@ def openapi(definitions: Definitions) -> dict[str, Any]:
     """The whole document."""
     names = list(definitions.indexes)
     paths: dict[str, Any] = {
-        **dict(_common_paths(names)),
+        **_common_paths(names),
         **lifecycle_paths(names),
         **verification_paths(names),
         **dead_letter_paths(definitions),
     }
-    components: dict[str, Any] = {
-        "Problem": schemas.problem_schema(),
-        "Index": schemas.index_schema(),
-        "Explanation": schemas.explanation_schema(),
-        "Status": status_schema(),
-        "DeadLetter": letter_schema(),
-        "Generation": generation_schema(),
-        "Standing": standing_schema(),
-        "Served": served_schema(),
-        "Verification": verification_schema(),
-    }
     for index in definitions.indexes.values():
-        source = definitions.sources[index.source]
-        entry = f"Entry.{index.name}"
-        components[entry] = schemas.entry_schema(index, source)
         base = f"/api/indexes/{index.name}"
-        paths[f"{base}/entries"] = {"get": _lookup(index, definitions, entry)}
+        paths[f"{base}/entries"] = {"get": _lookup(index, definitions)}
         paths[f"{base}/explain"] = {"get": _explanation(index, definitions)}
     return {
         "openapi": VERSION,
@@ -57,43 +47,42 @@ def openapi(definitions: Definitions) -> dict[str, Any]:
         "servers": [{"url": "/"}],
         "paths": paths,
         "components": {
-            "schemas": components,
+            "schemas": component_schemas(definitions),
             "securitySchemes": SECURITY,
         },
     }
 
 
-def _common_paths(names: list[str]) -> list[tuple[str, Any]]:
-    listed = object_of(value=list_of(reference("Index")))
-    one = call_with_key("getIndex", "One index", reference("Index"), [400, 404, 500, 503])
-    one["parameters"] = [index_name(names)]
-    return [
-        ("/api/indexes", {"get": call_with_key("listIndexes", "All indexes", listed, [400, 500, 503])}),
-        *([("/api/indexes/{name}", {"get": one})] if names else []),
-        (
-            "/api/openapi.json",
-            {"get": call_with_key("getOpenApi", "This document", {"type": "object"}, [400, 500, 503])},
-        ),
-        ("/api/status", {"get": call_with_key("getStatus", "How the app is", reference("Status"), [400, 500, 503])}),
-        (
-            "/api/status/history",
-            {"get": call_with_key("getLagHistory", "Lag over time", history_schema(), [400, 500, 503])},
-        ),
-        (
-            "/api/advice",
-            {"get": call_with_key("getAdvice", "Every index in numbers, and advice", advice_schema(), [400, 500, 503])},
-        ),
-        ("/api/health/live", {"get": anonymous("isLive", "The process runs", [])}),
-        ("/api/health/ready", {"get": anonymous("isReady", "The app can do its work", [500, 503])}),
-    ]
+def _common_paths(names: list[str]) -> dict[str, Any]:
+    """The calls that need no definition, and those about an index by its name."""
+    index = {
+        **call_with_key("getIndex", "One index", schema_of(IndexJson), [400, 404, 500, 503]),
+        "parameters": [index_name(names)],
+    }
+    return {
+        "/api/indexes": {"get": _read("listIndexes", "All indexes", schema_of(IndexListJson))},
+        **({"/api/indexes/{name}": {"get": index}} if names else {}),
+        "/api/openapi.json": {"get": _read("getOpenApi", "This document", {"type": "object"})},
+        "/api/status": {"get": _read("getStatus", "How the app is", schema_of(StatusJson))},
+        "/api/status/history": {"get": _read("getLagHistory", "Lag over time", schema_of(LagHistoryJson))},
+        "/api/advice": {"get": _read("getAdvice", "Every index in numbers, and advice", schema_of(AdviceReportJson))},
+        "/api/health/live": {"get": anonymous("isLive", "The process runs", schema_of(HealthJson), [])},
+        "/api/health/ready": {
+            "get": anonymous("isReady", "The app can do its work", schema_of(HealthJson), [500, 503])
+        },
+    }
 
 
-def _lookup(index: Index, definitions: Definitions, entry: str) -> Schema:
+def _read(operation_id: str, summary: str, answer: Schema) -> Schema:
+    return call_with_key(operation_id, summary, answer, [400, 500, 503])
+
+
+def _lookup(index: Index, definitions: Definitions) -> Schema:
     source = definitions.sources[index.source]
     lookup = call_with_key(
         f"find.{index.name}",
         f"Look up entries of {index.name}",
-        schemas.page_schema(entry),
+        page_schema(index),
         [400, 404, 410, 500, 503],
     )
     lookup["parameters"] = [
@@ -109,7 +98,7 @@ def _explanation(index: Index, definitions: Definitions) -> Schema:
     explanation = call_with_key(
         f"explain.{index.name}",
         f"How a lookup of {index.name} would run",
-        reference("Explanation"),
+        schema_of(ExplanationJson),
         [400, 404, 410, 500, 503],
     )
     source = definitions.sources[index.source]

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from shared.inputs.page_size import PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX
 from shared.lookup.conditions import NULL, parameter_names
-from shared.web.openapi.schemas import VALUE_SCHEMAS
+from shared.web.openapi.schema_parts import VALUE_SCHEMAS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from shared.definitions.model import Index, KeyPart, PartType, Source
-    from shared.web.openapi.schemas import Schema
+    from shared.web.openapi.schema_parts import Schema
 
 _EXAMPLES: Final[dict[PartType, Any]] = {
     "string": "Smith",

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from shared.web.openapi.schemas import Schema
+    from shared.definitions.model import PartType
+
+Schema: TypeAlias = dict[str, Any]
 
 TEXT: Final[Schema] = {"type": "string"}
-COUNT: Final[Schema] = {"type": "integer", "minimum": 0}
-CLAIM: Final[Schema] = {"type": "boolean"}
-INSTANT: Final[Schema] = {"type": "string", "format": "date-time"}
+SWITCH: Final[Schema] = {"type": "boolean"}
+# Of the values of key parts.
+VALUE_SCHEMAS: Final[dict[PartType, Schema]] = {
+    "string": {"type": "string"},
+    "integer": {"type": "integer"},
+    "number": {"type": "number"},
+    "boolean": {"type": "boolean"},
+    "datetime": {"type": "string", "format": "date-time"},
+}
 
 
 def object_of(optional: Mapping[str, Schema] | None = None, /, **required: Schema) -> Schema:
@@ -20,24 +28,9 @@ def object_of(optional: Mapping[str, Schema] | None = None, /, **required: Schem
     return {"type": "object", "required": list(required), "properties": {**required, **(optional or {})}}
 
 
-def list_of(items: Schema) -> Schema:
-    """Any number of these."""
-    return {"type": "array", "items": items}
-
-
-def or_null(schema: Schema) -> Schema:
-    """What may not be known."""
-    return {**schema, "type": [schema["type"], "null"]}
-
-
 def reference(name: str) -> Schema:
     """The component of this name."""
     return {"$ref": f"#/components/schemas/{name}"}
-
-
-def one_or_null(name: str) -> Schema:
-    """The component of this name, or nothing."""
-    return {"anyOf": [reference(name), {"type": "null"}]}
 
 
 def body_of(**members: Schema) -> Schema:

@@ -1,140 +1,86 @@
-"""JSON Schemas of what the API gives, for the OpenAPI document; entries have the types of their index."""
+"""The schemas of all answers, made from the types of the answers; entries have the types of their index."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final
 
 from shared.inputs.faults import TITLES
+from shared.lookup.explain import ExplanationJson
+from shared.lookup.results import FoundEntry
+from shared.monitoring.status_json import StatusJson
+from shared.web.api.dead_letters import DeadLetterJson
+from shared.web.api.entry_pages import EntryPageJson
+from shared.web.api.index_descriptions import IndexJson
+from shared.web.api.lifecycle import GenerationJson, IndexStateJson, ServingJson
+from shared.web.api.verifications import VerificationJson
 from shared.web.error_problems import DEFINITIONS_BROKEN, INTERNAL, KINDS, REFUSALS
-from shared.web.openapi.schema_parts import reference
+from shared.web.openapi.schema_parts import VALUE_SCHEMAS, object_of
+from shared.web.openapi.typed_schemas import TypedSchemas
+from shared.web.problems import ProblemJson
 
 if TYPE_CHECKING:
-    from shared.definitions.model import Index, KeyPart, PartType, Source
+    from collections.abc import Mapping
 
-Schema: TypeAlias = dict[str, Any]
+    from shared.definitions.model import Definitions, Index, KeyPart, Source
+    from shared.web.openapi.schema_parts import Schema
 
-VALUE_SCHEMAS: Final[dict[PartType, Schema]] = {
-    "string": {"type": "string"},
-    "integer": {"type": "integer"},
-    "number": {"type": "number"},
-    "boolean": {"type": "boolean"},
-    "datetime": {"type": "string", "format": "date-time"},
+# Clients that were made from the document know these names, so they do not follow the names of the types.
+_COMPONENTS: Final[Mapping[Any, str]] = {
+    ProblemJson: "Problem",
+    IndexJson: "Index",
+    ExplanationJson: "Explanation",
+    StatusJson: "Status",
+    DeadLetterJson: "DeadLetter",
+    GenerationJson: "Generation",
+    IndexStateJson: "Standing",
+    ServingJson: "Served",
+    VerificationJson: "Verification",
 }
-_OBJECT: Final = {"type": "object"}
-# What must never change under a source's name.
-_IDENTITY: Final = {
-    "type": "object",
-    "required": ["id", "partitionKey", "version"],
-    "properties": {
-        "id": {"type": "string"},
-        "partitionKey": {"type": "array", "items": {"type": "string"}},
-        "version": {"type": "string"},
-    },
-}
+_SCHEMAS: Final = TypedSchemas(_COMPONENTS)
 
 
-def problem_schema() -> Schema:
-    """An error body."""
+def schema_of(kind: Any) -> Schema:
+    """The schema of an answer or of a member, by its type; a reference when it is a component."""
+    return _SCHEMAS.schema_of(kind)
+
+
+def component_schemas(definitions: Definitions) -> dict[str, Schema]:
+    """The schemas that calls refer to by name."""
+    schemas = {name: _SCHEMAS.object_of(kind) for kind, name in _COMPONENTS.items()}
+    schemas["Problem"]["properties"]["code"]["enum"] = _problem_codes()
+    for index in definitions.indexes.values():
+        schemas[entry_name(index)] = _entry_schema(index, definitions.sources[index.source])
+    return schemas
+
+
+def page_schema(index: Index) -> Schema:
+    """A page of entries of an index."""
+    return TypedSchemas({FoundEntry: entry_name(index)}).object_of(EntryPageJson)
+
+
+def entry_name(index: Index) -> str:
+    """The name of the component that is an entry of an index."""
+    return f"Entry.{index.name}"
+
+
+def _problem_codes() -> list[str]:
     kinds = (*KINDS.values(), *REFUSALS.values(), DEFINITIONS_BROKEN, INTERNAL)
-    codes = sorted({*TITLES, *(kind.code for kind in kinds)})
-    return {
-        "type": "object",
-        "required": ["type", "title", "status", "detail", "code"],
-        "properties": {
-            "type": {"type": "string"},
-            "title": {"type": "string"},
-            "status": {"type": "integer"},
-            "detail": {"type": "string"},
-            "code": {"type": "string", "enum": codes},
-            "errors": {"type": "array", "items": {"type": "object", "required": ["code", "detail"]}},
-        },
-    }
+    return sorted({*TITLES, *(kind.code for kind in kinds)})
 
 
-def index_schema() -> Schema:
-    """What `/api/indexes` tells about an index."""
-    part = {
-        "type": "object",
-        "required": ["name", "path", "type", "order", "fold", "nulls"],
-        "properties": {
-            "name": {"type": "string"},
-            "path": {"type": "string"},
-            "type": {"enum": list(VALUE_SCHEMAS)},
-            "order": {"enum": ["asc", "desc"]},
-            "fold": {"enum": ["case", None]},
-            "nulls": {"enum": ["index", "skip"]},
-        },
-    }
-    return {
-        "type": "object",
-        "required": ["name", "source", "identity", "partition", "sort", "project", "shards", "state", "generation"],
-        "properties": {
-            "name": {"type": "string"},
-            "source": {"type": "string"},
-            "identity": _IDENTITY,
-            "partition": {"type": "array", "items": part},
-            "sort": {"type": "array", "items": part},
-            "project": {"oneOf": [{"enum": ["all", "keys"]}, {"type": "array", "items": {"type": "string"}}]},
-            "shards": {"type": "integer"},
-            "state": {"enum": ["serving", "building"]},
-            "generation": {"type": ["string", "null"]},
-            "each": _OBJECT,
-            "where": {"type": "string"},
-        },
-    }
-
-
-def entry_schema(index: Index, source: Source) -> Schema:
-    """An entry of an index."""
-    key = {part.name: _nullable(VALUE_SCHEMAS[part.type], part) for part in index.parts}
-    properties: Schema = {
-        "id": {"type": "string"},
-        "version": {"type": "string", "description": "When the entry last changed; later ones sort higher."},
-        "key": {"type": "object", "required": list(key), "properties": key},
-        "data": _OBJECT,
-        "isReference": {"const": True, "description": "The projection did not fit; fetch the fact."},
-    }
-    required = ["id", "version", "key", "data"]
+def _entry_schema(index: Index, source: Source) -> Schema:
+    schema = _SCHEMAS.object_of(FoundEntry)
+    members = schema["properties"]
+    members["key"] = object_of(**{part.name: _value_schema(part) for part in index.parts})
     if source.partition_key:
-        properties["partitionKey"] = {}
-        required.append("partitionKey")
-    if source.cosmos is not None:
-        properties["fact"] = _OBJECT
-    return {"type": "object", "required": required, "properties": properties}
+        schema["required"].append("partitionKey")
+    else:
+        del members["partitionKey"]
+    if source.cosmos is None:
+        del members["fact"]
+    return schema
 
 
-def page_schema(entry: str) -> Schema:
-    """A page of entries of the schema with this name."""
-    return {
-        "type": "object",
-        "required": ["value"],
-        "properties": {
-            "value": {"type": "array", "items": reference(entry)},
-            "nextLink": {"type": "string", "description": "The next page; absent on the last one."},
-            "readFrom": {"const": "secondary", "description": "The primary endpoint did not answer."},
-        },
-    }
-
-
-def explanation_schema() -> Schema:
-    """What `explain` tells."""
-    return {
-        "type": "object",
-        "required": ["index", "access", "explanation", "generation", "table", "storageTransactionsPerPage"],
-        "properties": {
-            "access": {"enum": ["point", "range", "partition", "fan-out", "refused"]},
-            "accounts": {"type": "array", "items": {"type": "string"}},
-            "partitionKeys": {"type": "array", "items": {"type": "string"}},
-            "rowKeys": {"type": "object", "required": ["from", "before"]},
-            "shards": {"type": "integer"},
-            "tables": {"type": "integer"},
-            "storageTransactionsPerPage": {"type": "integer"},
-            "factReadsPerPage": {"type": "integer"},
-            "comparesStoredValues": {"type": "boolean"},
-            "errors": {"type": "array", "items": {"type": "object", "required": ["code", "parameter", "detail"]}},
-        },
-    }
-
-
-def _nullable(schema: Schema, part: KeyPart) -> Schema:
+def _value_schema(part: KeyPart) -> Schema:
+    schema = VALUE_SCHEMAS[part.type]
     return {**schema, "type": [schema["type"], "null"]} if part.keeps_nulls else schema

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from shared.lookup.generations import ReadableGeneration
     from shared.lookup.lookups import LookupPage
+    from shared.lookup.results import FoundEntry
     from shared.tables.memory.calls import Call
     from shared.tables.memory.store import Store
     from shared.tables.port import Tables
@@ -72,9 +73,9 @@ class ShortPages:
         return cast("T", short.perform(store))
 
 
-async def all_pages(lookups: Lookups, parameters: dict[str, str], pause: Pause) -> list[dict[str, Any]]:
+async def all_pages(lookups: Lookups, parameters: dict[str, str], pause: Pause) -> list[FoundEntry]:
     """Every entry of a lookup, page by page, with a pause between pages."""
-    entries: list[dict[str, Any]] = []
+    entries: list[FoundEntry] = []
     asked: dict[str, str] | None = parameters
     for _ in range(PAGES_MAX):
         page: LookupPage = await lookups.find("by-everything", asked or {})

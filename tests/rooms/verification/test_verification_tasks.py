@@ -27,6 +27,8 @@ from tests.worlds.verifying import iter_chance
 from tests.worlds.world import TOWNS, definitions_of
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from shared.catalog.rows import CatalogGeneration
     from shared.tables.port import Operation
 
@@ -65,7 +67,7 @@ class VerifyingWorld(BuildingWorld):
         assert found is not None
         return found
 
-    async def verify(self, *, repairs: bool = False) -> dict[str, object]:
+    async def verify(self, *, repairs: bool = False) -> Mapping[str, object]:
         """Verify from the start to the end; the report."""
         found = await self.desk().start("by-town", repairs=repairs)
         await self.run(self.verifier(), found.task.id)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import pytest
 
@@ -27,6 +27,7 @@ from shared.tasks.rows import Slice, Task, TaskRows
 from tests.worlds.world import TOWNS, definitions_of
 
 if TYPE_CHECKING:
+    from shared.monitoring.status_json import SourceStatusJson
     from shared.tables.memory.calls import Call
     from shared.tables.memory.store import Store
 
@@ -92,10 +93,9 @@ class App:
         outcome.count_entries("by-town", changes, 0)
         self.kept.counters.batch_applied("people", outcome)
 
-    async def source(self) -> dict[str, Any]:
+    async def source(self) -> SourceStatusJson:
         """What the status says about the source."""
-        source: dict[str, Any] = (await self.reader.status())["sources"][0]
-        return source
+        return (await self.reader.status())["sources"][0]
 
 
 @pytest.fixture
@@ -158,7 +158,7 @@ async def test_builds_are_shown_with_their_progress(app: App) -> None:
     await rows.save_task(Task("new", "build", {"index": "by-town"}, NOW - 9))
     await rows.save(Slice("new", "a", "read", is_done=True, counts={"facts": 10}))
     await rows.save(Slice("new", "b", "read", counts={"facts": 4}))
-    running, ended = (await app.reader.status())["tasks"]
+    running, ended = (await app.reader.status())["tasks"] or []
     assert (running["id"], running["state"], running["slicesDone"], running["slices"]) == ("new", "running", 1, 2)
     assert running["counts"] == {"facts": 14}
     assert (ended["id"], ended["endedAtSeconds"]) == ("old", NOW - 60)

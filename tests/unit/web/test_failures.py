@@ -1,4 +1,4 @@
-"""Every error of the product is a problem with a documented code; what nobody expected tells nothing of the inside."""
+"""Every error of the product is a problem with a documented code; an unexpected error reveals nothing."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ def test_an_error_is_a_problem_with_its_code(error: Exception, status: int, code
     assert ("Retry-After" in problem.headers) == isinstance(error, (errors.TransientError, errors.RequestRefusedError))
 
 
-def test_an_index_that_is_being_built_tells_its_progress() -> None:
+def test_an_index_that_is_being_built_shows_its_progress() -> None:
     """So that a caller knows how long."""
     assert "(40 %)" in problem_for(errors.IndexBuildingError("by-town", "40 %")).detail
 
 
 async def test_nothing_escapes_without_a_shape(caplog: pytest.LogCaptureFixture) -> None:
-    """An unexpected error is logged and told as a problem without its text."""
+    """An unexpected error is logged, and answered as a problem without its text."""
 
     async def fails() -> None:
         raise RuntimeError("secret inside")

@@ -1,4 +1,4 @@
-"""docs/http-api.md tells everything that the API knows, and nothing that it does not; its Python runs."""
+"""docs/http-api.md documents everything that the API has, and nothing else; its Python runs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from shared.catalog.rows import CatalogGeneration
 from shared.inputs.faults import TITLES
 from shared.lookup.conditions import COMPARISONS, NULL
 from shared.lookup.options import NAMES
-from shared.web.api.lifecycle import generation
+from shared.web.api.lifecycle import generation_json
 from shared.web.error_problems import DEFINITIONS_BROKEN, INTERNAL, KINDS, REFUSALS
 from shared.web.openapi.document import openapi
 from tests.contract.tables.table_services import key_client
@@ -59,7 +59,7 @@ def raised(path: Path) -> Iterator[str]:
 
 
 def test_all_codes_stand_in_one_table() -> None:
-    """Anything between two rows would end it for whoever renders the page."""
+    """Anything between two rows would end the table on the rendered page."""
     table = TEXT.partition("| code | status |")[2].partition("\n\n")[0]
     assert set(re.findall(r"^\| `([A-Z][A-Za-z]+)` \|", table, re.MULTILINE)) == set(statuses())
 
@@ -68,7 +68,7 @@ def test_every_member_of_a_generation_is_documented() -> None:
     """Where the calls are that show it."""
     index = DEFINITIONS.indexes["customers-by-town"]
     source = DEFINITIONS.sources[index.source]
-    shown = generation(
+    shown = generation_json(
         CatalogGeneration("id", index.name, "table", "building", index, source, entered_at=0, starts_at=0)
     )
     (section,) = re.findall(r"^## Building and switching\n(.*?)^## ", TEXT, re.MULTILINE | re.DOTALL)

@@ -29,10 +29,10 @@ GENERATION = CatalogGeneration(
 BUILD = Progress(Task("build-1", "build", {"budget": 5}, 1.0), (Slice("build-1", "a", "feed", counts={"facts": 2}),))
 VERIFICATION = Task("verification-1", "verification", VerificationRequest(INDEX.name, GENERATION.id).plain(), 1.0)
 ANSWERS = {
-    "Generation": lifecycle_api.generation(GENERATION),
+    "Generation": lifecycle_api.generation_json(GENERATION),
     "Standing": lifecycle_api.index_state_json(IndexState(INDEX.name, GENERATION, GENERATION, BUILD)),
     "Served": lifecycle_api.serving_json(ServingRow(INDEX.name, GENERATION.id, "b", 1.5)),
-    "Verification": verification_api.described(VerificationResult(VERIFICATION, DifferenceReport().plain())),
+    "Verification": verification_api.verification_json(VerificationResult(VERIFICATION, DifferenceReport().plain())),
 }
 
 

@@ -1,4 +1,4 @@
-"""docs/operations.md tells operators everything that a dead letter can be."""
+"""docs/operations.md has advice for every kind of dead letter."""
 
 from __future__ import annotations
 

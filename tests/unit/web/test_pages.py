@@ -1,4 +1,4 @@
-"""The pages need nothing but the app: one answer each, and a policy that lets run nothing but what is in it."""
+"""The pages need nothing but the app: one answer each, and a policy that allows only what is inside."""
 
 from __future__ import annotations
 

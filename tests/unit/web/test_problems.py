@@ -23,7 +23,9 @@ def test_a_problem_has_the_members_of_rfc_9457_and_a_code() -> None:
 
 def test_several_faults_are_listed() -> None:
     """In the order in which they were found."""
-    problem = Problem(400, "BadLookup", "t", "d", errors=({"detail": "one"}, {"detail": "two"}))
+    problem = Problem(
+        400, "BadLookup", "t", "d", errors=({"code": "a", "detail": "one"}, {"code": "b", "detail": "two"})
+    )
     assert [fault["detail"] for fault in json.loads(problems.body(problem))["errors"]] == ["one", "two"]
 
 
