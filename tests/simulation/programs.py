@@ -159,7 +159,7 @@ class Worker:
         """Apply everything or raise."""
         applier = new_process(self.now_seconds)
         if self.reads_first:
-            applier._claimer.first_move.observe(existing=10, absent=0)
+            applier._claimer.insert_or_read.observe(existing=10, absent=0)
         for batch in self.batches:
             for attempt in range(1, self.attempts + 1):
                 try:

@@ -155,7 +155,7 @@ class Simulation:
         process = Process(new_process(), replace(plan, left_max=self.random.choice([0, 1, 4])), self.checkpoint)
         process.batches_left = self.random.randint(1, 6)
         if self.random.random() < 0.5:
-            process.applier._claimer.first_move.observe(existing=10, absent=0)
+            process.applier._claimer.insert_or_read.observe(existing=10, absent=0)
         self._start_batch(process)
 
     def _start_batch(self, process: Process) -> None:

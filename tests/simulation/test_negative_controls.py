@@ -103,7 +103,9 @@ def test_left_keys_are_trimmed_at_the_new_version(monkeypatch: pytest.MonkeyPatc
     """The tombstones hide a row that another version claims in between."""
 
     def trim(change: Change, decision: Decision) -> Decision:
-        return replace(decision, trims=tuple(replace(one, version=change.version) for one in decision.trims))
+        return replace(
+            decision, early_removals=tuple(replace(one, version=change.version) for one in decision.early_removals)
+        )
 
     changing(monkeypatch, trim)
     versions = history("A:x", "B:x", "A:x", "A:x")
@@ -113,7 +115,7 @@ def test_left_keys_are_trimmed_at_the_new_version(monkeypatch: pytest.MonkeyPatc
 
 def test_left_keys_are_forgotten_without_their_tombstones(monkeypatch: pytest.MonkeyPatch) -> None:
     """The version that left them has claimed and never written."""
-    changing(monkeypatch, lambda _, decision: replace(decision, trims=()))
+    changing(monkeypatch, lambda _, decision: replace(decision, early_removals=()))
     versions = history("A:x", "B:x", "C:x")
     prefix = (Worker(TRIMMING, batches_of(versions[0])),)
     caught(Scenario("forget", TRIMMING, versions, workers(versions[1:], TRIMMING), prefix, crashes=1))

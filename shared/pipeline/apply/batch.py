@@ -68,14 +68,14 @@ class Applier:
     async def apply(self, plan: SourcePlan, changes: Sequence[Change]) -> BatchOutcome:
         """Apply every change or raise `IncompleteBatchError`; then the whole batch is to be applied again."""
         newest = newest_of_each(changes)
-        live = self._entry_writer.new_buffer()
-        claims = await self._claimer.claim(plan, newest, partial(self._start_writing, live))
+        live_rows = self._entry_writer.new_buffer()
+        claims = await self._claimer.claim(plan, newest, partial(self._start_writing, live_rows))
         failures = claims.failures
-        failures |= await self._write(live, claims.claimed)
+        failures |= await self._write(live_rows, claims.claimed)
         done = [work for work in claims.claimed if work.fact not in failures]
         failures |= await self._dead_letters.put(_dead_letters(done))
         failures |= await self._dead_letters.close_outdated(plan, _due_checks([*done, *claims.passed]))
-        failures |= await self._announce_tombstones(done, claims.trims)
+        failures |= await self._announce_tombstones(done, claims.early_removals)
         for work in claims.claimed:
             if work.fact not in failures:
                 self._cache.mark_finished(work.key, work.etag, work.written)
@@ -83,27 +83,30 @@ class Applier:
             raise _incomplete(plan.source, failures, len(newest))
         return _outcome(plan, len(changes), len(newest), claims)
 
-    async def _start_writing(self, live: TransactionBuffer, claimed: Sequence[ClaimedChange]) -> None:
+    async def _start_writing(self, live_rows: TransactionBuffer, claimed: Sequence[ClaimedChange]) -> None:
         """Live rows of facts that are claimed: what fills a transaction is sent while other facts are claimed."""
-        await self._entry_writer.add_live(live, _writes(claimed))
+        await self._entry_writer.add_live(live_rows, _writes(claimed))
 
-    async def _write(self, live: TransactionBuffer, claimed: Sequence[ClaimedChange]) -> dict[str, Exception]:
+    async def _write(self, live_rows: TransactionBuffer, claimed: Sequence[ClaimedChange]) -> dict[str, Exception]:
         """Both waves. A fact whose live rows are not all acknowledged keeps its old entries for now."""
-        await live.finish()
-        standing = [work for work in claimed if work.fact not in live.failures]
-        return live.failures | await self._entry_writer.write_removals(_writes(standing))
+        await live_rows.finish()
+        standing = [work for work in claimed if work.fact not in live_rows.failures]
+        return live_rows.failures | await self._entry_writer.write_removals(_writes(standing))
 
     async def _announce_tombstones(
-        self, works: Sequence[ClaimedChange], trims: Sequence[tuple[str, EarlyRemoval]]
+        self, works: Sequence[ClaimedChange], early_removals: Sequence[tuple[str, EarlyRemoval]]
     ) -> dict[str, Exception]:
         """Messages come after the tombstones they name, and before the facts are finished."""
-        removals = [(work.fact, part) for work in works for part in work.decision.writes if part.removed]
+        removals = [(work.fact, writes) for work in works for writes in work.decision.writes if writes.removed]
         results = await self._run_all(
-            [partial(self._sweep_queue.send, message) for message in to_messages(_tombstones([*trims, *removals]))]
+            [
+                partial(self._sweep_queue.send, message)
+                for message in to_messages(_tombstones([*early_removals, *removals]))
+            ]
         )
         errors = [result for result in results if isinstance(result, Exception)]
         # Which facts a message named does not matter: the batch comes back as a whole.
-        return {fact: errors[0] for fact, _ in [*trims, *removals]} if errors else {}
+        return {fact: errors[0] for fact, _ in [*early_removals, *removals]} if errors else {}
 
 
 def newest_of_each(changes: Iterable[Change]) -> list[Change]:
@@ -117,7 +120,7 @@ def newest_of_each(changes: Iterable[Change]) -> list[Change]:
 
 
 def _writes(works: Iterable[ClaimedChange]) -> list[tuple[str, GenerationWrites]]:
-    return [(work.fact, part) for work in works for part in work.decision.writes]
+    return [(work.fact, writes) for work in works for writes in work.decision.writes]
 
 
 def _dead_letters(works: Iterable[ClaimedChange]) -> list[tuple[str, DeadLetter]]:
@@ -141,14 +144,14 @@ def _due_checks(works: Iterable[ClaimedChange]) -> list[DueCheck]:
             work.has_written,
         )
         for work in works
-        for index in work.decision.lettered
+        for index in work.decision.indexes_to_check
     ]
 
 
-def _tombstones(parts: Iterable[tuple[str, GenerationWrites | EarlyRemoval]]) -> Iterable[Tombstone]:
-    for _, part in parts:
-        for left in part.removed:
-            yield Tombstone(place_of(part.generation, left.partition), left.entry_key, part.version)
+def _tombstones(all_writes: Iterable[tuple[str, GenerationWrites | EarlyRemoval]]) -> Iterable[Tombstone]:
+    for _, writes in all_writes:
+        for removal in writes.removed:
+            yield Tombstone(place_of(writes.generation, removal.partition), removal.entry_key, writes.version)
 
 
 def _incomplete(source: str, failures: dict[str, Exception], total: int) -> IncompleteBatchError:
@@ -164,10 +167,10 @@ def _outcome(plan: SourcePlan, received: int, facts: int, claims: ClaimResult) -
     outcome = BatchOutcome(received=received, coalesced=received - facts)
     for work in claims.claimed:
         decision = work.decision
-        written = sum([len(part.current) for part in decision.writes])
-        removed = sum([len(part.removed) for part in decision.writes])
-        for part in decision.writes:
-            outcome.count_entries(part.generation.index.name, len(part.current), len(part.removed))
+        written = sum([len(writes.current) for writes in decision.writes])
+        removed = sum([len(writes.removed) for writes in decision.writes])
+        for writes in decision.writes:
+            outcome.count_entries(writes.generation.index.name, len(writes.current), len(writes.removed))
         outcome.dead_letters += len(decision.failed)
         if decision.claim is None:
             outcome.redelivered += 1

@@ -56,14 +56,14 @@ class ClaimedChange:
     @property
     def written(self) -> frozenset[str]:
         """The generations that are finished when this work's writes are."""
-        return frozenset([part.generation.id for part in self.decision.writes if part.is_whole])
+        return frozenset([state.generation.id for state in self.decision.writes if state.is_whole])
 
     def has_written(self, generation: str, version: str) -> bool:
         """Whether the entries of a version are all written, when this work's writes are; False when unknown."""
         if version == self.change.version and generation in self.written:
-            return all(one.generation.id != generation for one in self.decision.failed)
-        part = self.known.row.states.get(generation)
-        is_known = part is not None and part.version == version and not part.failed
+            return all(projection.generation.id != generation for projection in self.decision.failed)
+        state = self.known.row.states.get(generation)
+        is_known = state is not None and state.version == version and not state.failed
         return is_known and generation in self.known.finished
 
 
@@ -77,14 +77,14 @@ class ClaimResult:
     claimed: list[ClaimedChange] = field(default_factory=list)
     passed: list[ClaimedChange] = field(default_factory=list)
     failures: dict[str, Exception] = field(default_factory=dict)
-    trims: list[tuple[str, EarlyRemoval]] = field(default_factory=list)
+    early_removals: list[tuple[str, EarlyRemoval]] = field(default_factory=list)
 
     def add(self, other: ClaimResult) -> None:
         """Take what became of other changes."""
         self.claimed += other.claimed
         self.passed += other.passed
         self.failures |= other.failures
-        self.trims += other.trims
+        self.early_removals += other.early_removals
 
 
 class BatchClaimer:
@@ -93,21 +93,21 @@ class BatchClaimer:
     def __init__(
         self,
         ledger: Tables,
-        waves: EntryWriter,
+        entry_writer: EntryWriter,
         cache: LedgerCache,
         run_all: RunAll,
         run_buckets: RunAll,
         now_seconds: Callable[[], float],
     ) -> None:
         self._ledger = ledger
-        self._waves = waves
+        self._entry_writer = entry_writer
         self._cache = cache
         self._run_all = run_all
         self._run_buckets = run_buckets
         self._now_seconds = now_seconds
-        self.first_move = InsertOrRead()
+        self.insert_or_read = InsertOrRead()
 
-    async def claim(self, plan: SourcePlan, changes: Iterable[Change], then: OnClaimed) -> ClaimResult:
+    async def claim(self, plan: SourcePlan, changes: Iterable[Change], on_claimed: OnClaimed) -> ClaimResult:
         """Settle every change, bucket by bucket: while one bucket's claims are on their way, the next is projected.
 
         `then` gets the claimed works of each bucket, as soon as they are.
@@ -119,7 +119,10 @@ class BatchClaimer:
             partition = ledger_partition(plan.source, change.fact_hash, plan.buckets)
             buckets.setdefault(partition, []).append(change)
         claims = ClaimResult()
-        work = [partial(self._claim_bucket, plan, partition, together, then) for partition, together in buckets.items()]
+        work = [
+            partial(self._claim_bucket, plan, partition, together, on_claimed)
+            for partition, together in buckets.items()
+        ]
         for result in await self._run_buckets(work):
             if isinstance(result, Exception):
                 raise result
@@ -127,10 +130,10 @@ class BatchClaimer:
         return claims
 
     async def _claim_bucket(
-        self, plan: SourcePlan, partition: str, changes: Sequence[Change], then: OnClaimed
+        self, plan: SourcePlan, partition: str, changes: Sequence[Change], on_claimed: OnClaimed
     ) -> ClaimResult:
         claims = await self._settle(plan, partition, changes)
-        await then(claims.claimed)
+        await on_claimed(claims.claimed)
         return claims
 
     async def _settle(self, plan: SourcePlan, partition: str, changes: Sequence[Change]) -> ClaimResult:
@@ -156,13 +159,13 @@ class BatchClaimer:
                 unknown.append(work)
             else:
                 work.known = known
-        if not self.first_move.is_insert:
+        if not self.insert_or_read.is_insert:
             await self._read_all(unknown, claims)
             self._observe(unknown)
 
     def _observe(self, works: Sequence[ClaimedChange]) -> None:
         absent = sum([work.known.etag is None for work in works])
-        self.first_move.observe(existing=len(works) - absent, absent=absent)
+        self.insert_or_read.observe(existing=len(works) - absent, absent=absent)
 
     async def _read_all(self, works: Sequence[ClaimedChange], claims: ClaimResult) -> None:
         results = await self._run_all([partial(self._read, work) for work in works]) if works else []
@@ -215,13 +218,15 @@ class BatchClaimer:
             if work.decision.claim is None:
                 return
             work.entity = encode(work.decision.claim, *work.key)
-            if parts_bytes(work.entity) <= PARTS_BYTES_MAX or not any(one.entries for one in work.projected):
+            if parts_bytes(work.entity) <= PARTS_BYTES_MAX or not any(
+                projection.entries for projection in work.projected
+            ):
                 return
             fail_for_ledger_row(work.projected, work.change, plan)
 
     async def _claim_all(self, works: Sequence[ClaimedChange], claims: ClaimResult) -> list[ClaimedChange]:
         """Trim and claim; the works that lost."""
-        await self._trim(works, claims)
+        await self._write_early_removals(works, claims)
         works = [work for work in works if work.fact not in claims.failures]
         wanted = [Claim(work.fact, work.entity, work.known.etag) for work in works if work.entity is not None]
         result = await write_claims(self._ledger, wanted, self._run_all)
@@ -244,15 +249,17 @@ class BatchClaimer:
         """Only of rows that were assumed to be absent is there something to learn."""
         inserted = sum([work.known is ABSENT for work in works])
         existing = sum([work.known is ABSENT for work in lost])
-        if self.first_move.is_insert:
-            self.first_move.observe(existing=existing, absent=inserted - existing)
+        if self.insert_or_read.is_insert:
+            self.insert_or_read.observe(existing=existing, absent=inserted - existing)
 
-    async def _trim(self, works: Sequence[ClaimedChange], claims: ClaimResult) -> None:
+    async def _write_early_removals(self, works: Sequence[ClaimedChange], claims: ClaimResult) -> None:
         """Before the claim: the tombstones that it lets go of."""
-        trims = [(work.fact, trim) for work in works for trim in work.decision.trims]
-        if trims:
-            claims.failures |= await self._waves.write_trims(trims)
-            claims.trims += [(fact, trim) for fact, trim in trims if fact not in claims.failures]
+        early_removals = [(work.fact, removal) for work in works for removal in work.decision.early_removals]
+        if early_removals:
+            claims.failures |= await self._entry_writer.write_early_removals(early_removals)
+            claims.early_removals += [
+                (fact, removal) for fact, removal in early_removals if fact not in claims.failures
+            ]
 
     def _won(self, work: ClaimedChange, etag: str) -> None:
         assert work.decision.claim is not None

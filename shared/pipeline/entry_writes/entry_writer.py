@@ -49,69 +49,75 @@ class EntryWriter:
         """Nothing written yet."""
         return TransactionBuffer(self._accounts, self._run_all)
 
-    async def write_live(self, parts: Iterable[tuple[str, GenerationWrites]]) -> dict[str, Exception]:
+    async def write_live(self, all_writes: Iterable[tuple[str, GenerationWrites]]) -> dict[str, Exception]:
         """The first wave; the facts that failed."""
-        wave = self.new_buffer()
-        await self.add_live(wave, parts)
-        return await self._finished(wave)
+        buffer = self.new_buffer()
+        await self.add_live(buffer, all_writes)
+        return await self._finished(buffer)
 
-    async def add_live(self, wave: TransactionBuffer, parts: Iterable[tuple[str, GenerationWrites]]) -> None:
+    async def add_live(self, buffer: TransactionBuffer, all_writes: Iterable[tuple[str, GenerationWrites]]) -> None:
         """More of the first wave: what fills a transaction is sent."""
         known: list[WantedRow] = []
         unknown: list[WantedRow] = []
-        for fact, part in parts:
-            wanted = [_live(fact, part, write) for write in part.current]
-            (unknown if part.must_list else known).extend(wanted)
-        await self._add(wave, known, unknown)
+        for fact, writes in all_writes:
+            wanted = [_wanted_live(fact, writes, live_write) for live_write in writes.current]
+            (unknown if writes.must_list else known).extend(wanted)
+        await self._add(buffer, known, unknown)
 
-    async def write_removals(self, parts: Iterable[tuple[str, GenerationWrites]]) -> dict[str, Exception]:
+    async def write_removals(self, all_writes: Iterable[tuple[str, GenerationWrites]]) -> dict[str, Exception]:
         """The second wave; the facts that failed."""
         known: list[WantedRow] = []
         unknown: list[WantedRow] = []
-        for fact, part in parts:
-            wanted = [_tombstone(fact, part, left) for left in part.removed]
-            (unknown if part.must_list else known).extend(wanted)
+        for fact, writes in all_writes:
+            wanted = [_tombstone(fact, writes, removal) for removal in writes.removed]
+            (unknown if writes.must_list else known).extend(wanted)
         return await self._write(known, unknown)
 
-    async def write_trims(self, trims: Iterable[tuple[str, EarlyRemoval]]) -> dict[str, Exception]:
+    async def write_early_removals(self, early_removals: Iterable[tuple[str, EarlyRemoval]]) -> dict[str, Exception]:
         """Tombstones of previous versions. The rows they hide are most likely gone; if not, the sweep finds them."""
-        wanted = [_tombstone(fact, trim, left) for fact, trim in trims for left in trim.removed]
+        wanted = [
+            _tombstone(fact, removal_writes, removal)
+            for fact, removal_writes in early_removals
+            for removal in removal_writes.removed
+        ]
         return await self._write(wanted, [])
 
     async def _write(self, known: Sequence[WantedRow], unknown: Sequence[WantedRow]) -> dict[str, Exception]:
-        wave = self.new_buffer()
-        await self._add(wave, known, unknown)
-        return await self._finished(wave)
+        buffer = self.new_buffer()
+        await self._add(buffer, known, unknown)
+        return await self._finished(buffer)
 
-    async def _finished(self, wave: TransactionBuffer) -> dict[str, Exception]:
-        await wave.finish()
-        return wave.failures
+    async def _finished(self, buffer: TransactionBuffer) -> dict[str, Exception]:
+        await buffer.finish()
+        return buffer.failures
 
-    async def _add(self, wave: TransactionBuffer, known: Sequence[WantedRow], unknown: Sequence[WantedRow]) -> None:
+    async def _add(self, buffer: TransactionBuffer, known: Sequence[WantedRow], unknown: Sequence[WantedRow]) -> None:
         writes = [EntryWrite(wanted.fact, wanted.place, _operations(wanted)) for wanted in known]
         listings = await self._run_all([partial(self._list, wanted) for wanted in unknown]) if unknown else []
         for wanted, rows in zip(unknown, listings, strict=True):
             if isinstance(rows, Exception):
-                wave.failures[wanted.fact] = rows
+                buffer.failures[wanted.fact] = rows
             elif operations := _missing_operations(wanted, rows):
                 writes.append(EntryWrite(wanted.fact, wanted.place, operations))
-        await wave.add(writes)
+        await buffer.add(writes)
 
     async def _list(self, wanted: WantedRow) -> list[StoredRow]:
         place = wanted.place
         return await list_rows_of(self._accounts.tables(place.account), place.table, place.partition, wanted.entry_key)
 
 
-def _live(fact: str, part: GenerationWrites, write: LiveWrite) -> WantedRow:
-    row = Upsert(live_row(write.partition, write.entry_key, write.version, write.columns))
-    place = place_of(part.generation, write.partition)
-    return WantedRow(fact, place, write.entry_key, write.version, row, is_tombstone=False, replaces=write.replaces)
+def _wanted_live(fact: str, writes: GenerationWrites, live_write: LiveWrite) -> WantedRow:
+    row = Upsert(live_row(live_write.partition, live_write.entry_key, live_write.version, live_write.columns))
+    place = place_of(writes.generation, live_write.partition)
+    return WantedRow(
+        fact, place, live_write.entry_key, live_write.version, row, is_tombstone=False, replaces=live_write.replaces
+    )
 
 
-def _tombstone(fact: str, part: GenerationWrites | EarlyRemoval, left: Removal) -> WantedRow:
-    row = Upsert(tombstone_row(left.partition, left.entry_key, part.version))
-    place = place_of(part.generation, left.partition)
-    return WantedRow(fact, place, left.entry_key, part.version, row, is_tombstone=True, replaces=left.replaces)
+def _tombstone(fact: str, writes: GenerationWrites | EarlyRemoval, removal: Removal) -> WantedRow:
+    row = Upsert(tombstone_row(removal.partition, removal.entry_key, writes.version))
+    place = place_of(writes.generation, removal.partition)
+    return WantedRow(fact, place, removal.entry_key, writes.version, row, is_tombstone=True, replaces=removal.replaces)
 
 
 def _operations(wanted: WantedRow) -> tuple[Operation, ...]:

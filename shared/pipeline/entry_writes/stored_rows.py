@@ -28,29 +28,32 @@ class StoredRow(NamedTuple):
     expires_seconds: int | None = None
 
 
-async def list_rows_of(tables: Tables, table: str, partition: str, pair: str) -> list[StoredRow]:
+async def list_rows_of(tables: Tables, table: str, partition: str, entry_key: str) -> list[StoredRow]:
     """All rows of a pair, the newest first; none when its period has no table."""
     try:
-        return await _list_pair(tables, table, partition, pair)
+        return await _list_rows_of(tables, table, partition, entry_key)
     except TableMissingError:
         if is_of_period(table):
             return []
         raise
 
 
-async def _list_pair(tables: Tables, table: str, partition: str, pair: str) -> list[StoredRow]:
+async def _list_rows_of(tables: Tables, table: str, partition: str, entry_key: str) -> list[StoredRow]:
     found: list[StoredRow] = []
     continuation = None
     while True:
         page = await tables.query(
-            table, RowRange(partition, pair, pair + _AFTER_VERSIONS), select=(GONE, EXPIRES), continuation=continuation
+            table,
+            RowRange(partition, entry_key, entry_key + _AFTER_VERSIONS),
+            select=(GONE, EXPIRES),
+            continuation=continuation,
         )
         for row in page.rows:
             key = cast(str, row.entity[ROW_KEY])
-            owner, at = split_row_key(key)
-            if owner == pair:
+            key_of_row, version = split_row_key(key)
+            if key_of_row == entry_key:
                 expires = cast("int | None", row.entity.get(EXPIRES))
-                found.append(StoredRow(key, at, is_tombstone(row.entity), row.etag, expires))
+                found.append(StoredRow(key, version, is_tombstone(row.entity), row.etag, expires))
         continuation = page.continuation
         if continuation is None:
             return found

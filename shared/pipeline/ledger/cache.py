@@ -72,4 +72,4 @@ class LedgerCache:
 
 
 def _weight(known: KnownRow) -> int:
-    return 1 + sum([len(part.current) + len(part.removed) for part in known.row.states.values()])
+    return 1 + sum([len(state.current) + len(state.removed) for state in known.row.states.values()])

@@ -102,7 +102,7 @@ def bucket_partition(source: str, bucket: int) -> str:
 
 def encode(row: LedgerRow, partition: str, fact_key: str) -> Entity:
     """The row as an entity."""
-    plain = [_plain(generation, part, len(fact_key)) for generation, part in sorted(row.states.items())]
+    plain = [_plain(generation, state, len(fact_key)) for generation, state in sorted(row.states.items())]
     entity: Entity = {PARTITION_KEY: partition, ROW_KEY: fact_key}
     put_bytes(entity, _PARTS, compress(orjson.dumps(plain)))
     if row.source_etag is not None:
@@ -136,28 +136,28 @@ def parts_bytes(entity: Mapping[str, Any]) -> int:
     return len(take_bytes(entity, _PARTS))
 
 
-def _plain(generation: str, part: GenerationState, suffix: int) -> list[Any]:
-    live = [
+def _plain(generation: str, state: GenerationState, suffix: int) -> list[Any]:
+    current = [
         [
             entry.partition,
             entry.entry_key[:-suffix],
-            0 if entry.version == part.version else entry.version,
+            0 if entry.version == state.version else entry.version,
             entry.digest,
         ]
-        for entry in part.current
+        for entry in state.current
     ]
-    left = [[entry.partition, entry.entry_key[:-suffix], entry.version] for entry in part.removed]
-    return [generation, part.version, int(part.failed) | part.failed_before << 1, live, left]
+    removed = [[entry.partition, entry.entry_key[:-suffix], entry.version] for entry in state.removed]
+    return [generation, state.version, int(state.failed) | state.failed_before << 1, current, removed]
 
 
 def _generation_state(fields: list[Any], fact_key: str) -> GenerationState:
-    version, failures, live, left = fields
+    version, failures, current, removed = fields
     return GenerationState(
         version,
         tuple(
-            [CurrentEntry(partition, sort + fact_key, at or version, digest) for partition, sort, at, digest in live]
+            [CurrentEntry(partition, sort + fact_key, at or version, digest) for partition, sort, at, digest in current]
         ),
-        tuple([RemovedEntry(partition, sort + fact_key, at) for partition, sort, at in left]),
+        tuple([RemovedEntry(partition, sort + fact_key, at) for partition, sort, at in removed]),
         bool(failures & 1),
         bool(failures & 2),
     )

@@ -44,7 +44,7 @@ class LedgerView:
     async def has_applied(self, source: str, generation_id: str, seen: SeenVersion) -> bool:
         """Whether a generation has a change that a caller knows of, or a newer one, with its rows written."""
         plan = (await self._plans())[source]
-        generation = next((one for one in plan.generations if one.id == generation_id), None)
+        generation = next((generation for generation in plan.generations if generation.id == generation_id), None)
         if generation is None:
             return False
         return await _has_applied(self._accounts, plan, generation, seen, self._now_seconds())
@@ -58,35 +58,35 @@ async def _has_applied(
     if found is None:
         return False
     row = decode(found.entity)
-    part = row.states.get(generation.id)
-    if part is None or not _is_claimed(row, part, seen):
+    state = row.states.get(generation.id)
+    if state is None or not _is_claimed(row, state, seen):
         return False
     try:
-        return await _is_written(accounts, generation, without_expired_periods(part, generation, now_seconds))
+        return await _is_written(accounts, generation, without_expired_periods(state, generation, now_seconds))
     except TableMissingError:
         if generation.periods is None:
             raise
         return False  # it is made with the first row of its period
 
 
-def _is_claimed(row: LedgerRow, part: GenerationState, seen: SeenVersion) -> bool:
+def _is_claimed(row: LedgerRow, state: GenerationState, seen: SeenVersion) -> bool:
     """Of two versions of one second only the ETag tells which is which; then only that very version counts."""
     if seen.declared_clock is not None:
-        return part.version[:_CLOCK_DIGITS] >= seen.declared_clock
+        return state.version[:_CLOCK_DIGITS] >= seen.declared_clock
     if row.source_etag is not None and row.source_etag == seen.etag:
         return True
-    return seen.ts_seconds is not None and int(part.version[:_TICKS_DIGITS]) > seen.ts_seconds
+    return seen.ts_seconds is not None and int(state.version[:_TICKS_DIGITS]) > seen.ts_seconds
 
 
-async def _is_written(accounts: Accounts, generation: Generation, part: GenerationState) -> bool:
-    for live in part.current:
-        place = place_of(generation, live.partition)
+async def _is_written(accounts: Accounts, generation: Generation, state: GenerationState) -> bool:
+    for entry in state.current:
+        place = place_of(generation, entry.partition)
         tables = accounts.tables(place.account)
-        if await tables.get(place.table, place.partition, row_key(live.entry_key, live.version)) is None:
+        if await tables.get(place.table, place.partition, row_key(entry.entry_key, entry.version)) is None:
             return False
-    for left in part.removed:
-        place = place_of(generation, left.partition)
-        rows = await list_rows_of(accounts.tables(place.account), place.table, place.partition, left.entry_key)
+    for removed in state.removed:
+        place = place_of(generation, removed.partition)
+        rows = await list_rows_of(accounts.tables(place.account), place.table, place.partition, removed.entry_key)
         if rows and not rows[0].is_tombstone:
             return False
     return True

@@ -14,21 +14,21 @@ if TYPE_CHECKING:
     from shared.pipeline.ledger.rows import GenerationState
 
 
-def without_expired_periods(part: GenerationState, generation: Generation, now_seconds: float) -> GenerationState:
+def without_expired_periods(state: GenerationState, generation: Generation, now_seconds: float) -> GenerationState:
     """A part without the entries of periods that are over; the same object when there are none."""
     if generation.periods is None:
-        return part
-    live = tuple([one for one in part.current if not generation.is_over(one.partition, now_seconds)])
-    left = tuple([one for one in part.removed if not generation.is_over(one.partition, now_seconds)])
-    if len(live) == len(part.current) and len(left) == len(part.removed):
-        return part
-    return replace(part, current=live, removed=left)
+        return state
+    current = tuple([entry for entry in state.current if not generation.is_over(entry.partition, now_seconds)])
+    removed = tuple([entry for entry in state.removed if not generation.is_over(entry.partition, now_seconds)])
+    if len(current) == len(state.current) and len(removed) == len(state.removed):
+        return state
+    return replace(state, current=current, removed=removed)
 
 
-def entries_in_open_periods(one: GenerationEntries, now_seconds: float) -> GenerationEntries:
+def entries_in_open_periods(entry: GenerationEntries, now_seconds: float) -> GenerationEntries:
     """A projection likewise: a late change of a period that is over is no error, and makes no table anew."""
-    generation = one.generation
+    generation = entry.generation
     if generation.periods is None:
-        return one
-    entries = tuple([entry for entry in one.entries if not generation.is_over(entry.partition_key, now_seconds)])
-    return one if len(entries) == len(one.entries) else one._replace(entries=entries)
+        return entry
+    entries = tuple([entry for entry in entry.entries if not generation.is_over(entry.partition_key, now_seconds)])
+    return entry if len(entries) == len(entry.entries) else entry._replace(entries=entries)

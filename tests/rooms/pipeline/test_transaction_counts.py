@@ -34,7 +34,7 @@ class Counted(World):
         """A new worker with an empty cache, which has seen mostly known or mostly new facts."""
         self.restart()
         if reads_first:
-            self.applier._claimer.first_move.observe(existing=10, absent=0)
+            self.applier._claimer.insert_or_read.observe(existing=10, absent=0)
 
     def facts_of_one_bucket(self, count: int) -> list[str]:
         """Facts whose ledger rows share a partition."""
