@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from unicodedata import is_normalized, normalize
 
 from shared.definitions.instants import normalise as normalise_instant
+from shared.definitions.utf16 import utf16_order
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -148,4 +149,4 @@ def sort_rank(part_type: PartType, value: PartValue) -> Any:
         return value
     # The closing Z of an instant would sort after the point of a fraction.
     text = value[:-1] if part_type == "datetime" else value
-    return text.encode("utf-16-be", "surrogatepass")
+    return utf16_order(text)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from shared.definitions.utf16 import utf16_length
 from shared.definitions.values import folded, sort_rank
 
 if TYPE_CHECKING:
@@ -112,7 +113,7 @@ class _PlacementCheck:
             self._findings.fault(at, "the slice is empty or upside down", "Let `from` be lower than `to`.")
 
     def _check_length(self, at: KeyPath, value: PartValue) -> None:
-        if len(str(_comparable(value, self._part)).encode("utf-16-le", "surrogatepass")) // 2 > _PLACED_UNITS_MAX:
+        if utf16_length(str(_comparable(value, self._part))) > _PLACED_UNITS_MAX:
             mend = f"Use values of at most {_PLACED_UNITS_MAX} characters, or place `by: hash`."
             self._findings.fault(at, "the value is too long to be placed by", mend)
 

@@ -20,6 +20,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from shared.definitions.utf16 import utf16_order
+
 END: Final = " !"
 # Above everything that an encoded value can begin with; below it there is nothing but encoded values.
 CEILING: Final = "\uffee"
@@ -80,7 +82,7 @@ def descending(text: str) -> str:
 
 def complemented(text: str) -> str:
     """Each UTF-16 unit as four hex digits of its complement."""
-    return text.encode("utf-16-be", "surrogatepass").translate(_COMPLEMENT).hex()
+    return utf16_order(text).translate(_COMPLEMENT).hex()
 
 
 def descending_prefix(prefix: str) -> tuple[str, str]:
