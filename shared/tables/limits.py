@@ -10,7 +10,7 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
-from shared.definitions.utf16 import utf16_length
+from shared.definitions.utf16 import CHARACTER_UNITS_MAX, utf16_length
 from shared.errors import LimitError
 from shared.tables.port import PARTITION_KEY, ROW_KEY, Delete, Replace, key_of
 
@@ -44,7 +44,7 @@ def check_key(key: object, which: str) -> None:
     """Keys are texts of at most 1 KiB without the characters that the service forbids."""
     if not isinstance(key, str):
         raise LimitError(f"An entity's {which} is a {type(key).__name__}: give it a text.")
-    if utf16_length(key) > KEY_UNITS_MAX:
+    if len(key) * CHARACTER_UNITS_MAX > KEY_UNITS_MAX and utf16_length(key) > KEY_UNITS_MAX:
         raise LimitError(f"A {which} has more than {KEY_UNITS_MAX} UTF-16 units: shorten it.")
     if bad := _BAD_IN_KEY.search(key):
         raise LimitError(f"A {which} contains {bad.group()!r}, which the Table service forbids: encode it.")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
-from shared.definitions.utf16 import utf16_cut, utf16_length, utf16_order
+from shared.definitions.utf16 import CHARACTER_UNITS_MAX, utf16_cut, utf16_length, utf16_order
 from shared.entries.keys.limits import SORT_UNITS, kept_units
 from shared.entries.keys.strings import CEILING, SUMMIT
 
@@ -83,6 +83,8 @@ def _range(codec: PartCodec, comparison: Comparison) -> tuple[str, str]:
 
 def _within_budget(lower: str, upper: str) -> Bounds:
     kept = kept_units(SORT_UNITS)
+    if max(len(lower), len(upper)) * CHARACTER_UNITS_MAX <= kept:
+        return Bounds(lower, upper, lower, upper)
     wide_lower = lower if utf16_length(lower) <= kept else utf16_cut(lower, kept)
     wide_upper = upper if utf16_length(upper) <= kept else utf16_cut(upper, kept) + SUMMIT
     return Bounds(wide_lower, wide_upper, lower, upper)

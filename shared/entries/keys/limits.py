@@ -11,7 +11,7 @@ from __future__ import annotations
 from hashlib import sha256
 from typing import Final
 
-from shared.definitions.utf16 import utf16_cut, utf16_length
+from shared.definitions.utf16 import CHARACTER_UNITS_MAX, utf16_cut, utf16_length
 
 KEY_UNITS: Final = 512
 VERSION_UNITS: Final = 44
@@ -27,8 +27,7 @@ _DIGEST_UNITS: Final = 32
 
 def cut_to_fit(encoded: str, limit_units: int) -> str:
     """`encoded` when it fits in its budget, otherwise its beginning and a digest of it all."""
-    # Two units per character at most: a short text fits whatever it is made of.
-    if len(encoded) * 2 <= limit_units or utf16_length(encoded) <= limit_units:
+    if len(encoded) * CHARACTER_UNITS_MAX <= limit_units or utf16_length(encoded) <= limit_units:
         return encoded
     digest = sha256(encoded.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGEST_UNITS]
     return utf16_cut(encoded, limit_units - len(_CUT) - _DIGEST_UNITS) + _CUT + digest

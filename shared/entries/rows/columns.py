@@ -20,7 +20,7 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
-from shared.definitions.utf16 import utf16_length
+from shared.definitions.utf16 import CHARACTER_UNITS_MAX, utf16_length
 from shared.entries.keys.fact_key import MISSING, encode_fact_key
 from shared.entries.keys.limits import KEY_UNITS
 from shared.entries.rows.json_text import NotJsonError, dumps, loads
@@ -41,8 +41,8 @@ REFERENCE: Final = "_ref"
 EXPIRES: Final = "_expires"
 
 _PROPERTY_UNITS_MAX: Final = 32 * 1024
-# Two units per character at most: a text of this many characters fits whatever it is made of.
-_SHORT: Final = _PROPERTY_UNITS_MAX // 2
+# A text of this many characters fits whatever it is made of.
+_SHORT: Final = _PROPERTY_UNITS_MAX // CHARACTER_UNITS_MAX
 # The service takes 1 MiB; a little is left for what the pipeline adds to a row.
 ENTITY_BYTES_MAX: Final = 1024 * 1024 - 1024
 # Of the service's 252, so that our own columns and the pieces of long texts always have room.
