@@ -15,13 +15,13 @@ from shared.catalog.period_tables import tables_of
 from shared.definitions.utf16 import utf16_length
 from shared.entries.keys.index_keys import IndexKeys
 from shared.entries.keys.limits import KEY_UNITS
+from shared.entries.projection.generations import place_of
 from shared.entries.rows.columns import KEY, entity_bytes, take_text
 from shared.entries.rows.entry_row import is_tombstone
 from shared.entries.rows.json_text import loads
 from shared.errors import TableMissingError
 from shared.pipeline.ledger.rows import LEDGER_TABLE, bucket_partition, decode
 from shared.pipeline.ledger.without_expired_periods import without_expired_periods
-from shared.tables.accounts import place_of
 from shared.tables.port import PARTITION_KEY, ROW_KEY, Page, RowRange
 
 if TYPE_CHECKING:

@@ -8,11 +8,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from shared.entries.keys.versions import ticks_of
+from shared.entries.projection.generations import place_of
 from shared.errors import OperationFailedError, TableMissingError
 from shared.pipeline.apply.batch import Applier
 from shared.pipeline.entry_writes.entry_writer import EntryWriter
 from shared.pipeline.ledger.cache import LedgerCache
-from shared.tables.accounts import place_of
 from shared.tables.port import Delete
 from shared.verification.examine import Examiner
 from shared.verification.judge import RECONCILED, REPAIRED, Judge

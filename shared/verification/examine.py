@@ -15,6 +15,7 @@ from shared.entries.changes.host_dates import as_host_rewrites
 from shared.entries.keys.fact_key import decode_fact_key, encode_fact_key, fact_hash, fact_key_in
 from shared.entries.keys.index_keys import split_row_key
 from shared.entries.keys.versions import NO_CLOCK, ticks_alone
+from shared.entries.projection.generations import place_of
 from shared.entries.projection.projector import DIGEST_DIGITS
 from shared.entries.rows.columns import read_fact
 from shared.entries.rows.entry_row import is_expired, is_tombstone
@@ -23,7 +24,6 @@ from shared.errors import TableMissingError, UnprojectableError, UnreadableChang
 from shared.pipeline.concurrency import all_of
 from shared.pipeline.ledger.rows import LEDGER_TABLE, LedgerRow, decode, ledger_partition
 from shared.pipeline.ledger.without_expired_periods import without_expired_periods
-from shared.tables.accounts import place_of
 from shared.tables.port import PARTITION_KEY, ROW_KEY, RowRange
 
 if TYPE_CHECKING:

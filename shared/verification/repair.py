@@ -27,12 +27,12 @@ from shared.entries.changes.change import Change
 from shared.entries.changes.cosmos_changes import CosmosReader
 from shared.entries.keys.fact_key import fact_hash
 from shared.entries.keys.versions import NO_DOCUMENT, clock_of, lsn_of, version, with_ticks_of
+from shared.entries.projection.generations import place_of
 from shared.entries.rows.columns import fact_columns
 from shared.errors import OperationFailedError, UnreadableChangeError
 from shared.pipeline.cleanup.messages import Tombstone, to_messages
 from shared.pipeline.concurrency import all_of
 from shared.pipeline.ledger.rows import LEDGER_TABLE, PARTS_BYTES_MAX, encode, ledger_partition, parts_bytes
-from shared.tables.accounts import place_of
 from shared.tables.limits import OPERATIONS_MAX
 from shared.tables.port import Delete, Replace
 from shared.verification.findings import differences_of, is_older, same_entries
@@ -41,14 +41,14 @@ from shared.verification.repair_plan import plan_repair
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from shared.entries.projection.generations import SourcePlan
+    from shared.entries.projection.generations import Place, SourcePlan
     from shared.pipeline.apply.batch import Applier
     from shared.pipeline.cleanup.messages import SweepQueue
     from shared.pipeline.concurrency import RunAll
     from shared.pipeline.entry_writes.entry_writer import EntryWriter
     from shared.pipeline.ledger.rows import GenerationState
     from shared.sources.ports import CurrentFacts
-    from shared.tables.accounts import Accounts, Place
+    from shared.tables.accounts import Accounts
     from shared.verification.examine import Examined, Examiner, FactIdentity, Key, SeenRow
     from shared.verification.findings import Differences
     from shared.verification.repair_plan import RepairPlan

@@ -11,10 +11,9 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 
 from shared.definitions.field_paths import segments
-from shared.definitions.values import is_encodable
 from shared.entries.changes.paths import EvaluationError, compile_condition, compile_path
 from shared.entries.changes.shown_values import value_in_message
-from shared.entries.keys.fact_key import MISSING, encode_fact_key, fact_hash, is_fact_key_value
+from shared.entries.keys.fact_key import MISSING, encode_fact_key, fact_hash, is_encodable, is_fact_key_value
 from shared.entries.keys.versions import NO_DOCUMENT, declared_clock, version
 from shared.entries.rows.columns import fact_columns
 from shared.entries.rows.json_text import canonical_bytes

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from shared.definitions.identity import generation_id, table_name
 from shared.entries.keys.periods import Periods, period_of, table_of
@@ -16,6 +16,14 @@ if TYPE_CHECKING:
     from shared.definitions.model import Definitions, Index, Source
 
 BUCKETS: Final = 16
+
+
+class Place(NamedTuple):
+    """A partition of an index table: what one entity group transaction can reach."""
+
+    account: str
+    table: str
+    partition: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +74,11 @@ class Generation:
     def is_period_over(self, start: str, now_seconds: float) -> bool:
         """The same of a period."""
         return self.periods is not None and self.periods.is_over(start, now_seconds)
+
+
+def place_of(generation: Generation, partition: str) -> Place:
+    """Where a partition of a generation is."""
+    return Place(generation.account_of(partition), generation.table_of(partition), partition)
 
 
 @dataclass(frozen=True, slots=True)

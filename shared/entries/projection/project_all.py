@@ -48,6 +48,18 @@ def project_all(change: Change, plan: SourcePlan) -> list[GenerationEntries]:
     return projected
 
 
+def entries_in_open_periods(projected: GenerationEntries, now_seconds: float) -> GenerationEntries:
+    """A projection without the entries of periods that are over; the same object when there are none.
+
+    A late change of such a period is no error, and makes no table anew.
+    """
+    generation = projected.generation
+    if generation.periods is None:
+        return projected
+    entries = tuple([entry for entry in projected.entries if not generation.is_over(entry.partition_key, now_seconds)])
+    return projected if len(entries) == len(projected.entries) else projected._replace(entries=entries)
+
+
 def fail_for_ledger_row(projected: list[GenerationEntries], change: Change, plan: SourcePlan) -> None:
     """Let the generation fail that makes the ledger row too large: the largest, and before all those that serve."""
 

@@ -18,6 +18,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from shared.entries.keys.versions import lsn_of
+from shared.entries.projection.generations import place_of
 from shared.errors import IncompleteBatchError
 from shared.pipeline.apply.claim_batch import BatchClaimer
 from shared.pipeline.cleanup.messages import Tombstone, to_messages
@@ -25,7 +26,6 @@ from shared.pipeline.dead_letters.due import DeadLetterUpdates, DueCheck
 from shared.pipeline.dead_letters.rows import dead_letter_of
 from shared.pipeline.entry_writes.entry_writer import EntryWriter
 from shared.pipeline.outcome import BatchOutcome
-from shared.tables.accounts import place_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -22,9 +22,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from shared.entries.keys.versions import newest_of_same_clock, next_version
+from shared.entries.projection.project_all import entries_in_open_periods
 from shared.pipeline.entry_writes.writes import EarlyRemoval, GenerationWrites, LiveWrite, Removal
 from shared.pipeline.ledger.rows import CurrentEntry, GenerationState, LedgerRow, RemovedEntry
-from shared.pipeline.ledger.without_expired_periods import entries_in_open_periods, without_expired_periods
+from shared.pipeline.ledger.without_expired_periods import without_expired_periods
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 from shared.entries.keys.fact_key import fact_hash
 from shared.entries.keys.index_keys import row_key
 from shared.entries.keys.versions import clock_of, ticks_of
+from shared.entries.projection.generations import place_of
 from shared.errors import TableMissingError
 from shared.pipeline.entry_writes.stored_rows import list_rows_of
 from shared.pipeline.ledger.rows import LEDGER_TABLE, decode, ledger_partition
 from shared.pipeline.ledger.without_expired_periods import without_expired_periods
-from shared.tables.accounts import place_of
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from shared.entries.projection.generations import Generation
-    from shared.entries.projection.project_all import GenerationEntries
     from shared.pipeline.ledger.rows import GenerationState
 
 
@@ -23,12 +22,3 @@ def without_expired_periods(part: GenerationState, generation: Generation, now_s
     if len(live) == len(part.current) and len(left) == len(part.removed):
         return part
     return replace(part, current=live, removed=left)
-
-
-def entries_in_open_periods(one: GenerationEntries, now_seconds: float) -> GenerationEntries:
-    """A projection likewise: a late change of a period that is over is no error, and makes no table anew."""
-    generation = one.generation
-    if generation.periods is None:
-        return one
-    entries = tuple([entry for entry in one.entries if not generation.is_over(entry.partition_key, now_seconds)])
-    return one if len(entries) == len(one.entries) else one._replace(entries=entries)
