@@ -7,7 +7,7 @@ that edge only), `compiled` from the plain form that the deployed app starts wit
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 PartType: TypeAlias = Literal["string", "integer", "number", "boolean", "datetime"]
 Order: TypeAlias = Literal["asc", "desc"]
@@ -15,6 +15,8 @@ PeriodLength: TypeAlias = Literal["day", "week", "month"]
 # What a key part is after coercion. A datetime is text: an ISO 8601 instant in UTC, as `instants`
 # normalises it.
 PartValue: TypeAlias = str | int | float | bool
+# How many shards a partition may have.
+SHARDS_MAX: Final = 256
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,16 +10,14 @@ from typing import TYPE_CHECKING, Final
 
 from shared.definitions.expressions import problem_with
 from shared.definitions.field_paths import segments
-from shared.definitions.loading.check_expiry import check_periods
-from shared.definitions.loading.check_layout import check_layout
-from shared.definitions.loading.check_names import check_names
+from shared.definitions.loading.check_layout import check_layout, check_periods
 from shared.definitions.suggestions import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
     from shared.definitions.loading.findings import Findings, KeyPath
-    from shared.definitions.model import Definitions, Index, KeyPart, Source
+    from shared.definitions.model import CosmosContainer, Definitions, Index, KeyPart, Source
 
 # Parameters of a lookup that are not key parts.
 RESERVED_NAMES: Final = frozenset({"code", "clientId", "select", "expand", "sees", "maxpagesize", "token"})
@@ -27,6 +25,12 @@ _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,62}")
 _PART_NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _COSMOS_KEY_LEVELS_MAX: Final = 3
 _SHOWN_MAX: Final = 100
+# From Microsoft's "Naming rules and restrictions for Azure resources" and the quota pages of Cosmos DB and Event Hubs.
+_COSMOS_CHARACTERS_MAX: Final = 255
+_COSMOS_FORBIDDEN: Final = re.compile(r"[/\\#?\x00-\x1f]| $")
+_HUB: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,254}[A-Za-z0-9])?")
+# `LEASE_CONTAINER` of the triggers: there is one beside the facts in every database.
+_LEASES: Final = "leases"
 
 
 def check(definitions: Definitions, declared_sources: Collection[str], findings: Findings) -> None:
@@ -72,7 +76,7 @@ def _check_source(source: Source, findings: Findings) -> None:
         findings.fault(at, "the source has neither `cosmos` nor `eventHub`", "Say where its facts come from.")
     if source.cosmos is not None:
         _check_cosmos(at, source, findings)
-    check_names(source, findings)
+    _check_names(source, findings)
     if source.cosmos and source.event_hub and source.version is None:
         mend = "Declare `version`: the clocks of a container and a hub cannot be compared."
         findings.fault(at, "a source with both `cosmos` and `eventHub` has no `version`", mend)
@@ -92,6 +96,26 @@ def _check_cosmos(at: KeyPath, source: Source, findings: Findings) -> None:
     if source.id != "id":
         mend = "Take the key out; to index that field, use it in an index."
         findings.fault((*at, "id"), "the id of a Cosmos DB fact is always `id`", mend)
+
+
+def _check_names(source: Source, findings: Findings) -> None:
+    """Report every name of a source that Azure would refuse, or that is taken."""
+    at: KeyPath = ("sources", source.name)
+    if source.cosmos is not None:
+        _check_cosmos_names((*at, "cosmos"), source.cosmos, findings)
+    if source.event_hub is not None and not _HUB.fullmatch(source.event_hub):
+        mend = "Use at most 256 letters, digits, `.`, `-` and `_`, with a letter or digit at both ends."
+        findings.fault((*at, "eventHub"), f'"{source.event_hub}" is no name of an event hub', mend)
+
+
+def _check_cosmos_names(at: KeyPath, cosmos: CosmosContainer, findings: Findings) -> None:
+    for key, name in (("database", cosmos.database), ("container", cosmos.container)):
+        if len(name) > _COSMOS_CHARACTERS_MAX or _COSMOS_FORBIDDEN.search(name):
+            mend = f"Use at most {_COSMOS_CHARACTERS_MAX} characters, no `/ \\ # ?`, no space at the end."
+            findings.fault((*at, key), f'"{name}" is no name of a Cosmos DB {key}', mend)
+    if cosmos.container == _LEASES:
+        what = f'"{_LEASES}" is where the triggers keep their leases, which they would follow'
+        findings.fault((*at, "container"), what, "Keep facts in a container of another name.")
 
 
 def _check_deletes(at: KeyPath, source: Source, findings: Findings) -> None:

@@ -1,18 +1,25 @@
-"""Checks of where entries are put: hot partitions and placement over storage accounts."""
+"""Checks of where entries are put: hot partitions, placement over storage accounts, tables per period."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from shared.definitions.model import SHARDS_MAX
 from shared.definitions.utf16 import utf16_length
 from shared.definitions.values import folded, sort_rank
 
 if TYPE_CHECKING:
     from shared.definitions.loading.findings import Findings, KeyPath
-    from shared.definitions.model import Index, KeyPart, PartValue, Placement, RangeSlice
+    from shared.definitions.model import Index, KeyPart, PartValue, PeriodLength, Placement, RangeSlice
 
 # A key is cut at some 470 units, and a unit of a value may take four of them: up to here maps are exact.
 _PLACED_UNITS_MAX: Final = 100
+# A lookup reads the tables of all open periods at once, for every shard: it sends no more requests than a lookup in an
+# index without periods may.
+_TABLES_MAX: Final = 32
+_REQUESTS_MAX: Final = SHARDS_MAX
+_DAY_SECONDS: Final = 86_400
+_SHORTEST_DAYS: Final[dict[PeriodLength, int]] = {"day": 1, "week": 7, "month": 28}
 
 
 def check_layout(index: Index, findings: Findings) -> None:
@@ -37,6 +44,29 @@ def _check_hot(at: KeyPath, index: Index, findings: Findings) -> None:
         if same in seen:
             findings.fault(at, f"{value!r} stands twice, in another spelling", "Keep one of the two.")
         seen.add(same)
+
+
+def tables_at_once(length: PeriodLength, after_seconds: int) -> int:
+    """How many periods there are at most from now to the time that a new entry expires, and one ahead."""
+    return -(-after_seconds // (_SHORTEST_DAYS[length] * _DAY_SECONDS)) + 2
+
+
+def check_periods(index: Index, findings: Findings) -> None:
+    """Check `expire.tables` of an index."""
+    expire = index.expire
+    if expire is None or expire.tables is None:
+        return
+    at = ("indexes", index.name, "expire", "tables")
+    shards = max([index.shards, *(count for _, count in index.hot)])
+    if expire.after_seconds < _SHORTEST_DAYS[expire.tables] * _DAY_SECONDS:
+        what = f"entries would stay for up to a {expire.tables}, longer than they live"
+        findings.fault(at, what, "Take `tables` out, use shorter periods, or a longer `after`.")
+    elif (count := tables_at_once(expire.tables, expire.after_seconds)) > _TABLES_MAX:
+        what = f"a lookup would read {count} tables at once, over the limit of {_TABLES_MAX}"
+        findings.fault(at, what, "Use longer periods or a shorter `after`, or take `tables` out.")
+    elif (requests := (count + 1) * shards) > _REQUESTS_MAX:
+        what = f"a lookup would send {requests} requests at once, for {count + 1} tables and {shards} shards"
+        findings.fault(at, what, f"Use longer periods or fewer shards: {_REQUESTS_MAX} are allowed.")
 
 
 def _comparable(value: PartValue, part: KeyPart) -> PartValue:

@@ -5,7 +5,7 @@ PartitionKey = [period] [shard] encoded partition parts
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from shared.entries.keys.limits import PARTITION_UNITS, SHARD_UNITS, cut_to_fit
 from shared.entries.keys.part_codec import PartCodec
@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from shared.definitions.model import Index
-
-SHARDS_MAX: Final = 256
 
 
 def shard_prefix(shard: int) -> str:

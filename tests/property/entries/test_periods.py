@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.definitions.loading.check_expiry import tables_at_once
+from shared.definitions.loading.check_layout import tables_at_once
 from shared.definitions.model import Expire, Index, KeyPart, Placement
 from shared.definitions.utf16 import utf16_length
 from shared.entries.keys.index_keys import IndexKeys
