@@ -6,8 +6,8 @@ that edge only), `compiled` from the plain form that the deployed app starts wit
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Final, Literal, TypeAlias
+from dataclasses import asdict, dataclass, field
+from typing import Any, Final, Literal, TypeAlias
 
 PartType: TypeAlias = Literal["string", "integer", "number", "boolean", "datetime"]
 Order: TypeAlias = Literal["asc", "desc"]
@@ -111,11 +111,17 @@ class Index:
     hot: tuple[tuple[PartValue, int], ...] = ()
     expire: Expire | None = None
     placement: Placement | None = None
+    # All key parts, partition first.
+    parts: tuple[KeyPart, ...] = field(init=False, compare=False, repr=False)
 
-    @property
-    def parts(self) -> tuple[KeyPart, ...]:
-        """All key parts, partition first."""
-        return self.partition + self.sort
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "parts", self.partition + self.sort)
+
+    def plain(self) -> dict[str, Any]:
+        """The definition as plain values, for JSON and for the generation's id: without what is worked out from it."""
+        fields = asdict(self)
+        del fields["parts"]
+        return fields
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 
@@ -45,11 +45,11 @@ class Change:
     # Here because every index needs them, and making them once is cheaper.
     columns: Columns
     source_etag: str | None = None
+    # The fact is gone as of this version.
+    is_delete: bool = field(init=False, compare=False)
 
-    @property
-    def is_delete(self) -> bool:
-        """True when the fact is gone as of this version."""
-        return self.document is None
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "is_delete", self.document is None)
 
 
 def own_properties(document: dict[str, Any]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ be cut is widened to what is surely kept; the reader then asks `Bounds.holds` ab
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
 from shared.definitions.utf16 import CHARACTER_UNITS_MAX, utf16_cut, utf16_length, utf16_order
@@ -39,16 +39,15 @@ class Bounds:
     upper: str
     exact_lower: str
     exact_upper: str
+    # The range may hold keys that were not asked for: filter by stored values.
+    is_widened: bool = field(init=False, compare=False)
+    # Nothing can lie in the range, such as above 5 and below 3.
+    is_empty: bool = field(init=False, compare=False)
 
-    @property
-    def is_widened(self) -> bool:
-        """True when the range may hold keys that were not asked for: filter by stored values."""
-        return self.lower != self.exact_lower or self.upper != self.exact_upper
-
-    @property
-    def is_empty(self) -> bool:
-        """True when nothing can lie in the range, such as above 5 and below 3."""
-        return utf16_order(self.exact_lower) >= utf16_order(self.exact_upper)
+    def __post_init__(self) -> None:
+        is_widened = self.lower != self.exact_lower or self.upper != self.exact_upper
+        object.__setattr__(self, "is_widened", is_widened)
+        object.__setattr__(self, "is_empty", utf16_order(self.exact_lower) >= utf16_order(self.exact_upper))
 
     def holds(self, encoded_sort: str) -> bool:
         """Whether the whole encoded sort parts of an entry, made from its stored values, were asked for."""
