@@ -92,7 +92,7 @@ class Placement:
     @property
     def named(self) -> tuple[str, ...]:
         """Every account that it names, each once."""
-        listed = [account for _, account in self.values] + [one.account for one in self.slices]
+        listed = [account for _, account in self.values] + [range_slice.account for range_slice in self.slices]
         return tuple(dict.fromkeys([*self.accounts, *listed, *([self.default] if self.default else [])]))
 
 

@@ -82,5 +82,5 @@ class CatchUpReader:
         document = await self._facts.read(self._source, fact_id, partition_key)
         if document is None or document.get("_etag") != one.source_etag:
             return None
-        change = self._reader.change(fact_id, partition_key, clock_of(_newest(one)), document, mark=one.source_etag)
+        change = self._reader.change(fact_id, partition_key, clock_of(_newest(one)), document, one.source_etag)
         return replace(change, version=_newest(one))

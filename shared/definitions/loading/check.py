@@ -62,11 +62,11 @@ def _check_expression(path: KeyPath, text: str | None, findings: Findings) -> No
     if text is None or (problem := problem_with(text)) is None:
         return
     if text.startswith("/"):
-        mend = f"Paths have dots and no slashes: `{text.strip('/').replace('/', '.')}`."
+        fix = f"Paths have dots and no slashes: `{text.strip('/').replace('/', '.')}`."
     else:
-        mend = "Mend the JMESPath expression; a field name with other characters is quoted: '\"Major Genre\"'."
+        fix = "Correct the JMESPath expression; a field name with other characters is quoted: '\"Major Genre\"'."
     shown = text if len(text) <= _SHOWN_MAX else f"{text[:_SHOWN_MAX]}…"
-    findings.fault(path, f"`{shown}` is no expression: {problem}", mend)
+    findings.fault(path, f"`{shown}` is no expression: {problem}", fix)
 
 
 def _check_source(source: Source, findings: Findings) -> None:
@@ -78,8 +78,8 @@ def _check_source(source: Source, findings: Findings) -> None:
         _check_cosmos(at, source, findings)
     _check_names(source, findings)
     if source.cosmos and source.event_hub and source.version is None:
-        mend = "Declare `version`: the clocks of a container and a hub cannot be compared."
-        findings.fault(at, "a source with both `cosmos` and `eventHub` has no `version`", mend)
+        fix = "Declare `version`: the clocks of a container and a hub cannot be compared."
+        findings.fault(at, "a source with both `cosmos` and `eventHub` has no `version`", fix)
     _check_deletes(at, source, findings)
     _check_expression((*at, "id"), source.id, findings)
     _check_expression((*at, "version"), source.version, findings)
@@ -91,11 +91,11 @@ def _check_cosmos(at: KeyPath, source: Source, findings: Findings) -> None:
     if len(source.partition_key) > _COSMOS_KEY_LEVELS_MAX:
         findings.fault((*at, "partitionKey"), "Cosmos DB has at most three levels", "Name the container's own paths.")
     if any(segments(path) is None and problem_with(path) is None for path in source.partition_key):
-        mend = "Use the container's partition key path, with dots: `customer.id`."
-        findings.fault((*at, "partitionKey"), "the partition key of a container is no expression", mend)
+        fix = "Use the container's partition key path, with dots: `customer.id`."
+        findings.fault((*at, "partitionKey"), "the partition key of a container is no expression", fix)
     if source.id != "id":
-        mend = "Take the key out; to index that field, use it in an index."
-        findings.fault((*at, "id"), "the id of a Cosmos DB fact is always `id`", mend)
+        fix = "Take the key out; to index that field, use it in an index."
+        findings.fault((*at, "id"), "the id of a Cosmos DB fact is always `id`", fix)
 
 
 def _check_names(source: Source, findings: Findings) -> None:
@@ -104,15 +104,15 @@ def _check_names(source: Source, findings: Findings) -> None:
     if source.cosmos is not None:
         _check_cosmos_names((*at, "cosmos"), source.cosmos, findings)
     if source.event_hub is not None and not _HUB.fullmatch(source.event_hub):
-        mend = "Use at most 256 letters, digits, `.`, `-` and `_`, with a letter or digit at both ends."
-        findings.fault((*at, "eventHub"), f'"{source.event_hub}" is no name of an event hub', mend)
+        fix = "Use at most 256 letters, digits, `.`, `-` and `_`, with a letter or digit at both ends."
+        findings.fault((*at, "eventHub"), f'"{source.event_hub}" is no name of an event hub', fix)
 
 
 def _check_cosmos_names(at: KeyPath, cosmos: CosmosContainer, findings: Findings) -> None:
     for key, name in (("database", cosmos.database), ("container", cosmos.container)):
         if len(name) > _COSMOS_CHARACTERS_MAX or _COSMOS_FORBIDDEN.search(name):
-            mend = f"Use at most {_COSMOS_CHARACTERS_MAX} characters, no `/ \\ # ?`, no space at the end."
-            findings.fault((*at, key), f'"{name}" is no name of a Cosmos DB {key}', mend)
+            fix = f"Use at most {_COSMOS_CHARACTERS_MAX} characters, no `/ \\ # ?`, no space at the end."
+            findings.fault((*at, key), f'"{name}" is no name of a Cosmos DB {key}', fix)
     if cosmos.container == _LEASES:
         what = f'"{_LEASES}" is where the triggers keep their leases, which they would follow'
         findings.fault((*at, "container"), what, "Keep facts in a container of another name.")
@@ -124,11 +124,11 @@ def _check_deletes(at: KeyPath, source: Source, findings: Findings) -> None:
     if deletes in findings.lines and (source.deleted_when is None) != source.all_versions:
         findings.fault(deletes, "`deletes` takes one of `when` and `feed`", "Give it exactly one of the two.")
     if source.all_versions and source.cosmos is None:
-        mend = "Take it out: an event hub carries its deletes as events."
-        findings.fault((*deletes, "feed"), "only a source with `cosmos` has an all versions feed", mend)
+        fix = "Take it out: an event hub carries its deletes as events."
+        findings.fault((*deletes, "feed"), "only a source with `cosmos` has an all versions feed", fix)
     if source.all_versions and source.version is not None:
-        mend = "Use `deletes: {when: ...}`, or take `version` out: hard deletes carry no declared version."
-        findings.fault((*deletes, "feed"), "`feed: allVersions` cannot go with a declared `version`", mend)
+        fix = "Use `deletes: {when: ...}`, or take `version` out: hard deletes carry no declared version."
+        findings.fault((*deletes, "feed"), "`feed: allVersions` cannot go with a declared `version`", fix)
 
 
 def _check_hubs(definitions: Definitions, findings: Findings) -> None:
@@ -145,8 +145,8 @@ def _check_index(index: Index, source: Source | None, declared_sources: Collecti
     at: KeyPath = ("indexes", index.name)
     _check_name(at, index.name, findings)
     if index.source not in declared_sources:
-        mend = did_you_mean(index.source, declared_sources)
-        findings.fault((*at, "source"), f'there is no source "{index.source}"', mend)
+        fix = did_you_mean(index.source, declared_sources)
+        findings.fault((*at, "source"), f'there is no source "{index.source}"', fix)
     if not index.partition:
         findings.fault((*at, "partition"), "the partition has no part", "Name at least one path.")
     for half, parts in (("partition", index.partition), ("sort", index.sort)):
@@ -182,8 +182,8 @@ def _check_part_names(index: Index, findings: Findings) -> None:
     halves = [("partition", n) for n, _ in enumerate(index.partition)] + [("sort", n) for n, _ in enumerate(index.sort)]
     for part, place in zip(index.parts, halves, strict=True):
         if part.name and part.name in seen:
-            mend = f"Give one of them another name: `{{path: {part.path}, name: ...}}`."
-            findings.fault(("indexes", index.name, *place), f'two parts are called "{part.name}"', mend)
+            fix = f"Give one of them another name: `{{path: {part.path}, name: ...}}`."
+            findings.fault(("indexes", index.name, *place), f'two parts are called "{part.name}"', fix)
         seen.add(part.name)
 
 
@@ -201,13 +201,13 @@ def _check_each(index: Index, findings: Findings) -> None:
 def _check_project(index: Index, source: Source | None, findings: Findings) -> None:
     at: KeyPath = ("indexes", index.name, "project")
     if index.project == "keys" and source is not None and source.cosmos is None:
-        mend = "Use `all` or a list of paths: there is no container to fetch the fact from."
-        findings.fault(at, "`project: keys` needs a source with `cosmos`", mend)
+        fix = "Use `all` or a list of paths: there is no container to fetch the fact from."
+        findings.fault(at, "`project: keys` needs a source with `cosmos`", fix)
     if isinstance(index.project, str):
         return
     for number, path in enumerate(index.project):
         if segments(path) is None:
-            mend = "Use names with dots between them, other names in quotes: '\"Major Genre\"'."
-            findings.fault((*at, number), f"`{path}` is no dotted path", mend)
+            fix = "Use names with dots between them, other names in quotes: '\"Major Genre\"'."
+            findings.fault((*at, number), f"`{path}` is no dotted path", fix)
         elif path in index.project[:number]:
             findings.fault((*at, number), f"`{path}` stands twice", "Take one out.")

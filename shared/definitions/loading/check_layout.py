@@ -35,8 +35,8 @@ def check_layout(index: Index, findings: Findings) -> None:
 
 def _check_hot(at: KeyPath, index: Index, findings: Findings) -> None:
     if len(index.partition) > 1:
-        mend = "Take `hot` out and use `shards`, or make the partition one part."
-        findings.fault(at, "`hot` names values of one part, and the partition has several", mend)
+        fix = "Take `hot` out and use `shards`, or make the partition one part."
+        findings.fault(at, "`hot` names values of one part, and the partition has several", fix)
         return
     seen: set[PartValue] = set()
     for value, _ in index.hot:
@@ -85,8 +85,8 @@ class _PlacementCheck:
     def run(self) -> None:
         {"hash": self._check_hash, "list": self._check_list, "range": self._check_range}[self._placement.by]()
 
-    def _fault(self, key: str, what: str, mend: str) -> None:
-        self._findings.fault((*self._at, key), what, mend)
+    def _fault(self, key: str, what: str, fix: str) -> None:
+        self._findings.fault((*self._at, key), what, fix)
 
     def _check_hash(self) -> None:
         placement = self._placement
@@ -102,8 +102,8 @@ class _PlacementCheck:
         if placement.accounts or placement.slices or not placement.values:
             self._fault("map", "`by: list` takes a map of values", "Write `map: {Redmond: INDEX_1}` and a `default`.")
         if placement.default is None:
-            mend = "Name the account of every value that the map does not name."
-            self._fault("default", "`by: list` has no `default`", mend)
+            fix = "Name the account of every value that the map does not name."
+            self._fault("default", "`by: list` has no `default`", fix)
         seen: set[PartValue] = set()
         for value, _ in placement.values:
             at = (*self._at, "map", str(value))
@@ -115,8 +115,8 @@ class _PlacementCheck:
     def _check_range(self) -> None:
         placement = self._placement
         if placement.accounts or placement.values or placement.default or not placement.slices:
-            mend = "Write `map: [{to: m, account: INDEX_1}, {from: m, account: INDEX_2}]` and nothing else."
-            self._fault("map", "`by: range` takes a list of slices", mend)
+            fix = "Write `map: [{to: m, account: INDEX_1}, {from: m, account: INDEX_2}]` and nothing else."
+            self._fault("map", "`by: range` takes a list of slices", fix)
             return
         if placement.slices[0].start is not None:
             self._fault("map", "nothing says where the lowest values go", "Leave `from` out of the first slice.")
@@ -124,9 +124,9 @@ class _PlacementCheck:
             self._fault("map", "nothing says where the highest values go", "Leave `to` out of the last slice.")
         for number, (left, right) in enumerate(zip(placement.slices, placement.slices[1:], strict=False)):
             self._check_seam(number + 1, left, right)
-        for number, one in enumerate(placement.slices):
-            if one.start is not None:
-                self._check_length((*self._at, "map", number, "from"), one.start)
+        for number, range_slice in enumerate(placement.slices):
+            if range_slice.start is not None:
+                self._check_length((*self._at, "map", number, "from"), range_slice.start)
 
     def _check_seam(self, number: int, left: RangeSlice, right: RangeSlice) -> None:
         """Each slice begins where the one before it ends, and slices go upwards."""
@@ -137,15 +137,15 @@ class _PlacementCheck:
         end, start = self._rank(left.end), self._rank(right.start)
         if end != start:
             word = "a gap" if end < start else "an overlap"
-            mend = "Let each slice begin where the one before it ends, lowest first."
-            self._findings.fault(at, f"there is {word} between {left.end!r} and {right.start!r}", mend)
+            fix = "Let each slice begin where the one before it ends, lowest first."
+            self._findings.fault(at, f"there is {word} between {left.end!r} and {right.start!r}", fix)
         elif right.end is not None and not start < self._rank(right.end):
             self._findings.fault(at, "the slice is empty or upside down", "Let `from` be lower than `to`.")
 
     def _check_length(self, at: KeyPath, value: PartValue) -> None:
         if utf16_length(str(_comparable(value, self._part))) > _PLACED_UNITS_MAX:
-            mend = f"Use values of at most {_PLACED_UNITS_MAX} characters, or place `by: hash`."
-            self._findings.fault(at, "the value is too long to be placed by", mend)
+            fix = f"Use values of at most {_PLACED_UNITS_MAX} characters, or place `by: hash`."
+            self._findings.fault(at, "the value is too long to be placed by", fix)
 
     def _rank(self, value: PartValue) -> Any:
         return sort_rank(self._part.type, _comparable(value, self._part))

@@ -104,7 +104,7 @@ class FactReader:
         partition_key: Sequence[object],
         clock: str,
         document: dict[str, Any] | None,
-        mark: str | None = None,
+        source_etag: str | None = None,
     ) -> Change:
         """The change, from parts that may still turn out wrong. A document that says so is a delete."""
         identity = self._checked_id(fact_id)
@@ -121,7 +121,7 @@ class FactReader:
             version=version(clock, digest, is_delete=is_delete),
             document=None if is_delete else document,
             columns=fact_columns(identity, key),
-            source_etag=mark,
+            source_etag=source_etag,
         )
 
     def _evaluate(self, get: Callable[[Any], Any], document: dict[str, Any], key: str) -> Any:

@@ -55,11 +55,11 @@ def decode_fact_key(fact_key: str) -> tuple[tuple[FactKeyValue, ...], str] | Non
     return tuple(map(_decode, values)), unescape(fact_id)
 
 
-def fact_key_in(pair: str, levels: int) -> str | None:
-    """The fact key that a pair ends with, of a fact with so many partition key values; None when it was cut."""
-    if is_cut(pair):
+def fact_key_in(entry_key: str, levels: int) -> str | None:
+    """The fact key that an entry key ends with, of a fact with so many partition key values; None when it was cut."""
+    if is_cut(entry_key):
         return None
-    parts = pair.removesuffix(END).split(END)[-levels - 1 :]
+    parts = entry_key.removesuffix(END).split(END)[-levels - 1 :]
     # Sort parts that were cut have no end of their own.
     parts[0] = after_cut(parts[0])
     return END.join(parts) + END

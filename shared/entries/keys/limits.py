@@ -45,5 +45,5 @@ def after_cut(text: str) -> str:
 
 
 def kept_units(limit_units: int) -> int:
-    """How many units of a cut key are surely its own: one fewer than fit, since a pair is never split."""
+    """How many units of a cut key are surely its own: one fewer than fit, since a surrogate pair is never split."""
     return limit_units - len(_CUT) - _DIGEST_UNITS - 1

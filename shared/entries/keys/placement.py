@@ -69,8 +69,8 @@ def _by_list(part: KeyPart, placement: Placement) -> Callable[[str], str]:
 def _by_range(part: KeyPart, slices: Sequence[RangeSlice]) -> Callable[[str], str]:
     """The slice whose values the first part is among; nulls are below all values, whatever the part's order."""
     codec = PartCodec(part)
-    edges = [utf16_order(codec.encode(one.start)) for one in slices[1:]]
-    accounts = [one.account for one in slices]
+    edges = [utf16_order(codec.encode(range_slice.start)) for range_slice in slices[1:]]
+    accounts = [range_slice.account for range_slice in slices]
     if not codec.is_descending:
         return lambda first: accounts[bisect_right(edges, utf16_order(first))]
     # Encoded values stand in the opposite order: the seams below a value are those at or above its text.

@@ -52,7 +52,7 @@ class ShardLayout:
             spread = [shard_prefix(shard) + partition for shard in range(self.count(partition))]
         if self.periods is None:
             return tuple(spread)
-        return tuple(f"{start} {one}" for start in starts for one in spread)
+        return tuple(f"{start} {sharded}" for start in starts for sharded in spread)
 
     def without_period(self, partition_key: str) -> str:
         """What comes after the period, if there are periods."""

@@ -152,7 +152,7 @@ class _Decider:
 
     def _carried(self, one: GenerationEntries, part: GenerationState) -> list[RemovedEntry]:
         """What stays left from an unfinished version; nothing when it is trimmed."""
-        if len(part.removed) > self._plan.left_max:
+        if len(part.removed) > self._plan.removed_max:
             self._trims.append(EarlyRemoval(one.generation, part.tombstones_at, tuple(_without_rows(part.removed))))
             return []
         keys = {(entry.partition_key, entry.entry_key) for entry in one.entries}

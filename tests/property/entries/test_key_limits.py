@@ -93,8 +93,8 @@ def test_a_pair_tells_its_fact_key_unless_that_was_cut(
     """Whatever the sort parts are, cut or not."""
     key, (values,) = parts_and_values
     fact_key = encode_fact_key(partition_key, fact_id)
-    pair = IndexKeys(index(*key)).sort(values) + fact_key
-    assert fact_key_in(pair, len(partition_key)) == (None if is_cut(fact_key) else fact_key)
+    entry_key = IndexKeys(index(*key)).sort(values) + fact_key
+    assert fact_key_in(entry_key, len(partition_key)) == (None if is_cut(fact_key) else fact_key)
 
 
 def test_a_fact_key_is_the_same_for_both_spellings_of_a_number() -> None:
@@ -184,7 +184,7 @@ def test_two_comparisons_bound_both_sides() -> None:
 
 
 def test_a_row_key_gives_back_its_pair_and_version() -> None:
-    """The pair is the RowKey without its last 44 units."""
+    """The entry key is the RowKey without its last 44 units."""
     assert split_row_key(row_key("Smith !c-1 !42 !", _VERSION)) == ("Smith !c-1 !42 !", _VERSION)
 
 
