@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 CODEC_VERSION: Final = 1
 _ID_DIGITS: Final = 16
 _TABLE_NAME_MAX: Final = 63
-# `p` and a day: see `keys.periods`.
+# `p` and a day: see `entries.keys.periods`.
 _PERIOD_MAX: Final = 9
 
 

@@ -1,7 +1,7 @@
 """A change in normal form: one version of one fact, whatever it arrived as.
 
-`FactReader` knows how a source says who a fact is, how old it is and whether it is gone. The ways in are
-`cosmos` (documents of a change feed) and `events` (messages of an event hub).
+`FactReader` reads from a fact which one it is, how old it is and whether it is deleted. `cosmos_changes` makes changes
+from the documents of a change feed, `event_changes` from the messages of an event hub.
 """
 
 from __future__ import annotations

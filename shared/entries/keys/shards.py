@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from shared.definitions.model import Index
 
 
-def shard_prefix(shard: int) -> str:
+def _shard_prefix(shard: int) -> str:
     """What stands before the encoded partition: first, so that shards are far apart in key order."""
     return f"{shard:03d} "
 
@@ -42,14 +42,14 @@ class ShardLayout:
     def partition_key(self, partition: str, fact_hash: int, expires_seconds: int | None = None) -> str:
         """The PartitionKey of a fact's entry in an encoded partition."""
         if self.is_sharded:
-            partition = shard_prefix(fact_hash % self.count(partition)) + partition
+            partition = _shard_prefix(fact_hash % self.count(partition)) + partition
         return partition if self.periods is None else f"{self.periods.start(expires_seconds)} {partition}"
 
     def partition_keys(self, partition: str, starts: Sequence[str] = (UNDATED,)) -> tuple[str, ...]:
         """Every PartitionKey that entries of an encoded partition may have, in these periods if it has periods."""
         spread = [partition]
         if self.is_sharded:
-            spread = [shard_prefix(shard) + partition for shard in range(self.count(partition))]
+            spread = [_shard_prefix(shard) + partition for shard in range(self.count(partition))]
         if self.periods is None:
             return tuple(spread)
         return tuple(f"{start} {sharded}" for start in starts for sharded in spread)
