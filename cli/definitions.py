@@ -57,7 +57,7 @@ def _row(kind: str, finding: Finding) -> dict[str, Any]:
         "line": finding.line,
         "key": finding.key,
         "what": finding.what,
-        "mend": finding.mend,
+        "mend": finding.fix,
     }
 
 

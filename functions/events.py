@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from shared.definitions.model import Definitions
-    from shared.pipeline.apply.intake import ReceivedEvent
+    from shared.entries.changes.received_event import ReceivedEvent
 
 
 def events(definitions: Definitions) -> func.Blueprint:
@@ -48,7 +48,7 @@ def _register(blueprint: func.Blueprint, source: str, hub: str) -> None:
 
 
 def _received(event: func.EventHubEvent) -> ReceivedEvent:
-    from shared.pipeline.apply.intake import ReceivedEvent  # needed at the first event, not at the start
+    from shared.entries.changes.received_event import ReceivedEvent  # needed at the first event, not at the start
 
     # Declared optional for events that a function makes; one that a hub delivers has both.
     return ReceivedEvent(event.get_body(), cast("datetime", event.enqueued_time), cast("int", event.sequence_number))

@@ -16,7 +16,7 @@ from bench.cases.rivals import storage_serving
 from bench.measure.case import Case
 from bench.measure.measurement import Bar
 from shared.entries.changes.change import own_properties
-from shared.pipeline.apply.intake import ReceivedEvent
+from shared.entries.changes.received_event import ReceivedEvent
 
 if TYPE_CHECKING:
     from bench.cases.facts import Fact

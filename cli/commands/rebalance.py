@@ -132,7 +132,7 @@ def _checked(before: Definitions, text: str, index: str, file: str) -> Definitio
     """The definitions of the changed text: faultless, and the same but for the layout of the index."""
     loaded = load(text, file)
     if loaded.faults:
-        raise UsageError(f"this layout is not possible: {loaded.faults[0].what}. {loaded.faults[0].mend}")
+        raise UsageError(f"this layout is not possible: {loaded.faults[0].what}. {loaded.faults[0].fix}")
     after = loaded.definitions
     old, new = before.indexes[index], after.indexes[index]
     changed = {name for name in before.indexes if before.indexes[name] != after.indexes[name]}

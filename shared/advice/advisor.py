@@ -119,7 +119,7 @@ def _static_advice(definitions: Definitions) -> dict[str, list[Advice]]:
     for finding in findings.advice:
         root, _, rest = finding.key.partition(".")
         if root == "indexes":
-            found.setdefault(rest.partition(".")[0], []).append(Advice("definition", finding.what, finding.mend))
+            found.setdefault(rest.partition(".")[0], []).append(Advice("definition", finding.what, finding.fix))
     return found
 
 

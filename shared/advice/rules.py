@@ -10,7 +10,8 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from shared.definitions.loading.check_expiry import tables_at_once
+from shared.definitions.loading.check_layout import tables_at_once
+from shared.definitions.model import SHARDS_MAX
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -28,7 +29,6 @@ _HOT_SHARE: Final = 0.3
 # What each shard should have at most, after advice was taken.
 _SHARD_SHARE: Final = 0.06
 _FEW_PARTITIONS: Final = 8
-_SHARDS_MAX: Final = 256
 _WRITES_PER_LOOKUP: Final = 10
 _GROWING_SHARE: Final = 0.95
 _GROWING_PARTITIONS: Final = 20
@@ -145,7 +145,7 @@ def _few_values(advised: AdvisedIndex) -> Advice | None:
 
 def _enough_shards(share: float) -> int:
     """As many shards, a power of two, as leave each of them a small share."""
-    return int(min(_SHARDS_MAX, max(2, 2 ** math.ceil(math.log2(share / _SHARD_SHARE)))))
+    return int(min(SHARDS_MAX, max(2, 2 ** math.ceil(math.log2(share / _SHARD_SHARE)))))
 
 
 def _lookups_cost(advised: AdvisedIndex, more_transactions: float) -> float | None:

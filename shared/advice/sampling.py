@@ -12,15 +12,16 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 from shared.advice.statistics import TOP, EntryTally, IndexStatistics, TopPartition
 from shared.catalog.period_tables import tables_of
+from shared.definitions.utf16 import utf16_length
 from shared.entries.keys.index_keys import IndexKeys
-from shared.entries.keys.limits import KEY_UNITS, units
+from shared.entries.keys.limits import KEY_UNITS
+from shared.entries.projection.generations import place_of
 from shared.entries.rows.columns import KEY, entity_bytes, take_text
 from shared.entries.rows.entry_row import is_tombstone
 from shared.entries.rows.json_text import loads
 from shared.errors import TableMissingError
 from shared.pipeline.ledger.rows import LEDGER_TABLE, bucket_partition, decode
 from shared.pipeline.ledger.without_expired_periods import without_expired_periods
-from shared.tables.accounts import place_of
 from shared.tables.port import PARTITION_KEY, ROW_KEY, Page, RowRange
 
 if TYPE_CHECKING:
@@ -159,7 +160,7 @@ def _row_bytes(entity: Columns) -> int:
     """The size of a row as the service counts: `entity_bytes` allows for the longest keys, these have their own."""
     keys = [str(entity[name]) for name in (PARTITION_KEY, ROW_KEY)]
     columns = {name: value for name, value in entity.items() if name not in (PARTITION_KEY, ROW_KEY)}
-    return entity_bytes(columns) + 2 * sum(map(units, keys)) - 2 * len(keys) * KEY_UNITS
+    return entity_bytes(columns) + 2 * sum(map(utf16_length, keys)) - 2 * len(keys) * KEY_UNITS
 
 
 def _is_entry(row: Row) -> bool:

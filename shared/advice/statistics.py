@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
+from shared.definitions.utf16 import utf16_order
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
@@ -90,6 +92,6 @@ class EntryTally:
 
     def growing_share(self) -> float:
         """1 for partitions that only grow, about a half for those in no order; 0 when there are too few to tell."""
-        ordered = [partition.encode("utf-16-be") for _, partition in sorted(self._moments)]
+        ordered = [utf16_order(partition) for _, partition in sorted(self._moments)]
         steps = [earlier < later for earlier, later in pairwise(ordered) if earlier != later]
         return sum(steps) / len(steps) if len(steps) >= _STEPS_MIN else 0.0

@@ -171,7 +171,7 @@ def write_generation(one: CatalogGeneration) -> Insert | Replace:
     }
     # In as many properties as they take: a placement by list names every value.
     texts: Columns = {}
-    put_text(texts, _DEFINITION, json.dumps(asdict(one.definition), ensure_ascii=False))
+    put_text(texts, _DEFINITION, json.dumps(one.definition.plain(), ensure_ascii=False))
     put_text(texts, _SOURCE_DEFINITION, json.dumps(asdict(one.source_definition), ensure_ascii=False))
     entity.update(texts)
     optional = {

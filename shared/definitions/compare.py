@@ -52,7 +52,7 @@ def compare_served(
 ) -> tuple[MigrationStep, ...]:
     """The steps from what an app serves to definitions: forbidden ones first, then by index name.
 
-    The app tells its generations by index, None while one is built, and its sources' identities by name.
+    `serving` has the app's generations by index, None while one is built; `identities` its sources by name.
     """
     sources = sorted(identities.keys() & after.sources.keys())
     refused = [_identity_step(name, identities[name], after.sources[name]) for name in sources]

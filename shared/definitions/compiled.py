@@ -33,7 +33,12 @@ _FORMAT: Final = 2
 
 def compile_definitions(text: str, definitions: Definitions) -> str:
     """The plain form of the definitions that were loaded from this text without a fault."""
-    return json.dumps({"of": _stamp(text), **asdict(definitions)}, ensure_ascii=False, indent=1)
+    plain = {
+        "of": _stamp(text),
+        "sources": {name: asdict(source) for name, source in definitions.sources.items()},
+        "indexes": {name: index.plain() for name, index in definitions.indexes.items()},
+    }
+    return json.dumps(plain, ensure_ascii=False, indent=1)
 
 
 def from_compiled(text: str, compiled: str) -> Definitions | None:
@@ -65,7 +70,7 @@ def source_from_plain(fields: dict[str, Any]) -> Source:
 
 
 def index_from_plain(fields: dict[str, Any]) -> Index:
-    """The index that `asdict` made these fields of."""
+    """The index that `Index.plain` made these fields of."""
     project: Any = fields.pop("project")
     each, expire, placement = (fields.pop(key) for key in ("each", "expire", "placement"))
     return Index(

@@ -49,5 +49,5 @@ def write_compiled(path: Path) -> Path:
     return target
 
 
-def _unreadable(path: Path, what: str, mend: str) -> Loaded:
-    return Loaded(Definitions(), (Finding(str(path), 1, "", what, mend),))
+def _unreadable(path: Path, what: str, fix: str) -> Loaded:
+    return Loaded(Definitions(), (Finding(str(path), 1, "", what, fix),))

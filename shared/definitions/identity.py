@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import asdict, replace
+from dataclasses import replace
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 CODEC_VERSION: Final = 1
 _ID_DIGITS: Final = 16
 _TABLE_NAME_MAX: Final = 63
-# `p` and a day: see `keys.periods`.
+# `p` and a day: see `entries.keys.periods`.
 _PERIOD_MAX: Final = 9
 
 
 def physical_keys(index: Index, source: Source) -> dict[str, Any]:
     """What decides an index's rows, by the key of the file that says it."""
     project = index.project if isinstance(index.project, str) else tuple(sorted(index.project))
-    keys = asdict(replace(index, project=project))
+    keys = replace(index, project=project).plain()
     if keys["expire"] is not None and keys["expire"]["tables"] is None:
         # As before there were periods: their rows are the same, and so is their id.
         del keys["expire"]["tables"]

@@ -1,14 +1,14 @@
 """ISO 8601 instants: any spelling in, one normal UTC form out, nothing lost.
 
 The normal form is `2024-05-01T12:00:00Z`, with as many digits of a second as are needed: fractions are kept
-as text, because `datetime` would silently cut them at microseconds.
+as text, because `datetime` would silently cut them at microseconds. `instant_text` spells the times of answers.
 """
 
 from __future__ import annotations
 
 import re
 from datetime import UTC, datetime, timedelta
-from typing import Final
+from typing import Final, Literal
 
 _ISO: Final = re.compile(
     r"(\d{4})-?(\d\d)-?(\d\d)"
@@ -58,6 +58,15 @@ def _offset(zone: str) -> timedelta:
         raise ValueError(zone)
     offset = timedelta(hours=hours, minutes=minutes)
     return -offset if zone[0] == "-" else offset
+
+
+def instant_text(
+    seconds: float,
+    precision: Literal["seconds", "milliseconds"] = "seconds",
+    utc: Literal["Z", "+00:00"] = "Z",
+) -> str:
+    """A time in seconds since 1970 as an answer spells it. `utc` is how an answer has always written its zone."""
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec=precision).removesuffix("+00:00") + utc
 
 
 def seconds_since_year_one(instant: str) -> tuple[int, str]:

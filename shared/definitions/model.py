@@ -6,8 +6,8 @@ that edge only), `compiled` from the plain form that the deployed app starts wit
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from dataclasses import asdict, dataclass, field
+from typing import Any, Final, Literal, TypeAlias
 
 PartType: TypeAlias = Literal["string", "integer", "number", "boolean", "datetime"]
 Order: TypeAlias = Literal["asc", "desc"]
@@ -15,6 +15,8 @@ PeriodLength: TypeAlias = Literal["day", "week", "month"]
 # What a key part is after coercion. A datetime is text: an ISO 8601 instant in UTC, as `instants`
 # normalises it.
 PartValue: TypeAlias = str | int | float | bool
+# How many shards a partition may have.
+SHARDS_MAX: Final = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +92,7 @@ class Placement:
     @property
     def named(self) -> tuple[str, ...]:
         """Every account that it names, each once."""
-        listed = [account for _, account in self.values] + [one.account for one in self.slices]
+        listed = [account for _, account in self.values] + [range_slice.account for range_slice in self.slices]
         return tuple(dict.fromkeys([*self.accounts, *listed, *([self.default] if self.default else [])]))
 
 
@@ -109,11 +111,17 @@ class Index:
     hot: tuple[tuple[PartValue, int], ...] = ()
     expire: Expire | None = None
     placement: Placement | None = None
+    # All key parts, partition first.
+    parts: tuple[KeyPart, ...] = field(init=False, compare=False, repr=False)
 
-    @property
-    def parts(self) -> tuple[KeyPart, ...]:
-        """All key parts, partition first."""
-        return self.partition + self.sort
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "parts", self.partition + self.sort)
+
+    def plain(self) -> dict[str, Any]:
+        """The definition as plain values, for JSON and for the generation's id: without what is worked out from it."""
+        fields = asdict(self)
+        del fields["parts"]
+        return fields
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from unicodedata import is_normalized, normalize
 
 from shared.definitions.instants import normalise as normalise_instant
+from shared.definitions.utf16 import utf16_order
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -38,11 +39,6 @@ _INTEGER_LIMIT: Final = 10**INTEGER_DIGITS_MAX
 _LONE_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
-def is_encodable(text: str) -> bool:
-    """False for a text with a lone surrogate: it has no UTF-8, so no service can hold it."""
-    return text.isascii() or _LONE_SURROGATE.search(text) is None
-
-
 def plain_number(value: float) -> str:
     """A finite number as text, the same for 12 and 12.0: hosts and services rewrite one as the other."""
     whole = int(value)
@@ -52,7 +48,6 @@ def plain_number(value: float) -> str:
 def to_string(value: object) -> str | Refused:
     """Strings without lone surrogates, and other scalars as JSON writes them."""
     if isinstance(value, str):
-        # Written out rather than asked of `is_encodable`: this is the most frequent line of all.
         return value if value.isascii() or _LONE_SURROGATE.search(value) is None else REFUSED
     if isinstance(value, bool):
         return "true" if value else "false"
@@ -148,4 +143,4 @@ def sort_rank(part_type: PartType, value: PartValue) -> Any:
         return value
     # The closing Z of an instant would sort after the point of a fraction.
     text = value[:-1] if part_type == "datetime" else value
-    return text.encode("utf-16-be", "surrogatepass")
+    return utf16_order(text)

@@ -21,9 +21,10 @@ from typing import TYPE_CHECKING, Final
 from shared.catalog.plans import generation_of, source_plan
 from shared.entries.changes.cosmos_changes import CosmosReader
 from shared.entries.changes.event_changes import EventReader
+from shared.entries.changes.received_event import ReceivedEvent
 from shared.errors import TaskFailedError
 from shared.lifecycle.catch_up import CatchUpReader, lacks_newest_version
-from shared.pipeline.apply.intake import Intake, ReceivedEvent, read_all
+from shared.pipeline.apply.intake import Intake, read_all
 from shared.pipeline.ledger.cache import LedgerCache
 from shared.pipeline.ledger.prefetch import prefetch
 from shared.pipeline.ledger.rows import bucket_partition

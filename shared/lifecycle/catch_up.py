@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from shared.entries.changes.change import Change, FactReader
 from shared.entries.keys.fact_key import decode_fact_key, fact_hash
+from shared.entries.keys.versions import clock_of, without_digest
 from shared.errors import UnreadableChangeError
 
 if TYPE_CHECKING:
@@ -23,15 +24,11 @@ if TYPE_CHECKING:
     from shared.pipeline.ledger.scan import LedgerFact
     from shared.sources.ports import Facts
 
-# The clock, and whether it is a delete. The digest behind it depends on which copy of the document was read.
-_CLOCK: Final = slice(0, 36)
-_CLOCK_ALONE: Final = slice(0, 35)
-
 
 def lacks_newest_version(kept: LedgerFact, generation: str) -> bool:
     """Whether a fact's part in a generation is missing, or older than another one."""
     version = kept.versions.get(generation)
-    return bool(kept.versions) and (version is None or version[_CLOCK] < _newest(kept)[_CLOCK])
+    return bool(kept.versions) and (version is None or without_digest(version) < without_digest(_newest(kept)))
 
 
 def _newest(kept: LedgerFact) -> str:
@@ -85,5 +82,5 @@ class CatchUpReader:
         document = await self._facts.read(self._source, fact_id, partition_key)
         if document is None or document.get("_etag") != one.source_etag:
             return None
-        change = self._reader.change(fact_id, partition_key, _newest(one)[_CLOCK_ALONE], document, mark=one.source_etag)
+        change = self._reader.change(fact_id, partition_key, clock_of(_newest(one)), document, one.source_etag)
         return replace(change, version=_newest(one))

@@ -12,6 +12,7 @@ import asyncio
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
+from shared.definitions.utf16 import utf16_order
 from shared.entries.keys.limits import VERSION_UNITS
 from shared.entries.keys.periods import table_of
 from shared.entries.keys.strings import CEILING
@@ -93,7 +94,7 @@ def _range(plan: Plan, partition_key: str, after_entry_key: str | None) -> RowRa
     lower = plan.bounds.lower
     if after_entry_key is not None:
         # Above every row of that entry key, which no other one begins with. Never below what the query itself asks for.
-        lower = max(lower, after_entry_key + CEILING, key=_unit_order)
+        lower = max(lower, after_entry_key + CEILING, key=utf16_order)
     # Every RowKey lies above nothing and below the ceiling: an end that says no more need not be compared.
     upper = plan.bounds.upper
     return RowRange(partition_key, lower or None, None if upper == CEILING else upper)
@@ -189,9 +190,4 @@ def merged(
 
 
 def _entry_key_order(row: NewestRow) -> bytes:
-    return _unit_order(row.entry_key)
-
-
-def _unit_order(text: str) -> bytes:
-    """Python compares code points; the Table service compares UTF-16 units."""
-    return text.encode("utf-16-be")
+    return utf16_order(row.entry_key)

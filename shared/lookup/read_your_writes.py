@@ -6,9 +6,8 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from shared.definitions.values import is_encodable
 from shared.entries.changes.seen_version import SeenVersion
-from shared.entries.keys.fact_key import MISSING, FactKeyValue, encode_fact_key, is_fact_key_value
+from shared.entries.keys.fact_key import MISSING, FactKeyValue, encode_fact_key, is_encodable, is_fact_key_value
 from shared.entries.keys.versions import declared_clock
 from shared.errors import NotSeenYetError
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from shared.definitions.identity import generation_id
+from shared.definitions.instants import instant_text
 from shared.monitoring.counters import Totals
 from shared.monitoring.prices import MILLION
 
@@ -62,7 +62,7 @@ class StatusReport:
         """The whole status."""
         since = facts.totals.since_seconds
         return {
-            "at": _iso(facts.at_seconds),
+            "at": instant_text(facts.at_seconds),
             "unknown": list(facts.unknown),
             "sources": [self._source(source, facts) for source in self._definitions.sources.values()],
             "indexes": [self._index(index, facts) for index in self._definitions.indexes.values()],
@@ -177,10 +177,6 @@ def _task(progress: Progress) -> TaskStatusJson:
         "slicesDone": sum(work_slice.is_done for work_slice in progress.slices),
         "counts": progress.counts,
     }
-
-
-def _iso(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
 def _breaker(seen: BreakerSnapshot) -> BreakerStatusJson:

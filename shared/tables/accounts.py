@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from shared.entries.keys.placement import DEFAULT_ACCOUNT, AccountMap
 from shared.errors import SettingError
@@ -12,16 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from shared.definitions.model import Index
-    from shared.entries.projection.generations import Generation
     from shared.tables.port import Tables
-
-
-class Place(NamedTuple):
-    """A partition of an index table: what one entity group transaction can reach."""
-
-    account: str
-    table: str
-    partition: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +41,3 @@ class Accounts:
                     self.tables(name)
                 except SettingError as error:
                     raise SettingError(f'Index "{index.name}" cannot be placed. {error}') from error
-
-
-def place_of(generation: Generation, partition: str) -> Place:
-    """Where a partition of a generation is."""
-    return Place(generation.account_of(partition), generation.table_of(partition), partition)

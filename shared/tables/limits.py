@@ -10,6 +10,7 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
+from shared.definitions.utf16 import CHARACTER_UNITS_MAX, utf16_length
 from shared.errors import LimitError
 from shared.tables.port import PARTITION_KEY, ROW_KEY, Delete, Replace, key_of
 
@@ -33,11 +34,6 @@ _GOOD_TABLE: Final = re.compile(r"[A-Za-z][A-Za-z0-9]{2,62}")
 _GOOD_ETAG: Final = re.compile(r"\*|W/\"[!#-~]*\"")
 
 
-def utf16_bytes(text: str) -> int:
-    """How many bytes the service counts for a text."""
-    return len(text) * 2 if text.isascii() else len(text.encode("utf-16-le", "surrogatepass"))
-
-
 def check_table(table: str) -> None:
     """Table names are letters and digits, 3 to 63 of them, and start with a letter."""
     if not _GOOD_TABLE.fullmatch(table) or table.lower() == "tables":
@@ -48,7 +44,7 @@ def check_key(key: object, which: str) -> None:
     """Keys are texts of at most 1 KiB without the characters that the service forbids."""
     if not isinstance(key, str):
         raise LimitError(f"An entity's {which} is a {type(key).__name__}: give it a text.")
-    if utf16_bytes(key) > KEY_UNITS_MAX * 2:
+    if len(key) * CHARACTER_UNITS_MAX > KEY_UNITS_MAX and utf16_length(key) > KEY_UNITS_MAX:
         raise LimitError(f"A {which} has more than {KEY_UNITS_MAX} UTF-16 units: shorten it.")
     if bad := _BAD_IN_KEY.search(key):
         raise LimitError(f"A {which} contains {bad.group()!r}, which the Table service forbids: encode it.")
@@ -132,7 +128,7 @@ def _check_sizes(entity: Mapping[str, EntityValue]) -> None:
 
 def _value_bytes(value: EntityValue) -> int:
     if isinstance(value, str):
-        return utf16_bytes(value)
+        return 2 * utf16_length(value)
     if isinstance(value, bytes):
         return len(value)
     return 1 if isinstance(value, bool) else 8

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from shared.entries.keys.versions import ticks_of
+from shared.entries.projection.generations import place_of
 from shared.errors import OperationFailedError, TableMissingError
 from shared.pipeline.apply.batch import Applier
 from shared.pipeline.entry_writes.entry_writer import EntryWriter
 from shared.pipeline.ledger.cache import LedgerCache
-from shared.tables.accounts import place_of
 from shared.tables.port import Delete
 from shared.verification.examine import Examiner
 from shared.verification.judge import RECONCILED, REPAIRED, Judge
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from shared.verification.scans import Scan, StrayRow
     from shared.verification.verify import ScanState
 
-_TICKS: Final = slice(0, 16)
 _MICROSECONDS: Final = 1_000_000
 
 
@@ -162,6 +162,6 @@ def _is_forgotten(subject: Subject, means: VerificationDependencies, at: str) ->
     and one more message does no harm."""
     if subject.source.version is not None:
         return True
-    ticks = int(at[_TICKS])
+    ticks = ticks_of(at)
     written_seconds = ticks if subject.plan.has_lsn else ticks / _MICROSECONDS
     return means.patience.now_seconds() - written_seconds > means.sweep_delay_seconds

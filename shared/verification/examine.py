@@ -14,6 +14,8 @@ from shared.entries.changes.change import FactReader
 from shared.entries.changes.host_dates import as_host_rewrites
 from shared.entries.keys.fact_key import decode_fact_key, encode_fact_key, fact_hash, fact_key_in
 from shared.entries.keys.index_keys import split_row_key
+from shared.entries.keys.versions import NO_CLOCK, ticks_alone
+from shared.entries.projection.generations import place_of
 from shared.entries.projection.projector import DIGEST_DIGITS
 from shared.entries.rows.columns import read_fact
 from shared.entries.rows.entry_row import is_expired, is_tombstone
@@ -22,7 +24,6 @@ from shared.errors import TableMissingError, UnprojectableError, UnreadableChang
 from shared.pipeline.concurrency import all_of
 from shared.pipeline.ledger.rows import LEDGER_TABLE, LedgerRow, decode, ledger_partition
 from shared.pipeline.ledger.without_expired_periods import without_expired_periods
-from shared.tables.accounts import place_of
 from shared.tables.port import PARTITION_KEY, ROW_KEY, RowRange
 
 if TYPE_CHECKING:
@@ -45,7 +46,6 @@ Key: TypeAlias = tuple[str, str]
 _ATTEMPTS: Final = 10
 # Inverted versions are hex digits, which all sort before it.
 _AFTER_VERSIONS: Final = "g"
-_NO_CLOCK: Final = "0" * 35
 
 
 class FactIdentity(NamedTuple):
@@ -195,8 +195,7 @@ class Examiner:
 
     def _clock(self, document: dict[str, Any]) -> str | None:
         if self.source.version is None:
-            seconds = document.get("_ts")
-            return f"{seconds:016d}" if type(seconds) is int and seconds >= 0 else None
+            return ticks_alone(document.get("_ts"))
         try:
             return self._reader.declared_clock(self._reader.declared_version_of(document))
         except UnreadableChangeError:
@@ -256,7 +255,7 @@ class Examiner:
 
     def _entries(self, document: dict[str, Any]) -> tuple[Entry, ...] | None:
         try:
-            return self.generation.projector.project(self.change_at(document, _NO_CLOCK))
+            return self.generation.projector.project(self.change_at(document, NO_CLOCK))
         except (UnreadableChangeError, UnprojectableError):
             return None
 

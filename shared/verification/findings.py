@@ -15,6 +15,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
+from shared.entries.keys.versions import is_clock_before
+
 if TYPE_CHECKING:
     from shared.entries.projection.projector import Entry
     from shared.pipeline.ledger.rows import CurrentEntry
@@ -98,7 +100,7 @@ def _may_come(examined: Examined, recent_after_seconds: float) -> bool:
 def is_older(examined: Examined) -> bool:
     """Whether the document looks older than the ledger's version, so that the feed's change was or will be dropped."""
     clock, newest = examined.clock, examined.newest
-    return clock is not None and newest is not None and clock < newest[: len(clock)]
+    return clock is not None and newest is not None and is_clock_before(clock, newest)
 
 
 def _entry_findings(examined: Examined) -> list[Difference]:

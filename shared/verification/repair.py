@@ -26,13 +26,13 @@ from typing import TYPE_CHECKING, Final
 from shared.entries.changes.change import Change
 from shared.entries.changes.cosmos_changes import CosmosReader
 from shared.entries.keys.fact_key import fact_hash
-from shared.entries.keys.versions import NO_DOCUMENT, version
+from shared.entries.keys.versions import NO_DOCUMENT, clock_of, lsn_of, version, with_ticks_of
+from shared.entries.projection.generations import place_of
 from shared.entries.rows.columns import fact_columns
 from shared.errors import OperationFailedError, UnreadableChangeError
 from shared.pipeline.cleanup.messages import Tombstone, to_messages
 from shared.pipeline.concurrency import all_of
 from shared.pipeline.ledger.rows import LEDGER_TABLE, PARTS_BYTES_MAX, encode, ledger_partition, parts_bytes
-from shared.tables.accounts import place_of
 from shared.tables.limits import OPERATIONS_MAX
 from shared.tables.port import Delete, Replace
 from shared.verification.findings import differences_of, is_older, same_entries
@@ -41,22 +41,19 @@ from shared.verification.repair_plan import plan_repair
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from shared.entries.projection.generations import SourcePlan
+    from shared.entries.projection.generations import Place, SourcePlan
     from shared.pipeline.apply.batch import Applier
     from shared.pipeline.cleanup.messages import SweepQueue
     from shared.pipeline.concurrency import RunAll
     from shared.pipeline.entry_writes.entry_writer import EntryWriter
     from shared.pipeline.ledger.rows import GenerationState
     from shared.sources.ports import CurrentFacts
-    from shared.tables.accounts import Accounts, Place
+    from shared.tables.accounts import Accounts
     from shared.verification.examine import Examined, Examiner, FactIdentity, Key, SeenRow
     from shared.verification.findings import Differences
     from shared.verification.repair_plan import RepairPlan
 
 _ATTEMPTS: Final = 8
-_SECONDS: Final = slice(0, 16)
-_COUNTER: Final = slice(16, 35)
-_CLOCK: Final = slice(0, 35)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +121,7 @@ class Repairer:
         if examined.state is not None and (same_entries(examined) is not None or examined.is_current):
             return None
         if examined.is_marked and examined.newest is not None:
-            change = self._examiner.change_at(examined.document, examined.newest[_CLOCK])
+            change = self._examiner.change_at(examined.document, clock_of(examined.newest))
             return replace(change, version=examined.newest)
         return await self._change_of_feed(examined)
 
@@ -144,9 +141,9 @@ class Repairer:
 
     def _lifted(self, change: Change, newest: str) -> Change | None:
         """A newer document under an older clock: the ledger's second with the document's own sequence number."""
-        if not self._tools.plan.has_lsn or change.version[_COUNTER] <= newest[_COUNTER]:
+        if not self._tools.plan.has_lsn or lsn_of(change.version) <= lsn_of(newest):
             return None
-        return replace(change, version=newest[_SECONDS] + change.version[16:])
+        return replace(change, version=with_ticks_of(change.version, newest))
 
     def _removal(self, examined: Examined) -> Change | None:
         """The delete of a fact that is gone, at the clock of the newest version that is known of it."""
@@ -163,7 +160,7 @@ class Repairer:
             partition_key=who.partition_key,
             fact_key=who.fact_key,
             fact_hash=fact_hash(who.fact_key),
-            version=version(newest[_CLOCK], NO_DOCUMENT, is_delete=True),
+            version=version(clock_of(newest), NO_DOCUMENT, is_delete=True),
             document=None,
             columns=fact_columns(who.id, who.partition_key),
         )

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Final, cast
 
 from shared.entries.keys.fact_key import fact_hash
 from shared.entries.keys.index_keys import split_row_key
+from shared.entries.projection.generations import place_of
 from shared.entries.rows.entry_row import is_tombstone
 from shared.errors import TableMissingError
 from shared.pipeline.concurrency import all_of
 from shared.pipeline.ledger.rows import LEDGER_TABLE, MARK, bucket_partition, decode, ledger_partition
 from shared.pipeline.ledger.without_expired_periods import without_expired_periods
-from shared.tables.accounts import place_of
 from shared.tables.port import ROW_KEY, RowRange
 from shared.tasks.bookmarks import Bookmark, Bookmarks
 from shared.verification.examine import FactIdentity, owner_of

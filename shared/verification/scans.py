@@ -18,11 +18,11 @@ from shared.entries.changes.cosmos_changes import CosmosReader
 from shared.entries.keys.fact_key import fact_hash
 from shared.entries.keys.index_keys import split_row_key
 from shared.entries.keys.limits import VERSION_UNITS
+from shared.entries.projection.generations import place_of
 from shared.entries.rows.entry_row import is_expired, is_tombstone
 from shared.errors import TableMissingError, UnprojectableError, UnreadableChangeError
 from shared.pipeline.ledger.rows import LEDGER_TABLE, bucket_partition, decode
 from shared.pipeline.ledger.without_expired_periods import without_expired_periods
-from shared.tables.accounts import place_of
 from shared.tables.port import PARTITION_KEY, ROW_KEY, Continuation, Page, RowRange
 from shared.verification.examine import FactIdentity, columns_digest, owner_of
 from shared.verification.sketch import entry_hash

@@ -25,8 +25,8 @@ from shared.verification.suspects import Suspects
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
+    from shared.entries.projection.generations import Place
     from shared.pipeline.cleanup.messages import SweepQueue
-    from shared.tables.accounts import Place
     from shared.verification.judge import Judge
     from shared.verification.scans import Cursor, Item, Scan, StrayRow
 

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from shared.pipeline.apply.intake import ReceivedEvent
+from shared.entries.changes.received_event import ReceivedEvent
 from tests.contract.tables.table_services import key_client
 from tests.support import ROOT
 from tests.worlds.building import BuildingWorld

@@ -152,7 +152,7 @@ class Simulation:
         elif self.random.random() < 0.2:
             plan = FAULTY
             self.letters_are_exact = False
-        process = Process(new_process(), replace(plan, left_max=self.random.choice([0, 1, 4])), self.checkpoint)
+        process = Process(new_process(), replace(plan, removed_max=self.random.choice([0, 1, 4])), self.checkpoint)
         process.batches_left = self.random.randint(1, 6)
         if self.random.random() < 0.5:
             process.applier._claimer.insert_or_read.observe(existing=10, absent=0)

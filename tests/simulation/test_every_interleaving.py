@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from shared.entries.projection.generations import SourcePlan
 
 # Trims whatever is left of an unfinished version.
-TRIMMING = replace(PLAN, left_max=0)
+TRIMMING = replace(PLAN, removed_max=0)
 DELIVERIES = [(name, delivered) for name, specs in HISTORIES.items() for delivered in deliveries(history(*specs))]
 ONE_OR_TWO = [(name, delivered) for name, delivered in DELIVERIES if len(delivered) <= 2]
 THREE = [(name, delivered) for name, delivered in DELIVERIES if len(delivered) == 3]

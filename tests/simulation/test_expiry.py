@@ -33,9 +33,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from shared.entries.changes.change import Change
-    from shared.entries.projection.generations import SourcePlan
+    from shared.entries.projection.generations import Place, SourcePlan
     from shared.pipeline.cleanup.messages import Expired
-    from shared.tables.accounts import Place
     from shared.tables.memory.store import Store
     from tests.simulation.steps import Program
 

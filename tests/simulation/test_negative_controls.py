@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from shared.pipeline.entry_writes.transaction_buffer import TransactionBuffer
     from shared.pipeline.ledger.cache import KnownRow
 
-TRIMMING = replace(PLAN, left_max=0)
+TRIMMING = replace(PLAN, removed_max=0)
 
 
 def caught(scenario: Scenario) -> None:

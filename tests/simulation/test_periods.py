@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from shared.entries.keys.index_keys import row_key
-from shared.entries.projection.generations import plan_of
+from shared.entries.projection.generations import place_of, plan_of
 from shared.entries.rows.entry_row import is_tombstone
 from shared.errors import TableMissingError
 from shared.pipeline.entry_writes import transaction_buffer
 from shared.pipeline.ledger.rows import LEDGER_TABLE, decode
 from shared.pipeline.ledger.without_expired_periods import without_expired_periods
-from shared.tables.accounts import place_of
 from shared.tables.port import Upsert
 from shared.tables.transactions import send_creating_period_table, send_unconditional
 from tests.simulation.explore import Explorer

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from shared.definitions.utf16 import utf16_order
 from shared.entries.keys.index_keys import split_row_key
+from shared.entries.projection.generations import place_of
 from shared.entries.rows.entry_row import is_expired, is_tombstone
 from shared.errors import UnprojectableError
 from shared.pipeline.apply.batch import newest_of_each
 from shared.pipeline.dead_letters.rows import DEAD_LETTER_TABLE, dead_letter_id
-from shared.tables.accounts import place_of
-from shared.tables.memory.calls import utf16_order
 from shared.tables.memory.store import as_row
 from tests.simulation.programs import NOW_SECONDS, stored_name
 

@@ -12,9 +12,9 @@ from shared.entries.keys.fact_key import encode_fact_key, fact_hash
 from shared.entries.keys.index_keys import row_key, split_row_key
 from shared.entries.keys.periods import UNDATED
 from shared.entries.keys.versions import ticks_clock, version
+from shared.entries.projection.generations import place_of
 from shared.entries.rows.entry_row import tombstone_row
 from shared.pipeline.ledger.rows import LEDGER_TABLE, ledger_partition
-from shared.tables.accounts import place_of
 from shared.verification.assembly import RepairOptions
 from tests.simulation.programs import stored_name
 from tests.simulation.random_history import DEFINITIONS, PLAN

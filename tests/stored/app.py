@@ -15,6 +15,7 @@ from shared.definitions.identity import generation_id, table_name
 from shared.definitions.loading.load import load
 from shared.entries.changes.cosmos_changes import CosmosReader
 from shared.entries.changes.event_changes import EventReader
+from shared.entries.changes.received_event import ReceivedEvent
 from shared.entries.keys.fact_key import MISSING, encode_fact_key, fact_hash
 from shared.entries.rows.columns import EXPIRES, FACT, KEY, REFERENCE, REST
 from shared.errors import FailureKind
@@ -27,7 +28,6 @@ from shared.monitoring.counter_rows import InstanceRow, fold_idle, read_totals
 from shared.monitoring.counters import SOURCE_COUNTS, Counters, Purpose
 from shared.monitoring.counters import CountedKind as CounterKind
 from shared.monitoring.lag_history import LagHistory
-from shared.pipeline.apply.intake import ReceivedEvent
 from shared.pipeline.apply.worker import Worker
 from shared.pipeline.cleanup.messages import from_message, to_messages
 from shared.pipeline.dead_letters.listing import DeadLetterFilter

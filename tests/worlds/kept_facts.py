@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from shared.entries.keys.fact_key import encode_fact_key
+from shared.entries.keys.versions import lsn_of, ticks_of
 from shared.sources.current_facts import FactPage
 from shared.tables.port import Continuation, RowRange
 
@@ -34,9 +35,9 @@ def stored(source: str, fact_id: str, document: dict[str, Any], version: int, se
 def stored_change(change: Change) -> Entity:
     """The fact as of a change that a `Writer` made."""
     assert change.document is not None
-    version = int(change.version[16:35])
+    version = lsn_of(change.version)
     document = {name: value for name, value in change.document.items() if name != "id"}
-    return stored(change.source, change.id, document, version, int(change.version[:16]) - FIRST_SECOND)
+    return stored(change.source, change.id, document, version, ticks_of(change.version) - FIRST_SECOND)
 
 
 class KeptFacts:

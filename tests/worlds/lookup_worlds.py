@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 from hypothesis import strategies as st
 
 from shared.definitions.model import CosmosContainer, Each, Expire, Index, KeyPart, Source
+from shared.definitions.utf16 import utf16_length
 from shared.definitions.values import folded, sort_rank
 from shared.entries.changes.change import FactReader
 from shared.entries.keys.fact_key import encode_fact_key
 from shared.entries.keys.index_keys import row_key
-from shared.entries.keys.limits import SORT_UNITS, cut_to_fit, units
+from shared.entries.keys.limits import SORT_UNITS, cut_to_fit
 from shared.entries.keys.periods import period_of, table_of
 from shared.entries.keys.versions import ticks_clock
 from shared.entries.projection.projector import Projector
@@ -185,7 +186,7 @@ class World:
     def expected(self, asked: Asked) -> list[tuple[str, dict[str, PartValue | None]]]:
         """The answer, in order. Keys over their budget are cut, and behind the cut they stand by their digests."""
         found = [(fact_id, values) for fact_id, values in self.entries() if asked.holds(self.index, values)]
-        if any(units(self._whole_sort(values)) > SORT_UNITS for _, values in found):
+        if any(utf16_length(self._whole_sort(values)) > SORT_UNITS for _, values in found):
             return sorted(found, key=self._place_by_key)
         return sorted(found, key=lambda each: order_key(self.index, each[1], encode_fact_key(("p",), each[0])))
 

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 from shared.entries.changes.cosmos_changes import CosmosReader
 from shared.entries.keys.fact_key import encode_fact_key, fact_hash
 from shared.entries.keys.index_keys import row_key
+from shared.entries.projection.generations import place_of
 from shared.pipeline.concurrency import Bounded
 from shared.pipeline.dead_letters.store import DeadLetterStore
 from shared.pipeline.ledger.rows import LEDGER_TABLE, decode, encode, ledger_partition
-from shared.tables.accounts import Accounts, place_of
+from shared.tables.accounts import Accounts
 from shared.tables.memory.memory_tables import MemoryTables
 from shared.tables.port import Delete, Upsert, key_of
 from shared.verification.assembly import (

@@ -113,7 +113,7 @@ class Writer:
         clock = ticks_clock(1_700_000_000 + version, version)
         assert clock is not None
         content = None if document is None else {"id": fact, **document}
-        return self._reader.change(fact, (fact,), clock, content, mark=f"etag-{version}")
+        return self._reader.change(fact, (fact,), clock, content, source_etag=f"etag-{version}")
 
 
 class World:

@@ -53,8 +53,8 @@ def _advise_on_slices(index: Index, findings: Findings) -> None:
         for number, part in enumerate(parts):
             if is_slice(part.path):
                 what = f"`{part.path}` takes a slice of a list; a slice of a text is nothing, so no fact has an entry"
-                mend = "Keep that part of the text in a field of its own, such as a date beside a time, and name it."
-                findings.advise(("indexes", index.name, half, number), what, mend)
+                fix = "Keep that part of the text in a field of its own, such as a date beside a time, and name it."
+                findings.advise(("indexes", index.name, half, number), what, fix)
 
 
 def _advise_on_key(index: Index, findings: Findings) -> None:
@@ -72,8 +72,8 @@ def _advise_on_copies(definitions: Definitions, findings: Findings) -> None:
         # Events are the mark of a volatile source; a container may be as static as a catalogue.
         if len(copies) >= _WHOLE_COPIES + (source.event_hub is None):
             what = f'{len(copies)} indexes carry whole facts of "{source.name}": each change rewrites every copy'
-            mend = "Project the fields that lookups need; `expand=fact` fetches the rest."
-            findings.advise(("indexes", copies[-1].name, "project"), what, mend)
+            fix = "Project the fields that lookups need; `expand=fact` fetches the rest."
+            findings.advise(("indexes", copies[-1].name, "project"), what, fix)
 
 
 def _advise_on_twins(definitions: Definitions, findings: Findings) -> None:

@@ -119,8 +119,8 @@ class _IndexBuilder:
             placement=self._placement(shape.placement, partition),
         )
 
-    def _fault(self, path: KeyPath, what: str, mend: str) -> None:
-        self._findings.fault(("indexes", self._name, *path), what, mend)
+    def _fault(self, path: KeyPath, what: str, fix: str) -> None:
+        self._findings.fault(("indexes", self._name, *path), what, fix)
 
     def _each(self, shape: dict[str, str] | None) -> Each | None:
         if shape is None:
@@ -166,7 +166,7 @@ class _IndexBuilder:
             default=shape.default,
             slices=self._slices(shape.map, partition) if isinstance(shape.map, list) else (),
         )
-        # A map with values left out would only give rise to faults that nobody made.
+        # A map with values left out would only lead to faults that are not in the file.
         return placement if len(self._findings.faults) == faults_before else None
 
     def _values(self, shape: dict[str, str], partition: tuple[KeyPart, ...]) -> tuple[tuple[PartValue, str], ...]:

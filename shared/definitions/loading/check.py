@@ -10,16 +10,14 @@ from typing import TYPE_CHECKING, Final
 
 from shared.definitions.expressions import problem_with
 from shared.definitions.field_paths import segments
-from shared.definitions.loading.check_expiry import check_periods
-from shared.definitions.loading.check_layout import check_layout
-from shared.definitions.loading.check_names import check_names
+from shared.definitions.loading.check_layout import check_layout, check_periods
 from shared.definitions.suggestions import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
     from shared.definitions.loading.findings import Findings, KeyPath
-    from shared.definitions.model import Definitions, Index, KeyPart, Source
+    from shared.definitions.model import CosmosContainer, Definitions, Index, KeyPart, Source
 
 # Parameters of a lookup that are not key parts.
 RESERVED_NAMES: Final = frozenset({"code", "clientId", "select", "expand", "sees", "maxpagesize", "token"})
@@ -27,6 +25,12 @@ _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,62}")
 _PART_NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _COSMOS_KEY_LEVELS_MAX: Final = 3
 _SHOWN_MAX: Final = 100
+# From Microsoft's "Naming rules and restrictions for Azure resources" and the quota pages of Cosmos DB and Event Hubs.
+_COSMOS_CHARACTERS_MAX: Final = 255
+_COSMOS_FORBIDDEN: Final = re.compile(r"[/\\#?\x00-\x1f]| $")
+_HUB: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,254}[A-Za-z0-9])?")
+# `LEASE_CONTAINER` of the triggers: there is one beside the facts in every database.
+_LEASES: Final = "leases"
 
 
 def check(definitions: Definitions, declared_sources: Collection[str], findings: Findings) -> None:
@@ -58,11 +62,11 @@ def _check_expression(path: KeyPath, text: str | None, findings: Findings) -> No
     if text is None or (problem := problem_with(text)) is None:
         return
     if text.startswith("/"):
-        mend = f"Paths have dots and no slashes: `{text.strip('/').replace('/', '.')}`."
+        fix = f"Paths have dots and no slashes: `{text.strip('/').replace('/', '.')}`."
     else:
-        mend = "Mend the JMESPath expression; a field name with other characters is quoted: '\"Major Genre\"'."
+        fix = "Correct the JMESPath expression; a field name with other characters is quoted: '\"Major Genre\"'."
     shown = text if len(text) <= _SHOWN_MAX else f"{text[:_SHOWN_MAX]}…"
-    findings.fault(path, f"`{shown}` is no expression: {problem}", mend)
+    findings.fault(path, f"`{shown}` is no expression: {problem}", fix)
 
 
 def _check_source(source: Source, findings: Findings) -> None:
@@ -72,10 +76,10 @@ def _check_source(source: Source, findings: Findings) -> None:
         findings.fault(at, "the source has neither `cosmos` nor `eventHub`", "Say where its facts come from.")
     if source.cosmos is not None:
         _check_cosmos(at, source, findings)
-    check_names(source, findings)
+    _check_names(source, findings)
     if source.cosmos and source.event_hub and source.version is None:
-        mend = "Declare `version`: the clocks of a container and a hub cannot be compared."
-        findings.fault(at, "a source with both `cosmos` and `eventHub` has no `version`", mend)
+        fix = "Declare `version`: the clocks of a container and a hub cannot be compared."
+        findings.fault(at, "a source with both `cosmos` and `eventHub` has no `version`", fix)
     _check_deletes(at, source, findings)
     _check_expression((*at, "id"), source.id, findings)
     _check_expression((*at, "version"), source.version, findings)
@@ -87,11 +91,31 @@ def _check_cosmos(at: KeyPath, source: Source, findings: Findings) -> None:
     if len(source.partition_key) > _COSMOS_KEY_LEVELS_MAX:
         findings.fault((*at, "partitionKey"), "Cosmos DB has at most three levels", "Name the container's own paths.")
     if any(segments(path) is None and problem_with(path) is None for path in source.partition_key):
-        mend = "Use the container's partition key path, with dots: `customer.id`."
-        findings.fault((*at, "partitionKey"), "the partition key of a container is no expression", mend)
+        fix = "Use the container's partition key path, with dots: `customer.id`."
+        findings.fault((*at, "partitionKey"), "the partition key of a container is no expression", fix)
     if source.id != "id":
-        mend = "Take the key out; to index that field, use it in an index."
-        findings.fault((*at, "id"), "the id of a Cosmos DB fact is always `id`", mend)
+        fix = "Take the key out; to index that field, use it in an index."
+        findings.fault((*at, "id"), "the id of a Cosmos DB fact is always `id`", fix)
+
+
+def _check_names(source: Source, findings: Findings) -> None:
+    """Report every name of a source that Azure would refuse, or that is taken."""
+    at: KeyPath = ("sources", source.name)
+    if source.cosmos is not None:
+        _check_cosmos_names((*at, "cosmos"), source.cosmos, findings)
+    if source.event_hub is not None and not _HUB.fullmatch(source.event_hub):
+        fix = "Use at most 256 letters, digits, `.`, `-` and `_`, with a letter or digit at both ends."
+        findings.fault((*at, "eventHub"), f'"{source.event_hub}" is no name of an event hub', fix)
+
+
+def _check_cosmos_names(at: KeyPath, cosmos: CosmosContainer, findings: Findings) -> None:
+    for key, name in (("database", cosmos.database), ("container", cosmos.container)):
+        if len(name) > _COSMOS_CHARACTERS_MAX or _COSMOS_FORBIDDEN.search(name):
+            fix = f"Use at most {_COSMOS_CHARACTERS_MAX} characters, no `/ \\ # ?`, no space at the end."
+            findings.fault((*at, key), f'"{name}" is no name of a Cosmos DB {key}', fix)
+    if cosmos.container == _LEASES:
+        what = f'"{_LEASES}" is where the triggers keep their leases, which they would follow'
+        findings.fault((*at, "container"), what, "Keep facts in a container of another name.")
 
 
 def _check_deletes(at: KeyPath, source: Source, findings: Findings) -> None:
@@ -100,11 +124,11 @@ def _check_deletes(at: KeyPath, source: Source, findings: Findings) -> None:
     if deletes in findings.lines and (source.deleted_when is None) != source.all_versions:
         findings.fault(deletes, "`deletes` takes one of `when` and `feed`", "Give it exactly one of the two.")
     if source.all_versions and source.cosmos is None:
-        mend = "Take it out: an event hub carries its deletes as events."
-        findings.fault((*deletes, "feed"), "only a source with `cosmos` has an all versions feed", mend)
+        fix = "Take it out: an event hub carries its deletes as events."
+        findings.fault((*deletes, "feed"), "only a source with `cosmos` has an all versions feed", fix)
     if source.all_versions and source.version is not None:
-        mend = "Use `deletes: {when: ...}`, or take `version` out: hard deletes carry no declared version."
-        findings.fault((*deletes, "feed"), "`feed: allVersions` cannot go with a declared `version`", mend)
+        fix = "Use `deletes: {when: ...}`, or take `version` out: hard deletes carry no declared version."
+        findings.fault((*deletes, "feed"), "`feed: allVersions` cannot go with a declared `version`", fix)
 
 
 def _check_hubs(definitions: Definitions, findings: Findings) -> None:
@@ -121,8 +145,8 @@ def _check_index(index: Index, source: Source | None, declared_sources: Collecti
     at: KeyPath = ("indexes", index.name)
     _check_name(at, index.name, findings)
     if index.source not in declared_sources:
-        mend = did_you_mean(index.source, declared_sources)
-        findings.fault((*at, "source"), f'there is no source "{index.source}"', mend)
+        fix = did_you_mean(index.source, declared_sources)
+        findings.fault((*at, "source"), f'there is no source "{index.source}"', fix)
     if not index.partition:
         findings.fault((*at, "partition"), "the partition has no part", "Name at least one path.")
     for half, parts in (("partition", index.partition), ("sort", index.sort)):
@@ -158,8 +182,8 @@ def _check_part_names(index: Index, findings: Findings) -> None:
     halves = [("partition", n) for n, _ in enumerate(index.partition)] + [("sort", n) for n, _ in enumerate(index.sort)]
     for part, place in zip(index.parts, halves, strict=True):
         if part.name and part.name in seen:
-            mend = f"Give one of them another name: `{{path: {part.path}, name: ...}}`."
-            findings.fault(("indexes", index.name, *place), f'two parts are called "{part.name}"', mend)
+            fix = f"Give one of them another name: `{{path: {part.path}, name: ...}}`."
+            findings.fault(("indexes", index.name, *place), f'two parts are called "{part.name}"', fix)
         seen.add(part.name)
 
 
@@ -177,13 +201,13 @@ def _check_each(index: Index, findings: Findings) -> None:
 def _check_project(index: Index, source: Source | None, findings: Findings) -> None:
     at: KeyPath = ("indexes", index.name, "project")
     if index.project == "keys" and source is not None and source.cosmos is None:
-        mend = "Use `all` or a list of paths: there is no container to fetch the fact from."
-        findings.fault(at, "`project: keys` needs a source with `cosmos`", mend)
+        fix = "Use `all` or a list of paths: there is no container to fetch the fact from."
+        findings.fault(at, "`project: keys` needs a source with `cosmos`", fix)
     if isinstance(index.project, str):
         return
     for number, path in enumerate(index.project):
         if segments(path) is None:
-            mend = "Use names with dots between them, other names in quotes: '\"Major Genre\"'."
-            findings.fault((*at, number), f"`{path}` is no dotted path", mend)
+            fix = "Use names with dots between them, other names in quotes: '\"Major Genre\"'."
+            findings.fault((*at, number), f"`{path}` is no dotted path", fix)
         elif path in index.project[:number]:
             findings.fault((*at, number), f"`{path}` stands twice", "Take one out.")

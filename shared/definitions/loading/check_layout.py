@@ -1,17 +1,25 @@
-"""Checks of where entries are put: hot partitions and placement over storage accounts."""
+"""Checks of where entries are put: hot partitions, placement over storage accounts, tables per period."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from shared.definitions.model import SHARDS_MAX
+from shared.definitions.utf16 import utf16_length
 from shared.definitions.values import folded, sort_rank
 
 if TYPE_CHECKING:
     from shared.definitions.loading.findings import Findings, KeyPath
-    from shared.definitions.model import Index, KeyPart, PartValue, Placement, RangeSlice
+    from shared.definitions.model import Index, KeyPart, PartValue, PeriodLength, Placement, RangeSlice
 
 # A key is cut at some 470 units, and a unit of a value may take four of them: up to here maps are exact.
 _PLACED_UNITS_MAX: Final = 100
+# A lookup reads the tables of all open periods at once, for every shard: it sends no more requests than a lookup in an
+# index without periods may.
+_TABLES_MAX: Final = 32
+_REQUESTS_MAX: Final = SHARDS_MAX
+_DAY_SECONDS: Final = 86_400
+_SHORTEST_DAYS: Final[dict[PeriodLength, int]] = {"day": 1, "week": 7, "month": 28}
 
 
 def check_layout(index: Index, findings: Findings) -> None:
@@ -27,8 +35,8 @@ def check_layout(index: Index, findings: Findings) -> None:
 
 def _check_hot(at: KeyPath, index: Index, findings: Findings) -> None:
     if len(index.partition) > 1:
-        mend = "Take `hot` out and use `shards`, or make the partition one part."
-        findings.fault(at, "`hot` names values of one part, and the partition has several", mend)
+        fix = "Take `hot` out and use `shards`, or make the partition one part."
+        findings.fault(at, "`hot` names values of one part, and the partition has several", fix)
         return
     seen: set[PartValue] = set()
     for value, _ in index.hot:
@@ -36,6 +44,29 @@ def _check_hot(at: KeyPath, index: Index, findings: Findings) -> None:
         if same in seen:
             findings.fault(at, f"{value!r} stands twice, in another spelling", "Keep one of the two.")
         seen.add(same)
+
+
+def tables_at_once(length: PeriodLength, after_seconds: int) -> int:
+    """How many periods there are at most from now to the time that a new entry expires, and one ahead."""
+    return -(-after_seconds // (_SHORTEST_DAYS[length] * _DAY_SECONDS)) + 2
+
+
+def check_periods(index: Index, findings: Findings) -> None:
+    """Check `expire.tables` of an index."""
+    expire = index.expire
+    if expire is None or expire.tables is None:
+        return
+    at = ("indexes", index.name, "expire", "tables")
+    shards = max([index.shards, *(count for _, count in index.hot)])
+    if expire.after_seconds < _SHORTEST_DAYS[expire.tables] * _DAY_SECONDS:
+        what = f"entries would stay for up to a {expire.tables}, longer than they live"
+        findings.fault(at, what, "Take `tables` out, use shorter periods, or a longer `after`.")
+    elif (count := tables_at_once(expire.tables, expire.after_seconds)) > _TABLES_MAX:
+        what = f"a lookup would read {count} tables at once, over the limit of {_TABLES_MAX}"
+        findings.fault(at, what, "Use longer periods or a shorter `after`, or take `tables` out.")
+    elif (requests := (count + 1) * shards) > _REQUESTS_MAX:
+        what = f"a lookup would send {requests} requests at once, for {count + 1} tables and {shards} shards"
+        findings.fault(at, what, f"Use longer periods or fewer shards: {_REQUESTS_MAX} are allowed.")
 
 
 def _comparable(value: PartValue, part: KeyPart) -> PartValue:
@@ -54,8 +85,8 @@ class _PlacementCheck:
     def run(self) -> None:
         {"hash": self._check_hash, "list": self._check_list, "range": self._check_range}[self._placement.by]()
 
-    def _fault(self, key: str, what: str, mend: str) -> None:
-        self._findings.fault((*self._at, key), what, mend)
+    def _fault(self, key: str, what: str, fix: str) -> None:
+        self._findings.fault((*self._at, key), what, fix)
 
     def _check_hash(self) -> None:
         placement = self._placement
@@ -71,8 +102,8 @@ class _PlacementCheck:
         if placement.accounts or placement.slices or not placement.values:
             self._fault("map", "`by: list` takes a map of values", "Write `map: {Redmond: INDEX_1}` and a `default`.")
         if placement.default is None:
-            mend = "Name the account of every value that the map does not name."
-            self._fault("default", "`by: list` has no `default`", mend)
+            fix = "Name the account of every value that the map does not name."
+            self._fault("default", "`by: list` has no `default`", fix)
         seen: set[PartValue] = set()
         for value, _ in placement.values:
             at = (*self._at, "map", str(value))
@@ -84,8 +115,8 @@ class _PlacementCheck:
     def _check_range(self) -> None:
         placement = self._placement
         if placement.accounts or placement.values or placement.default or not placement.slices:
-            mend = "Write `map: [{to: m, account: INDEX_1}, {from: m, account: INDEX_2}]` and nothing else."
-            self._fault("map", "`by: range` takes a list of slices", mend)
+            fix = "Write `map: [{to: m, account: INDEX_1}, {from: m, account: INDEX_2}]` and nothing else."
+            self._fault("map", "`by: range` takes a list of slices", fix)
             return
         if placement.slices[0].start is not None:
             self._fault("map", "nothing says where the lowest values go", "Leave `from` out of the first slice.")
@@ -93,9 +124,9 @@ class _PlacementCheck:
             self._fault("map", "nothing says where the highest values go", "Leave `to` out of the last slice.")
         for number, (left, right) in enumerate(zip(placement.slices, placement.slices[1:], strict=False)):
             self._check_seam(number + 1, left, right)
-        for number, one in enumerate(placement.slices):
-            if one.start is not None:
-                self._check_length((*self._at, "map", number, "from"), one.start)
+        for number, range_slice in enumerate(placement.slices):
+            if range_slice.start is not None:
+                self._check_length((*self._at, "map", number, "from"), range_slice.start)
 
     def _check_seam(self, number: int, left: RangeSlice, right: RangeSlice) -> None:
         """Each slice begins where the one before it ends, and slices go upwards."""
@@ -106,15 +137,15 @@ class _PlacementCheck:
         end, start = self._rank(left.end), self._rank(right.start)
         if end != start:
             word = "a gap" if end < start else "an overlap"
-            mend = "Let each slice begin where the one before it ends, lowest first."
-            self._findings.fault(at, f"there is {word} between {left.end!r} and {right.start!r}", mend)
+            fix = "Let each slice begin where the one before it ends, lowest first."
+            self._findings.fault(at, f"there is {word} between {left.end!r} and {right.start!r}", fix)
         elif right.end is not None and not start < self._rank(right.end):
             self._findings.fault(at, "the slice is empty or upside down", "Let `from` be lower than `to`.")
 
     def _check_length(self, at: KeyPath, value: PartValue) -> None:
-        if len(str(_comparable(value, self._part)).encode("utf-16-le", "surrogatepass")) // 2 > _PLACED_UNITS_MAX:
-            mend = f"Use values of at most {_PLACED_UNITS_MAX} characters, or place `by: hash`."
-            self._findings.fault(at, "the value is too long to be placed by", mend)
+        if utf16_length(str(_comparable(value, self._part))) > _PLACED_UNITS_MAX:
+            fix = f"Use values of at most {_PLACED_UNITS_MAX} characters, or place `by: hash`."
+            self._findings.fault(at, "the value is too long to be placed by", fix)
 
     def _rank(self, value: PartValue) -> Any:
         return sort_rank(self._part.type, _comparable(value, self._part))

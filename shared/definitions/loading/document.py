@@ -164,10 +164,10 @@ class _Builder:
         else:
             self._findings.lines[*parent.path, parent.key] = line
 
-    def _give_up(self, event: Any, what: str, mend: str) -> None:
+    def _give_up(self, event: Any, what: str, fix: str) -> None:
         path = self._next_path()
         self._findings.lines[path] = _line(event)
-        self._findings.fault(path, what, mend)
+        self._findings.fault(path, what, fix)
         raise _UnusableError
 
 

@@ -1,6 +1,6 @@
-"""What checking finds: faults that must be mended and advice that may be taken, each with its place.
+"""What checking finds: faults that must be fixed and advice that may be taken, each with its place.
 
-A `Findings` collects them all before anybody sees one: people mend a file once, not fault by fault.
+A `Findings` collects all of them before any is shown: a file is fixed once, not fault by fault.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ class Finding:
     line: int
     key: str
     what: str
-    mend: str
+    fix: str
 
     def __str__(self) -> str:
         place = f"{self.file}:{self.line}"
         subject = f"{self.key}: " if self.key else ""
-        return f"{place}: {subject}{self.what}. {self.mend}"
+        return f"{place}: {subject}{self.what}. {self.fix}"
 
 
 def dotted_key(path: KeyPath) -> str:
@@ -42,17 +42,17 @@ class Findings:
     faults: list[Finding] = field(default_factory=list)
     advice: list[Finding] = field(default_factory=list)
 
-    def fault(self, path: KeyPath, what: str, mend: str) -> None:
-        """Something that must be mended."""
-        self.faults.append(self._finding(path, what, mend))
+    def fault(self, path: KeyPath, what: str, fix: str) -> None:
+        """Something that must be fixed."""
+        self.faults.append(self._finding(path, what, fix))
 
-    def advise(self, path: KeyPath, what: str, mend: str) -> None:
+    def advise(self, path: KeyPath, what: str, fix: str) -> None:
         """Something that works, and that the pattern warns about."""
-        self.advice.append(self._finding(path, what, mend))
+        self.advice.append(self._finding(path, what, fix))
 
-    def _finding(self, path: KeyPath, what: str, mend: str) -> Finding:
+    def _finding(self, path: KeyPath, what: str, fix: str) -> Finding:
         written = self.as_written(path)
-        return Finding(self.file, self._line(written), dotted_key(written), what, mend)
+        return Finding(self.file, self._line(written), dotted_key(written), what, fix)
 
     def as_written(self, path: KeyPath) -> KeyPath:
         """The path without the numbers of items that the file does not list: one part may stand alone."""

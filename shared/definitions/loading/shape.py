@@ -12,6 +12,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Fiel
 from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticCustomError
 
+from shared.definitions.model import SHARDS_MAX
+
 # The tags of the unions below. They show up in the places of faults and are taken out there.
 TAGS: Final = frozenset({"~one", "~list", "~mapping"})
 DURATION: Final = "^([1-9][0-9]{0,8})([smhdw])$"
@@ -147,8 +149,8 @@ class IndexShape(Shape):
     project: Project = Field("all", description="What an entry carries: all, keys, or a list of paths.")
     each: dict[str, Text] | None = Field(None, description="One entry per element of an array: {name: path}.")
     where: Text | None = Field(None, description="Only facts (or elements) for which this expression holds.")
-    shards: int = Field(1, ge=1, le=256, description="How many sub-partitions each partition is spread over.")
-    hot: dict[str, Annotated[int, Field(ge=1, le=256)]] | None = Field(
+    shards: int = Field(1, ge=1, le=SHARDS_MAX, description="How many sub-partitions each partition is spread over.")
+    hot: dict[str, Annotated[int, Field(ge=1, le=SHARDS_MAX)]] | None = Field(
         None, description="Partition values with their own number of shards."
     )
     expire: ExpireShape | None = Field(None, description="When entries go by themselves.")

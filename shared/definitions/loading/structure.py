@@ -73,7 +73,7 @@ def _place(details: ErrorDetails) -> KeyPath:
 
 
 def _report(details: ErrorDetails, findings: Findings) -> None:
-    """One fault of the shape, worded as what is wrong and how to mend it."""
+    """One fault of the shape, worded as what is wrong and how to fix it."""
     path, value = _place(details), details["input"]
     match details["type"]:
         case "extra_forbidden":

@@ -1,20 +1,19 @@
 """A change in normal form: one version of one fact, whatever it arrived as.
 
-`FactReader` knows how a source says who a fact is, how old it is and whether it is gone. The ways in are
-`cosmos` (documents of a change feed) and `events` (messages of an event hub).
+`FactReader` reads from a fact which one it is, how old it is and whether it is deleted. `cosmos_changes` makes changes
+from the documents of a change feed, `event_changes` from the messages of an event hub.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 
 from shared.definitions.field_paths import segments
-from shared.definitions.values import is_encodable
 from shared.entries.changes.paths import EvaluationError, compile_condition, compile_path
 from shared.entries.changes.shown_values import value_in_message
-from shared.entries.keys.fact_key import MISSING, encode_fact_key, fact_hash, is_fact_key_value
+from shared.entries.keys.fact_key import MISSING, encode_fact_key, fact_hash, is_encodable, is_fact_key_value
 from shared.entries.keys.versions import NO_DOCUMENT, declared_clock, version
 from shared.entries.rows.columns import fact_columns
 from shared.entries.rows.json_text import canonical_bytes
@@ -46,11 +45,11 @@ class Change:
     # Here because every index needs them, and making them once is cheaper.
     columns: Columns
     source_etag: str | None = None
+    # The fact is gone as of this version.
+    is_delete: bool = field(init=False, compare=False)
 
-    @property
-    def is_delete(self) -> bool:
-        """True when the fact is gone as of this version."""
-        return self.document is None
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "is_delete", self.document is None)
 
 
 def own_properties(document: dict[str, Any]) -> dict[str, Any]:
@@ -105,7 +104,7 @@ class FactReader:
         partition_key: Sequence[object],
         clock: str,
         document: dict[str, Any] | None,
-        mark: str | None = None,
+        source_etag: str | None = None,
     ) -> Change:
         """The change, from parts that may still turn out wrong. A document that says so is a delete."""
         identity = self._checked_id(fact_id)
@@ -122,7 +121,7 @@ class FactReader:
             version=version(clock, digest, is_delete=is_delete),
             document=None if is_delete else document,
             columns=fact_columns(identity, key),
-            source_etag=mark,
+            source_etag=source_etag,
         )
 
     def _evaluate(self, get: Callable[[Any], Any], document: dict[str, Any], key: str) -> Any:

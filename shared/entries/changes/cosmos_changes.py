@@ -48,13 +48,13 @@ class CosmosReader:
             clock = reader.declared_clock(reader.declared_version_of(document))
         else:
             clock = self._clock(seconds, lsn)
-        mark = document.get("_etag")
+        etag = document.get("_etag")
         return reader.change(
             reader.id_of(document),
             reader.partition_key_of(document),
             clock,
             document,
-            mark if isinstance(mark, str) else None,
+            etag if isinstance(etag, str) else None,
         )
 
     def _clock(self, seconds: object, lsn: object) -> str:

@@ -72,7 +72,7 @@ def _compile_jmespath(text: str, *, has_own_truth: bool) -> Getter:
 
 
 def _reason(error: Exception) -> str:
-    """The library compares what it is given; Python's words for what cannot be compared help nobody."""
+    """Python's own message for values that it cannot compare would say nothing about the fact."""
     text = str(error) or type(error).__name__
     return "values of different types cannot be compared" if "not supported between" in text else text
 

@@ -6,10 +6,11 @@ be cut is widened to what is surely kept; the reader then asks `Bounds.holds` ab
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
-from shared.entries.keys.limits import SORT_UNITS, head, kept_units, units
+from shared.definitions.utf16 import CHARACTER_UNITS_MAX, utf16_cut, utf16_length, utf16_order
+from shared.entries.keys.limits import SORT_UNITS, kept_units
 from shared.entries.keys.strings import CEILING, SUMMIT
 
 if TYPE_CHECKING:
@@ -38,20 +39,19 @@ class Bounds:
     upper: str
     exact_lower: str
     exact_upper: str
+    # The range may hold keys that were not asked for: filter by stored values.
+    is_widened: bool = field(init=False, compare=False)
+    # Nothing can lie in the range, such as above 5 and below 3.
+    is_empty: bool = field(init=False, compare=False)
 
-    @property
-    def is_widened(self) -> bool:
-        """True when the range may hold keys that were not asked for: filter by stored values."""
-        return self.lower != self.exact_lower or self.upper != self.exact_upper
-
-    @property
-    def is_empty(self) -> bool:
-        """True when nothing can lie in the range, such as above 5 and below 3."""
-        return _unit_order(self.exact_lower) >= _unit_order(self.exact_upper)
+    def __post_init__(self) -> None:
+        is_widened = self.lower != self.exact_lower or self.upper != self.exact_upper
+        object.__setattr__(self, "is_widened", is_widened)
+        object.__setattr__(self, "is_empty", utf16_order(self.exact_lower) >= utf16_order(self.exact_upper))
 
     def holds(self, encoded_sort: str) -> bool:
         """Whether the whole encoded sort parts of an entry, made from its stored values, were asked for."""
-        return _unit_order(self.exact_lower) <= _unit_order(encoded_sort) < _unit_order(self.exact_upper)
+        return utf16_order(self.exact_lower) <= utf16_order(encoded_sort) < utf16_order(self.exact_upper)
 
 
 def sort_bounds(
@@ -63,8 +63,8 @@ def sort_bounds(
         return _within_budget(lead, lead + CEILING)
     codec = codecs[len(equal)]
     ranges = [(codec.floor, codec.ceiling), *(_range(codec, comparison) for comparison in comparisons)]
-    lower = max((low for low, _ in ranges), key=_unit_order)
-    upper = min((high for _, high in ranges), key=_unit_order)
+    lower = max((low for low, _ in ranges), key=utf16_order)
+    upper = min((high for _, high in ranges), key=utf16_order)
     return _within_budget(lead + lower, lead + upper)
 
 
@@ -82,11 +82,8 @@ def _range(codec: PartCodec, comparison: Comparison) -> tuple[str, str]:
 
 def _within_budget(lower: str, upper: str) -> Bounds:
     kept = kept_units(SORT_UNITS)
-    wide_lower = lower if units(lower) <= kept else head(lower, kept)
-    wide_upper = upper if units(upper) <= kept else head(upper, kept) + SUMMIT
+    if max(len(lower), len(upper)) * CHARACTER_UNITS_MAX <= kept:
+        return Bounds(lower, upper, lower, upper)
+    wide_lower = lower if utf16_length(lower) <= kept else utf16_cut(lower, kept)
+    wide_upper = upper if utf16_length(upper) <= kept else utf16_cut(upper, kept) + SUMMIT
     return Bounds(wide_lower, wide_upper, lower, upper)
-
-
-def _unit_order(text: str) -> bytes:
-    """Python compares code points; the Table service compares UTF-16 units."""
-    return text.encode("utf-16-be", "surrogatepass")

@@ -7,11 +7,12 @@ different partitions, as they are in Cosmos DB. Order means nothing here, only t
 from __future__ import annotations
 
 import math
+import re
 from enum import Enum
 from hashlib import sha256
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from shared.definitions.values import is_encodable, plain_number
+from shared.definitions.values import plain_number
 from shared.entries.keys.limits import FACT_UNITS, after_cut, cut_to_fit, is_cut
 from shared.entries.keys.strings import END, escape, unescape
 
@@ -28,6 +29,7 @@ class Missing(Enum):
 MISSING: Final = Missing.MISSING
 FactKeyValue: TypeAlias = str | int | float | bool | Missing | None
 
+_LONE_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _MARK: Final = ' "='
 _CONSTANTS: Final[dict[FactKeyValue, str]] = {
     None: _MARK + "null" + END,
@@ -53,11 +55,11 @@ def decode_fact_key(fact_key: str) -> tuple[tuple[FactKeyValue, ...], str] | Non
     return tuple(map(_decode, values)), unescape(fact_id)
 
 
-def fact_key_in(pair: str, levels: int) -> str | None:
-    """The fact key that a pair ends with, of a fact with so many partition key values; None when it was cut."""
-    if is_cut(pair):
+def fact_key_in(entry_key: str, levels: int) -> str | None:
+    """The fact key that an entry key ends with, of a fact with so many partition key values; None when it was cut."""
+    if is_cut(entry_key):
         return None
-    parts = pair.removesuffix(END).split(END)[-levels - 1 :]
+    parts = entry_key.removesuffix(END).split(END)[-levels - 1 :]
     # Sort parts that were cut have no end of their own.
     parts[0] = after_cut(parts[0])
     return END.join(parts) + END
@@ -70,6 +72,11 @@ def is_fact_key_value(value: object) -> bool:
     if isinstance(value, float):
         return math.isfinite(value)
     return value is None or isinstance(value, (bool, int, Missing))
+
+
+def is_encodable(text: str) -> bool:
+    """False for a text with a lone surrogate: it has no UTF-8, so no service can hold it."""
+    return text.isascii() or _LONE_SURROGATE.search(text) is None
 
 
 def fact_hash(fact_key: str) -> int:

@@ -1,7 +1,7 @@
 """The keys of one index: PartitionKey and RowKey of its entries, made from coerced values.
 
 PartitionKey = [period] [shard] encoded partition parts
-RowKey       = encoded sort parts, fact key, inverted version; without the version it names a pair
+RowKey       = encoded sort parts, fact key, inverted version; without the version it is the entry key
 """
 
 from __future__ import annotations
@@ -53,11 +53,11 @@ class IndexKeys:
         return sort_bounds(self.sort_codecs, equal, comparisons)
 
 
-def row_key(pair: str, version: str) -> str:
-    """The RowKey of a pair's row at this version; newer rows of the pair come first."""
-    return pair + inverted(version)
+def row_key(entry_key: str, version: str) -> str:
+    """The RowKey of an entry at this version; newer rows of the same entry key come first."""
+    return entry_key + inverted(version)
 
 
 def split_row_key(row: str) -> tuple[str, str]:
-    """The pair that a RowKey belongs to, and the version it carries."""
+    """The entry key and the version that a RowKey was made of."""
     return row[:-VERSION_UNITS], inverted(row[-VERSION_UNITS:])

@@ -11,6 +11,8 @@ from __future__ import annotations
 from hashlib import sha256
 from typing import Final
 
+from shared.definitions.utf16 import CHARACTER_UNITS_MAX, utf16_cut, utf16_length
+
 KEY_UNITS: Final = 512
 VERSION_UNITS: Final = 44
 FACT_UNITS: Final = 128
@@ -23,18 +25,12 @@ _CUT: Final = ' "~'
 _DIGEST_UNITS: Final = 32
 
 
-def units(text: str) -> int:
-    """The length of a text as the Table service counts it, in UTF-16 units."""
-    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
-
-
 def cut_to_fit(encoded: str, limit_units: int) -> str:
     """`encoded` when it fits in its budget, otherwise its beginning and a digest of it all."""
-    # Two units per character at most: a short text fits whatever it is made of.
-    if len(encoded) * 2 <= limit_units or units(encoded) <= limit_units:
+    if len(encoded) * CHARACTER_UNITS_MAX <= limit_units or utf16_length(encoded) <= limit_units:
         return encoded
     digest = sha256(encoded.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGEST_UNITS]
-    return head(encoded, limit_units - len(_CUT) - _DIGEST_UNITS) + _CUT + digest
+    return utf16_cut(encoded, limit_units - len(_CUT) - _DIGEST_UNITS) + _CUT + digest
 
 
 def is_cut(text: str) -> bool:
@@ -49,12 +45,5 @@ def after_cut(text: str) -> str:
 
 
 def kept_units(limit_units: int) -> int:
-    """How many units of a cut key are surely its own: one fewer than fit, since a pair is never split."""
+    """How many units of a cut key are surely its own: one fewer than fit, since a surrogate pair is never split."""
     return limit_units - len(_CUT) - _DIGEST_UNITS - 1
-
-
-def head(text: str, count: int) -> str:
-    """The first `count` UTF-16 units of a text, or one fewer where that would split a surrogate pair."""
-    if text.isascii():
-        return text[:count]
-    return text.encode("utf-16-le", "surrogatepass")[: count * 2].decode("utf-16-le", "ignore")

@@ -14,7 +14,6 @@ _LETTERS: Final = "abcdefghijklmnopqrstuvwxy"
 _LETTERED_DIGITS: Final = len(_LETTERS)
 _COMPLEMENT: Final = str.maketrans("0123456789abcdefghijklmnopqrstuvwxyz", "9876543210zyxwvutsrqponmlkjihgfedcba")
 _TINY: Final = "a0.000000"
-_TINY_ZEROS: Final = 6
 _ZERO_COUNT_TOP: Final = 999
 
 

@@ -89,7 +89,7 @@ class Periods:
         return _end_day(self._length, start) * _DAY_SECONDS
 
     def is_over(self, start: str, now_seconds: float) -> bool:
-        """Whether nobody shows or writes anything of a period any more."""
+        """Whether a period is over: its entries are neither shown nor written any more."""
         return start != UNDATED and self.end_seconds(start) + GRACE_SECONDS <= now_seconds
 
     def oldest_open(self, now_seconds: float) -> str:

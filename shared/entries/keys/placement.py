@@ -10,6 +10,7 @@ from bisect import bisect_left, bisect_right
 from hashlib import sha256
 from typing import TYPE_CHECKING, Final
 
+from shared.definitions.utf16 import utf16_order
 from shared.entries.keys.part_codec import PartCodec
 from shared.entries.keys.shards import ShardLayout
 from shared.entries.keys.strings import END
@@ -68,21 +69,16 @@ def _by_list(part: KeyPart, placement: Placement) -> Callable[[str], str]:
 def _by_range(part: KeyPart, slices: Sequence[RangeSlice]) -> Callable[[str], str]:
     """The slice whose values the first part is among; nulls are below all values, whatever the part's order."""
     codec = PartCodec(part)
-    edges = [_unit_order(codec.encode(one.start)) for one in slices[1:]]
-    accounts = [one.account for one in slices]
+    edges = [utf16_order(codec.encode(range_slice.start)) for range_slice in slices[1:]]
+    accounts = [range_slice.account for range_slice in slices]
     if not codec.is_descending:
-        return lambda first: accounts[bisect_right(edges, _unit_order(first))]
+        return lambda first: accounts[bisect_right(edges, utf16_order(first))]
     # Encoded values stand in the opposite order: the seams below a value are those at or above its text.
     edges.reverse()
-    return lambda first: accounts[len(edges) - bisect_left(edges, _unit_order(first))]
+    return lambda first: accounts[len(edges) - bisect_left(edges, utf16_order(first))]
 
 
 def _first_part(partition: str) -> str:
     """The first part of an encoded partition; what is cut has no end, and is longer than any value of a map."""
     end = partition.find(END)
     return partition if end < 0 else partition[: end + len(END)]
-
-
-def _unit_order(text: str) -> bytes:
-    """Python compares code points; keys are in the order of UTF-16 units."""
-    return text.encode("utf-16-be")

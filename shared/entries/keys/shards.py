@@ -5,7 +5,7 @@ PartitionKey = [period] [shard] encoded partition parts
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from shared.entries.keys.limits import PARTITION_UNITS, SHARD_UNITS, cut_to_fit
 from shared.entries.keys.part_codec import PartCodec
@@ -16,10 +16,8 @@ if TYPE_CHECKING:
 
     from shared.definitions.model import Index
 
-SHARDS_MAX: Final = 256
 
-
-def shard_prefix(shard: int) -> str:
+def _shard_prefix(shard: int) -> str:
     """What stands before the encoded partition: first, so that shards are far apart in key order."""
     return f"{shard:03d} "
 
@@ -44,17 +42,17 @@ class ShardLayout:
     def partition_key(self, partition: str, fact_hash: int, expires_seconds: int | None = None) -> str:
         """The PartitionKey of a fact's entry in an encoded partition."""
         if self.is_sharded:
-            partition = shard_prefix(fact_hash % self.count(partition)) + partition
+            partition = _shard_prefix(fact_hash % self.count(partition)) + partition
         return partition if self.periods is None else f"{self.periods.start(expires_seconds)} {partition}"
 
     def partition_keys(self, partition: str, starts: Sequence[str] = (UNDATED,)) -> tuple[str, ...]:
         """Every PartitionKey that entries of an encoded partition may have, in these periods if it has periods."""
         spread = [partition]
         if self.is_sharded:
-            spread = [shard_prefix(shard) + partition for shard in range(self.count(partition))]
+            spread = [_shard_prefix(shard) + partition for shard in range(self.count(partition))]
         if self.periods is None:
             return tuple(spread)
-        return tuple(f"{start} {one}" for start in starts for one in spread)
+        return tuple(f"{start} {sharded}" for start in starts for sharded in spread)
 
     def without_period(self, partition_key: str) -> str:
         """What comes after the period, if there are periods."""

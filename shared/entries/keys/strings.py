@@ -20,6 +20,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from shared.definitions.utf16 import utf16_order
+
 END: Final = " !"
 # Above everything that an encoded value can begin with; below it there is nothing but encoded values.
 CEILING: Final = "\uffee"
@@ -75,15 +77,15 @@ def escaped_prefix(prefix: str) -> tuple[str, str]:
 
 def descending(text: str) -> str:
     """The text for a descending part: each UTF-16 unit complemented in hex, the end last."""
-    return complemented(text) + _DESCENDING_END
+    return _complemented(text) + _DESCENDING_END
 
 
-def complemented(text: str) -> str:
+def _complemented(text: str) -> str:
     """Each UTF-16 unit as four hex digits of its complement."""
-    return text.encode("utf-16-be", "surrogatepass").translate(_COMPLEMENT).hex()
+    return utf16_order(text).translate(_COMPLEMENT).hex()
 
 
 def descending_prefix(prefix: str) -> tuple[str, str]:
     """As `escaped_prefix`, for a descending part."""
-    digits = complemented(prefix)
+    digits = _complemented(prefix)
     return digits, digits + _AFTER_DESCENDING_END

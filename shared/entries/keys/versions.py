@@ -7,6 +7,9 @@ compared only within one source, whose clock is always of the same kind:
     Cosmos DB    _ts (16 digits), _lsn (19)
     Event Hubs   enqueued microseconds since 1970 (16), sequence number (19)
     declared     whole number, or seconds since year 1 (26), decimals (9)
+
+The first number of a clock of Cosmos DB or Event Hubs is its ticks, the second its counter. No other module knows how
+a version is laid out.
 """
 
 from __future__ import annotations
@@ -22,11 +25,14 @@ if TYPE_CHECKING:
 
 _COMPLEMENT: Final = str.maketrans("0123456789abcdef", "fedcba9876543210")
 _DECIMALS: Final = 9
+_TICKS_DIGITS: Final = 16
 _CLOCK_DIGITS: Final = 35
 _DECLARED_NUMBER: Final = re.compile(r"\d{1,26}(?:\.\d{1,9})?", re.ASCII)
 _TICK_LIMIT: Final = 10**16
 _COUNTER_LIMIT: Final = 10**19
+# The digest of a delete, and the clock of what is only projected.
 NO_DOCUMENT: Final = "00000000"
+NO_CLOCK: Final = "0" * _CLOCK_DIGITS
 
 
 def ticks_clock(ticks: object, counter: object) -> str | None:
@@ -36,6 +42,12 @@ def ticks_clock(ticks: object, counter: object) -> str | None:
     if not (0 <= ticks < _TICK_LIMIT and 0 <= counter < _COUNTER_LIMIT):
         return None
     return f"{ticks:016d}{counter:019d}"
+
+
+def ticks_alone(ticks: object) -> str | None:
+    """How the clock of `ticks_clock` begins, when its counter is not known; or None."""
+    clock = ticks_clock(ticks, 0)
+    return None if clock is None else clock[:_TICKS_DIGITS]
 
 
 def declared_clock(value: object) -> str | None:
@@ -65,16 +77,46 @@ def version(clock: str, digest: str, *, is_delete: bool) -> str:
     return f"{clock}{'1' if is_delete else '0'}{digest}"
 
 
+def clock_of(version_text: str) -> str:
+    """The clock of a version."""
+    return version_text[:_CLOCK_DIGITS]
+
+
+def ticks_of(version_text: str) -> int:
+    """The ticks of a version that has any: seconds since 1970 of Cosmos DB, microseconds of Event Hubs."""
+    return int(version_text[:_TICKS_DIGITS])
+
+
+def lsn_of(version_text: str) -> int:
+    """The `_lsn` of a version of Cosmos DB."""
+    return int(version_text[_TICKS_DIGITS:_CLOCK_DIGITS])
+
+
+def with_ticks_of(version_text: str, other: str) -> str:
+    """The version with the ticks of another one."""
+    return other[:_TICKS_DIGITS] + version_text[_TICKS_DIGITS:]
+
+
+def without_digest(version_text: str) -> str:
+    """The clock of a version, and whether it is a delete: what does not depend on which copy of a document was read."""
+    return version_text[: _CLOCK_DIGITS + 1]
+
+
+def is_clock_before(clock: str, version_text: str) -> bool:
+    """Whether a clock, or its ticks alone, is before that of a version."""
+    return clock < version_text[: len(clock)]
+
+
 def next_version(version_before: str) -> str:
     """The least version above this one. No change has it, but for another document of the same clock value whose
     digest is the next number."""
-    return f"{version_before[:_CLOCK_DIGITS]}{int(version_before[_CLOCK_DIGITS:], 16) + 1:09x}"
+    return f"{clock_of(version_before)}{int(version_before[_CLOCK_DIGITS:], 16) + 1:09x}"
 
 
 def newest_of_same_clock(version_claimed: str, others: Iterable[str]) -> str:
     """The newest of a version and of those that were made just above it with `next_version`."""
-    clock = version_claimed[:_CLOCK_DIGITS]
-    return max([version_claimed, *(other for other in others if other[:_CLOCK_DIGITS] == clock)])
+    clock = clock_of(version_claimed)
+    return max([version_claimed, *(other for other in others if clock_of(other) == clock)])
 
 
 def inverted(version_or_inverted: str) -> str:

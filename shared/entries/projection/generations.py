@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from shared.definitions.identity import generation_id, table_name
 from shared.entries.keys.periods import Periods, period_of, table_of
@@ -16,6 +16,14 @@ if TYPE_CHECKING:
     from shared.definitions.model import Definitions, Index, Source
 
 BUCKETS: Final = 16
+
+
+class Place(NamedTuple):
+    """A partition of an index table: what one entity group transaction can reach."""
+
+    account: str
+    table: str
+    partition: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +45,7 @@ class Generation:
     @classmethod
     def of(cls, index: Index, source: Source, attempt: int = 1) -> Generation:
         """The generation that a definition is. One that comes back after it was retired has another id and table:
-        ledger rows may still have parts of the earlier one."""
+        ledger rows may still have states of the earlier one."""
         identity = generation_id(index, source)
         table = table_name(index, identity, attempt)
         return cls(identity if attempt == 1 else f"{identity}r{attempt}", index, table, Projector(index, source))
@@ -60,7 +68,7 @@ class Generation:
         return {(account, table_of(self.table, start)) for account in self.placed.accounts for start in starts}
 
     def is_over(self, partition_key: str, now_seconds: float) -> bool:
-        """Whether a partition is of a period that is over: nobody shows it, and its table is gone or about to go."""
+        """Whether a partition is of a period that is over: it is not shown, and its table is gone or about to go."""
         return self.periods is not None and self.periods.is_over(period_of(partition_key), now_seconds)
 
     def is_period_over(self, start: str, now_seconds: float) -> bool:
@@ -68,11 +76,16 @@ class Generation:
         return self.periods is not None and self.periods.is_over(start, now_seconds)
 
 
+def place_of(generation: Generation, partition: str) -> Place:
+    """Where a partition of a generation is."""
+    return Place(generation.account_of(partition), generation.table_of(partition), partition)
+
+
 @dataclass(frozen=True, slots=True)
 class SourcePlan:
     """What the changes of a source are written to: the generations that this worker knows and keeps.
 
-    `retired` are generations whose parts are dropped; parts of any other generation are carried over unchanged.
+    Ledger rows lose the states of `retired` generations; those of any other generation are carried over unchanged.
     """
 
     source: str
@@ -83,24 +96,25 @@ class SourcePlan:
     serving: frozenset[str] = frozenset()
     # The index of every generation of the source that the catalog lists, kept or not, by id.
     indexes: Mapping[str, str] = field(default_factory=dict)
-    # More left keys of an unfinished version than this are trimmed, not carried from version to version: those of a
-    # fact whose key changes with every update, in workers that never see it twice, would grow without end.
-    left_max: int = 4
+    # More removed entries of an unfinished version than this are not carried from version to version: their rows are
+    # removed early. Those of a fact whose key changes with every update, in workers that never see it twice, would
+    # otherwise grow without end.
+    removed_max: int = 4
     # Versions that carry Cosmos DB's `_lsn`, not a declared version.
     has_lsn: bool = False
-    # An old change is brought back. If its fact has moved on it is dropped as a whole, also for a generation that has
-    # no part yet: the newest version, perhaps a delete, may never come to that one again.
+    # An old change is brought back. If its fact has moved on, it is dropped as a whole, also for a generation that has
+    # no state of the fact yet: the newest version, perhaps a delete, may never come to that generation again.
     is_replay: bool = False
 
     def index_of(self, generation: str) -> str | None:
         """The index of a generation; None when neither this worker nor its catalog knows it."""
-        own = next((one.index.name for one in self.generations if one.id == generation), None)
+        own = next((known.index.name for known in self.generations if known.id == generation), None)
         return self.indexes.get(generation) if own is None else own
 
     @property
     def has_periods(self) -> bool:
         """Whether a generation has tables per period."""
-        return any(one.periods is not None for one in self.generations)
+        return any(generation.periods is not None for generation in self.generations)
 
 
 def plan_of(definitions: Definitions, source: str) -> SourcePlan:

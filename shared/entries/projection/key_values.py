@@ -59,7 +59,7 @@ class KeyValueReader:
         self._makes = [(codec.part, codec.part.name, COERCIONS[codec.part.type], codec.encode) for codec in codecs]
         self._expire = index.expire
         self._expires = None if index.expire is None else self._compile(index.expire.path, compile_path)
-        roots = [root for root, _ in [*self._reads, *(one for one in (self._where, self._expires) if one)]]
+        roots = [root for root, _ in [*self._reads, *(read for read in (self._where, self._expires) if read)]]
         self._needs_both = _BOTH in roots
         self._partition_parts = len(index.partition)
         self.shards = keys.shards

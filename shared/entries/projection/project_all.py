@@ -41,42 +41,54 @@ def project_all(change: Change, plan: SourcePlan) -> list[GenerationEntries]:
     """
     projected = [_project(change, generation) for generation in plan.generations]
     while _entries_of_all_indexes(projected) > ENTRIES_MAX:
-        place = max(
+        position = max(
             range(len(projected)), key=lambda at: (len(projected[at].entries), not _serves(projected[at], plan))
         )
-        _fail(projected, place, change, "tooManyEntries", f"it has more than {ENTRIES_MAX} entries over all indexes")
+        _fail(projected, position, change, "tooManyEntries", f"it has more than {ENTRIES_MAX} entries over all indexes")
     return projected
+
+
+def entries_in_open_periods(projected: GenerationEntries, now_seconds: float) -> GenerationEntries:
+    """A projection without the entries of periods that are over; the same object when there are none.
+
+    A late change of such a period is no error, and makes no table anew.
+    """
+    generation = projected.generation
+    if generation.periods is None:
+        return projected
+    entries = tuple([entry for entry in projected.entries if not generation.is_over(entry.partition_key, now_seconds)])
+    return projected if len(entries) == len(projected.entries) else projected._replace(entries=entries)
 
 
 def fail_for_ledger_row(projected: list[GenerationEntries], change: Change, plan: SourcePlan) -> None:
     """Let the generation fail that makes the ledger row too large: the largest, and before all those that serve."""
 
-    def weight(place: int) -> tuple[bool, int]:
-        count = len(projected[place].entries)
-        return count > 0 and not _serves(projected[place], plan), count
+    def weight(position: int) -> tuple[bool, int]:
+        count = len(projected[position].entries)
+        return count > 0 and not _serves(projected[position], plan), count
 
-    place = max(range(len(projected)), key=weight)
-    _fail(projected, place, change, "ledgerRowTooLarge", "its ledger row is over the limit of 900 KiB")
+    position = max(range(len(projected)), key=weight)
+    _fail(projected, position, change, "ledgerRowTooLarge", "its ledger row is over the limit of 900 KiB")
 
 
 def _entries_of_all_indexes(projected: list[GenerationEntries]) -> int:
-    if sum([len(one.entries) for one in projected]) <= ENTRIES_MAX:
+    if sum([len(entries) for _, entries, _ in projected]) <= ENTRIES_MAX:
         return 0  # as nearly always: no need to look closer
     counts: dict[str, int] = {}
-    for one in projected:
-        name = one.generation.index.name
-        counts[name] = max(counts.get(name, 0), len(one.entries))
+    for generation, entries, _ in projected:
+        name = generation.index.name
+        counts[name] = max(counts.get(name, 0), len(entries))
     return sum(counts.values())
 
 
-def _serves(one: GenerationEntries, plan: SourcePlan) -> bool:
-    return one.generation.id in plan.serving
+def _serves(projected: GenerationEntries, plan: SourcePlan) -> bool:
+    return projected.generation.id in plan.serving
 
 
-def _fail(projected: list[GenerationEntries], place: int, change: Change, kind: FailureKind, reason: str) -> None:
-    name = projected[place].generation.index.name
+def _fail(projected: list[GenerationEntries], position: int, change: Change, kind: FailureKind, reason: str) -> None:
+    name = projected[position].generation.index.name
     sentence = f'Index "{name}" cannot hold a fact of source "{change.source}": {reason}. {HOW_TO_FIX}'
-    projected[place] = projected[place].failing(Failure(kind, sentence))
+    projected[position] = projected[position].failing(Failure(kind, sentence))
 
 
 def _project(change: Change, generation: Generation) -> GenerationEntries:

@@ -20,8 +20,9 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
+from shared.definitions.utf16 import CHARACTER_UNITS_MAX, utf16_length
 from shared.entries.keys.fact_key import MISSING, encode_fact_key
-from shared.entries.keys.limits import KEY_UNITS, units
+from shared.entries.keys.limits import KEY_UNITS
 from shared.entries.rows.json_text import NotJsonError, dumps, loads
 
 if TYPE_CHECKING:
@@ -40,8 +41,8 @@ REFERENCE: Final = "_ref"
 EXPIRES: Final = "_expires"
 
 _PROPERTY_UNITS_MAX: Final = 32 * 1024
-# Two units per character at most: a text of this many characters fits whatever it is made of.
-_SHORT: Final = _PROPERTY_UNITS_MAX // 2
+# A text of this many characters fits whatever it is made of.
+_SHORT: Final = _PROPERTY_UNITS_MAX // CHARACTER_UNITS_MAX
 # The service takes 1 MiB; a little is left for what the pipeline adds to a row.
 ENTITY_BYTES_MAX: Final = 1024 * 1024 - 1024
 # Of the service's 252, so that our own columns and the pieces of long texts always have room.
@@ -84,7 +85,7 @@ def _is_native(value: Any) -> bool:
     """True for a scalar that the service gives back as it was."""
     kind = type(value)
     if kind is str:
-        return _NOT_PLAIN.search(value) is None and units(value) <= _PROPERTY_UNITS_MAX
+        return _NOT_PLAIN.search(value) is None and utf16_length(value) <= _PROPERTY_UNITS_MAX
     if kind is int:
         return value in _INT64
     if kind is float:
@@ -128,7 +129,7 @@ def entity_bytes(columns: Mapping[str, ColumnValue]) -> int:
     """At most how large a row with these columns is, as the service counts: UTF-16, names included."""
     total = 4 + 2 * 2 * KEY_UNITS
     for name, value in columns.items():
-        total += 12 + 2 * len(name) + (2 * units(value) if isinstance(value, str) else 8)
+        total += 12 + 2 * len(name) + (2 * utf16_length(value) if isinstance(value, str) else 8)
     return total
 
 

@@ -1,7 +1,7 @@
 """Entry rows: what the pipeline writes and lookups read.
 
-A row is live (the entry's columns) or a tombstone (no columns but the mark: not here any more, as of its version). The
-rows that share PartitionKey and pair are a pair's rows; the newest comes first, and only it counts.
+A row is live (it has the entry's columns) or a tombstone (it says that the entry is gone, as of its version). Of the
+rows that share PartitionKey and entry key the newest comes first, and only that one counts.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ if TYPE_CHECKING:
 GONE: Final = "_gone"
 
 
-def live_row(partition_key: str, pair: str, version: str, columns: Columns) -> dict[str, Any]:
+def live_row(partition_key: str, entry_key: str, version: str, columns: Columns) -> dict[str, Any]:
     """The row of an entry that last changed at `version`."""
-    return {"PartitionKey": partition_key, "RowKey": row_key(pair, version), **columns}
+    return {"PartitionKey": partition_key, "RowKey": row_key(entry_key, version), **columns}
 
 
-def tombstone_row(partition_key: str, pair: str, version: str) -> dict[str, Any]:
-    """The row that hides every older row of its pair."""
-    return {"PartitionKey": partition_key, "RowKey": row_key(pair, version), GONE: True}
+def tombstone_row(partition_key: str, entry_key: str, version: str) -> dict[str, Any]:
+    """The row that hides every older row of its entry key."""
+    return {"PartitionKey": partition_key, "RowKey": row_key(entry_key, version), GONE: True}
 
 
 def is_tombstone(row: Mapping[str, object]) -> bool:
-    """Whether the row says that its pair has no entry."""
+    """Whether the row says that the entry is gone."""
     return row.get(GONE) is True
 
 
 def is_expired(row: Mapping[str, object], now_seconds: float) -> bool:
-    """Whether the entry's time is over. Its row may stay a while; nobody shows it any more."""
+    """Whether the entry's time is over. Its row may stay a while; lookups leave it out."""
     expires = row.get(EXPIRES)
     return isinstance(expires, int) and expires <= now_seconds

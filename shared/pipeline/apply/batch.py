@@ -15,8 +15,10 @@ Nothing is acknowledged that is not done: a crash between any two requests is he
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
+from shared.entries.keys.versions import lsn_of
+from shared.entries.projection.generations import place_of
 from shared.errors import IncompleteBatchError
 from shared.pipeline.apply.claim_batch import BatchClaimer
 from shared.pipeline.cleanup.messages import Tombstone, to_messages
@@ -24,7 +26,6 @@ from shared.pipeline.dead_letters.due import DeadLetterUpdates, DueCheck
 from shared.pipeline.dead_letters.rows import dead_letter_of
 from shared.pipeline.entry_writes.entry_writer import EntryWriter
 from shared.pipeline.outcome import BatchOutcome
-from shared.tables.accounts import place_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -40,9 +41,6 @@ if TYPE_CHECKING:
     from shared.pipeline.entry_writes.writes import EarlyRemoval, GenerationWrites
     from shared.pipeline.ledger.cache import LedgerCache
     from shared.tables.accounts import Accounts
-
-# Where a version of Cosmos DB has its `_lsn`.
-_LSN: Final = slice(16, 35)
 
 
 class Applier:
@@ -183,5 +181,5 @@ def _outcome(plan: SourcePlan, received: int, facts: int, claims: ClaimResult) -
             outcome.redelivered += 1
         else:
             outcome.dropped += 1
-            outcome.dropped_with_higher_lsn += plan.has_lsn and work.change.version[_LSN] > newer[_LSN]
+            outcome.dropped_with_higher_lsn += plan.has_lsn and lsn_of(work.change.version) > lsn_of(newer)
     return outcome

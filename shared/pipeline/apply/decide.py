@@ -22,9 +22,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from shared.entries.keys.versions import newest_of_same_clock, next_version
+from shared.entries.projection.project_all import entries_in_open_periods
 from shared.pipeline.entry_writes.writes import EarlyRemoval, GenerationWrites, LiveWrite, Removal
 from shared.pipeline.ledger.rows import CurrentEntry, GenerationState, LedgerRow, RemovedEntry
-from shared.pipeline.ledger.without_expired_periods import entries_in_open_periods, without_expired_periods
+from shared.pipeline.ledger.without_expired_periods import without_expired_periods
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -153,7 +154,7 @@ class _Decider:
 
     def _carried(self, projection: GenerationEntries, state: GenerationState) -> list[RemovedEntry]:
         """What stays left from an unfinished version; nothing when it is trimmed."""
-        if len(state.removed) > self._plan.left_max:
+        if len(state.removed) > self._plan.removed_max:
             self._early_removals.append(
                 EarlyRemoval(projection.generation, state.tombstones_at, tuple(_without_rows(state.removed)))
             )

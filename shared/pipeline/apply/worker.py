@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 from shared.entries.changes.cosmos_changes import CosmosReader
 from shared.entries.changes.event_changes import EventReader
+from shared.entries.changes.received_event import ReceivedEvent
 from shared.errors import IncompleteBatchError, TableMissingError
-from shared.pipeline.apply.intake import ReceivedEvent, read_all
+from shared.pipeline.apply.intake import read_all
 from shared.pipeline.concurrency import all_of
 
 if TYPE_CHECKING:

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Final, cast
 
 from shared.entries.keys.fact_key import fact_hash
 from shared.entries.keys.index_keys import split_row_key
+from shared.entries.projection.generations import Place
 from shared.entries.rows.columns import EXPIRES, FACT, fact_key_of
 from shared.entries.rows.entry_row import is_expired
 from shared.errors import OperationFailedError, TableMissingError
@@ -29,7 +30,6 @@ from shared.pipeline.cleanup.sweeper import delete_rows
 from shared.pipeline.concurrency import all_of
 from shared.pipeline.entry_writes.stored_rows import list_rows_of
 from shared.pipeline.ledger.rows import LEDGER_TABLE, decode, encode, ledger_partition
-from shared.tables.accounts import Place
 from shared.tables.port import PARTITION_KEY, ROW_KEY, Replace
 from shared.tasks.bookmarks import Bookmark, Bookmarks
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 import orjson
 
-from shared.tables.accounts import Place
+from shared.entries.projection.generations import Place
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -20,10 +20,11 @@ from shared.tables.port import Delete
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from shared.entries.projection.generations import Place
     from shared.pipeline.cleanup.messages import Tombstone
     from shared.pipeline.concurrency import RunAll
     from shared.pipeline.entry_writes.stored_rows import StoredRow
-    from shared.tables.accounts import Accounts, Place
+    from shared.tables.accounts import Accounts
     from shared.tables.port import Tables
 
 _ATTEMPTS: Final = 5

@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol, cas
 from shared.entries.changes.change import Change
 from shared.entries.changes.cosmos_changes import CosmosReader
 from shared.entries.changes.event_changes import EventReader
+from shared.entries.changes.received_event import ReceivedEvent
 from shared.entries.keys.fact_key import encode_fact_key, fact_hash
 from shared.entries.projection.project_all import project_all
 from shared.entries.rows.columns import fact_columns
 from shared.errors import NotReplayableError, UnreadableChangeError
-from shared.pipeline.apply.intake import ReceivedEvent
 from shared.pipeline.dead_letters.rows import DeadLetter, document_of
 
 if TYPE_CHECKING:

@@ -10,19 +10,20 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from shared.entries.keys.index_keys import row_key
+from shared.entries.projection.generations import place_of
 from shared.entries.rows.entry_row import live_row, tombstone_row
 from shared.pipeline.entry_writes.stored_rows import list_rows_of
 from shared.pipeline.entry_writes.transaction_buffer import EntryWrite, TransactionBuffer
-from shared.tables.accounts import place_of
 from shared.tables.port import Delete, Upsert
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from shared.entries.projection.generations import Place
     from shared.pipeline.concurrency import RunAll
     from shared.pipeline.entry_writes.stored_rows import StoredRow
     from shared.pipeline.entry_writes.writes import EarlyRemoval, GenerationWrites, LiveWrite, Removal
-    from shared.tables.accounts import Accounts, Place
+    from shared.tables.accounts import Accounts
     from shared.tables.port import Operation
 
 

@@ -11,8 +11,9 @@ from shared.tables.transactions import send_creating_period_table
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from shared.entries.projection.generations import Place
     from shared.pipeline.concurrency import RunAll
-    from shared.tables.accounts import Accounts, Place
+    from shared.tables.accounts import Accounts
     from shared.tables.port import Operation
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Final, cast
 
+from shared.definitions.utf16 import utf16_order
 from shared.pipeline.ledger.cache import KnownRow
 from shared.pipeline.ledger.rows import LEDGER_TABLE, decode, ledger_partition
 from shared.tables.port import ROW_KEY, RowRange
@@ -35,15 +36,13 @@ async def prefetch(
     for change in changes:
         partition = ledger_partition(plan.source, change.fact_hash, plan.buckets)
         buckets.setdefault(partition, set()).add(change.fact_key)
-    work = [partial(_read_bucket, ledger, cache, partition, _in_key_order(keys)) for partition, keys in buckets.items()]
+    work = [
+        partial(_read_bucket, ledger, cache, partition, sorted(keys, key=utf16_order))
+        for partition, keys in buckets.items()
+    ]
     for result in await run_all(work):
         if isinstance(result, Exception):
             raise result
-
-
-def _in_key_order(keys: Iterable[str]) -> list[str]:
-    """As the service sorts: by UTF-16 code units."""
-    return sorted(keys, key=lambda key: key.encode("utf-16-be"))
 
 
 async def _read_bucket(ledger: Tables, cache: LedgerCache, partition: str, wanted: Sequence[str]) -> None:
@@ -59,6 +58,6 @@ async def _read_bucket(ledger: Tables, cache: LedgerCache, partition: str, wante
             return
         if not page.rows or found < min(_FOUND_MIN, len(wanted) - place):
             return
-        last = cast(str, page.rows[-1].entity[ROW_KEY]).encode("utf-16-be")
-        while place < len(wanted) and wanted[place].encode("utf-16-be") <= last:
+        last = utf16_order(cast(str, page.rows[-1].entity[ROW_KEY]))
+        while place < len(wanted) and utf16_order(wanted[place]) <= last:
             place += 1

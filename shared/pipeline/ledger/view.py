@@ -6,15 +6,16 @@ fact no longer has must show a tombstone, or nothing. What is of a period that i
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from shared.entries.keys.fact_key import fact_hash
 from shared.entries.keys.index_keys import row_key
+from shared.entries.keys.versions import clock_of, ticks_of
+from shared.entries.projection.generations import place_of
 from shared.errors import TableMissingError
 from shared.pipeline.entry_writes.stored_rows import list_rows_of
 from shared.pipeline.ledger.rows import LEDGER_TABLE, decode, ledger_partition
 from shared.pipeline.ledger.without_expired_periods import without_expired_periods
-from shared.tables.accounts import place_of
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -23,9 +24,6 @@ if TYPE_CHECKING:
     from shared.entries.projection.generations import Generation, SourcePlan
     from shared.pipeline.ledger.rows import GenerationState, LedgerRow
     from shared.tables.accounts import Accounts
-
-_TICKS_DIGITS: Final = 16
-_CLOCK_DIGITS: Final = 35
 
 
 class LedgerView:
@@ -72,10 +70,10 @@ async def _has_applied(
 def _is_claimed(row: LedgerRow, state: GenerationState, seen: SeenVersion) -> bool:
     """Of two versions of one second only the ETag tells which is which; then only that very version counts."""
     if seen.declared_clock is not None:
-        return state.version[:_CLOCK_DIGITS] >= seen.declared_clock
+        return clock_of(state.version) >= seen.declared_clock
     if row.source_etag is not None and row.source_etag == seen.etag:
         return True
-    return seen.ts_seconds is not None and int(state.version[:_TICKS_DIGITS]) > seen.ts_seconds
+    return seen.ts_seconds is not None and ticks_of(state.version) > seen.ts_seconds
 
 
 async def _is_written(accounts: Accounts, generation: Generation, state: GenerationState) -> bool:

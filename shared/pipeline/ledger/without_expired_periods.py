@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from shared.entries.projection.generations import Generation
-    from shared.entries.projection.project_all import GenerationEntries
     from shared.pipeline.ledger.rows import GenerationState
 
 
@@ -23,12 +22,3 @@ def without_expired_periods(state: GenerationState, generation: Generation, now_
     if len(current) == len(state.current) and len(removed) == len(state.removed):
         return state
     return replace(state, current=current, removed=removed)
-
-
-def entries_in_open_periods(entry: GenerationEntries, now_seconds: float) -> GenerationEntries:
-    """A projection likewise: a late change of a period that is over is no error, and makes no table anew."""
-    generation = entry.generation
-    if generation.periods is None:
-        return entry
-    entries = tuple([entry for entry in entry.entries if not generation.is_over(entry.partition_key, now_seconds)])
-    return entry if len(entries) == len(entry.entries) else entry._replace(entries=entries)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, ClassVar, Protocol, TypeVar, cast
 
+from shared.definitions.utf16 import utf16_order
 from shared.errors import OperationFailedError
 from shared.tables.limits import PAGE_ROWS_MAX
 from shared.tables.memory.store import as_row
@@ -158,11 +159,6 @@ class Query:
             return row
         names = {PARTITION_KEY, ROW_KEY, *self.select}
         return Row({name: value for name, value in row.entity.items() if name in names}, row.etag)
-
-
-def utf16_order(key: str) -> bytes:
-    """Sorts as the Table service does, by UTF-16 code unit; Python's own order is by code point."""
-    return key.encode("utf-16-be")
 
 
 def _after(sort_key: bytes, bound: bytes, *, or_at: bool) -> bool:

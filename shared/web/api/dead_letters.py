@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any, Final, NotRequired, TypedDict, cast, get_args
 
 from shared.definitions.answer_types import Count, InstantText, SchemaKeywords
+from shared.definitions.instants import instant_text
 from shared.definitions.suggestions import did_you_mean_one_of
 from shared.errors import BadRequestError, FailureKind, NotReplayableError
 from shared.inputs.bodies import read_members
@@ -246,7 +246,7 @@ def _dead_letter_json(dead_letter: StoredDeadLetter) -> DeadLetterJson:
         **_index_json(dead_letter),
         "kind": cast("FailureKind", dead_letter.kind),
         "reason": dead_letter.reason,
-        "failedAt": _instant(dead_letter.failed_at_seconds),
+        "failedAt": instant_text(dead_letter.failed_at_seconds),
         **_failed_change_json(dead_letter),
     }
 
@@ -263,10 +263,6 @@ def _failed_change_json(dead_letter: StoredDeadLetter) -> _FailedChangeJson:
 def _index_json(dead_letter: StoredDeadLetter) -> _IndexNameJson:
     """What could not be read is of no index."""
     return {} if dead_letter.is_unreadable else {"index": dead_letter.index}
-
-
-def _instant(seconds: int) -> str:
-    return datetime.fromtimestamp(seconds, UTC).isoformat().replace("+00:00", "Z")
 
 
 def _replay_json(replayed: Replayed) -> ReplayJson:

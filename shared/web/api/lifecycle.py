@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Final, TypedDict, overload
 
 from shared.catalog.rows import GenerationPhase
+from shared.definitions import instants
 from shared.definitions.answer_types import Count, InstantText, SchemaKeywords
 from shared.inputs.bodies import NUMBER, SWITCH, read_members
 from shared.inputs.parameters import no_parameters
@@ -173,7 +173,7 @@ def instant_text(seconds: float | None) -> str | None: ...
 
 def instant_text(seconds: float | None) -> str | None:
     """A time as ISO 8601."""
-    return None if seconds is None else datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
+    return None if seconds is None else instants.instant_text(seconds, utc="+00:00")
 
 
 def serving_json(row: ServingRow) -> ServingJson:
@@ -182,5 +182,5 @@ def serving_json(row: ServingRow) -> ServingJson:
         "index": row.index,
         "serving": row.serving,
         "before": row.before or None,
-        "since": datetime.fromtimestamp(row.since, UTC).isoformat(timespec="milliseconds"),
+        "since": instants.instant_text(row.since, "milliseconds", utc="+00:00"),
     }

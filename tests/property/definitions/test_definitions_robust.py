@@ -81,7 +81,7 @@ def test_a_mutilated_file_gives_faults_or_definitions_that_work(tree: Any) -> No
     for finding in (*loaded.faults, *loaded.advice):
         assert 1 <= finding.line <= len(_LINE_BREAK.findall(text)) + 1
         assert finding.what
-        assert finding.mend
+        assert finding.fix
     if loaded.faults:
         return
     definitions = loaded.definitions
@@ -94,5 +94,5 @@ def test_a_mutilated_file_gives_faults_or_definitions_that_work(tree: Any) -> No
 
 @given(st.text() | texts)
 def test_any_text_gives_faults_and_never_an_exception(text: str) -> None:
-    """Whatever somebody saves as indexes.yaml."""
+    """Any text may be saved as indexes.yaml."""
     assert load(text).faults

@@ -8,6 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from shared.definitions.model import Index, KeyPart
+from shared.definitions.utf16 import utf16_length
 from shared.definitions.values import sort_rank
 from shared.entries.keys.bounds import Comparison
 from shared.entries.keys.fact_key import MISSING, decode_fact_key, encode_fact_key, fact_key_in
@@ -21,7 +22,6 @@ from shared.entries.keys.limits import (
     cut_to_fit,
     is_cut,
 )
-from shared.entries.keys.limits import units as count_units
 from tests.property.entries.test_key_order import _FORBIDDEN, units
 from tests.property.strategies import VALUES, integers, long_texts, orders, parts, parts_with_values, texts
 
@@ -41,7 +41,7 @@ def test_every_key_of_every_entry_fits_the_service(sort: list[str], partition_ke
     row = row_key(keys.sort(sort) + encode_fact_key(partition_key, fact_id), _VERSION)
     (partition, _) = keys.shards.partition_keys(keys.partition(sort[:1]))
     for key in (row, partition):
-        assert count_units(key) <= KEY_UNITS
+        assert utf16_length(key) <= KEY_UNITS
         assert _FORBIDDEN.search(key) is None
 
 
@@ -93,8 +93,8 @@ def test_a_pair_tells_its_fact_key_unless_that_was_cut(
     """Whatever the sort parts are, cut or not."""
     key, (values,) = parts_and_values
     fact_key = encode_fact_key(partition_key, fact_id)
-    pair = IndexKeys(index(*key)).sort(values) + fact_key
-    assert fact_key_in(pair, len(partition_key)) == (None if is_cut(fact_key) else fact_key)
+    entry_key = IndexKeys(index(*key)).sort(values) + fact_key
+    assert fact_key_in(entry_key, len(partition_key)) == (None if is_cut(fact_key) else fact_key)
 
 
 def test_a_fact_key_is_the_same_for_both_spellings_of_a_number() -> None:
@@ -184,11 +184,11 @@ def test_two_comparisons_bound_both_sides() -> None:
 
 
 def test_a_row_key_gives_back_its_pair_and_version() -> None:
-    """The pair is the RowKey without its last 44 units."""
+    """The entry key is the RowKey without its last 44 units."""
     assert split_row_key(row_key("Smith !c-1 !42 !", _VERSION)) == ("Smith !c-1 !42 !", _VERSION)
 
 
 def test_the_shard_prefix_has_its_room() -> None:
     """A full partition and its shard fit together."""
     keys = IndexKeys(index())
-    assert count_units(keys.shards.partition_keys("x" * PARTITION_UNITS)[-1]) == PARTITION_UNITS + SHARD_UNITS
+    assert utf16_length(keys.shards.partition_keys("x" * PARTITION_UNITS)[-1]) == PARTITION_UNITS + SHARD_UNITS

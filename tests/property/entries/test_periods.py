@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.definitions.loading.check_expiry import tables_at_once
+from shared.definitions.loading.check_layout import tables_at_once
 from shared.definitions.model import Expire, Index, KeyPart, Placement
+from shared.definitions.utf16 import utf16_length
 from shared.entries.keys.index_keys import IndexKeys
-from shared.entries.keys.limits import KEY_UNITS, units
+from shared.entries.keys.limits import KEY_UNITS
 from shared.entries.keys.periods import UNDATED, Periods, period_of
 from tests.property.strategies import texts
 
@@ -61,7 +62,7 @@ def test_keys_of_periods_are_taken_apart_as_others_are(
     )
     partition = dated.partition([value])
     key = dated.shards.partition_key(partition, fact_hash, expires)
-    assert units(key) <= KEY_UNITS
+    assert utf16_length(key) <= KEY_UNITS
     assert dated.shards.split(key) == (fact_hash % shards, partition)
     assert (period_of(key) == UNDATED) == (expires is None)
     assert key in dated.shards.partition_keys(partition, [period_of(key)])

@@ -9,7 +9,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shared.entries.keys.limits import VERSION_UNITS
-from shared.entries.keys.versions import declared_clock, inverted, ticks_clock, version
+from shared.entries.keys.versions import (
+    clock_of,
+    declared_clock,
+    inverted,
+    is_clock_before,
+    lsn_of,
+    ticks_alone,
+    ticks_clock,
+    ticks_of,
+    version,
+    with_ticks_of,
+    without_digest,
+)
 
 digests = st.from_regex(r"\A[0-9a-f]{8}\Z")
 clocks = st.tuples(st.integers(0, 10**16 - 1), st.integers(0, 2**63 - 1))
@@ -38,6 +50,27 @@ def test_inverted_versions_sort_newest_first(
     a, b = (text(clock, digest, is_delete=is_delete) for clock, is_delete, digest in (left, right))
     assert (inverted(a) > inverted(b)) == (a < b)
     assert inverted(inverted(a)) == a
+
+
+@given(clocks, clocks, st.booleans(), digests)
+def test_a_version_gives_back_what_it_was_made_of(
+    clock: tuple[int, int], other: tuple[int, int], is_delete: bool, digest: str
+) -> None:
+    """Clock, ticks and counter; with the ticks of another one it keeps everything else."""
+    made = text(clock, digest, is_delete=is_delete)
+    assert clock_of(made) == ticks_clock(*clock)
+    assert (ticks_of(made), lsn_of(made)) == clock
+    lifted = with_ticks_of(made, text(other, "00000000", is_delete=False))
+    assert lifted == text((other[0], clock[1]), digest, is_delete=is_delete)
+    assert without_digest(made) + digest == made
+
+
+@given(clocks, clocks)
+def test_a_clock_is_before_a_version_also_by_its_ticks_alone(left: tuple[int, int], right: tuple[int, int]) -> None:
+    """A document that was read tells its `_ts`, and only the feed its `_lsn`."""
+    made = text(right, "00000000", is_delete=False)
+    assert is_clock_before(f"{ticks_clock(*left)}", made) == (left < right)
+    assert is_clock_before(f"{ticks_alone(left[0])}", made) == (left[0] < right[0])
 
 
 @given(st.integers(0, 10**26 - 1), st.integers(0, 10**26 - 1))

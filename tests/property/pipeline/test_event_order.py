@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shared.entries.changes.event_changes import EventReader
-from shared.pipeline.apply.intake import ReceivedEvent, read_all
+from shared.entries.changes.received_event import ReceivedEvent
+from shared.pipeline.apply.intake import read_all
 from shared.tables.memory.memory_tables import MemoryTables
 from tests.worlds.world import World, visible
 

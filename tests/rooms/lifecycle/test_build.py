@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, TypeVar
 import pytest
 
 from shared.app.parts import Parts, with_own_concurrency
+from shared.entries.changes.received_event import ReceivedEvent
 from shared.errors import StorageUnavailableError, TransientError
 from shared.lifecycle.build import Builds, BuildSources, changes_per_apply
-from shared.pipeline.apply.intake import ReceivedEvent
 from shared.pipeline.concurrency import CALLS_AT_ONCE
 from shared.pipeline.dead_letters.listing import DeadLetterFilter
 from shared.pipeline.ledger.rows import LEDGER_TABLE

@@ -10,9 +10,9 @@ from uuid import uuid4
 
 import pytest
 
+from shared.entries.changes.received_event import ReceivedEvent
 from shared.entries.projection.generations import plan_of
 from shared.errors import UnknownDeadLetterError
-from shared.pipeline.apply.intake import ReceivedEvent
 from shared.pipeline.dead_letters.listing import DeadLetterFilter
 from shared.pipeline.dead_letters.rows import dead_letter_of, unreadable_dead_letter
 from shared.pipeline.dead_letters.store import DeadLetterStore

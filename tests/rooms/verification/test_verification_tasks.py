@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from shared.entries.changes.received_event import ReceivedEvent
 from shared.errors import LifecycleRefusedError, UnknownIndexError
-from shared.pipeline.apply.intake import ReceivedEvent
 from shared.tables.memory.memory_tables import MemoryTables
 from shared.tables.port import Delete, Upsert
 from shared.tasks.runner import TaskRunner

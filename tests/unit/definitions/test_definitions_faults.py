@@ -1,4 +1,4 @@
-"""Faults in `indexes.yaml`: all at once, each with its line, its key, what is wrong and how to mend it."""
+"""Faults in `indexes.yaml`: all at once, each with its line, its key, what is wrong and how to fix it."""
 
 from __future__ import annotations
 

@@ -154,7 +154,7 @@ def test_what_the_pattern_warns_about_is_advice(body: str, part_of_advice: str) 
 
 
 def test_ordinary_definitions_get_no_advice() -> None:
-    """Advice that is always there is read by nobody."""
+    """Advice that is always there is not read."""
     body = "  i: {source: customers, partition: town, sort: lastName, project: [email]}\n"
     body += "  j: {source: orders, partition: sku, sort: placedAt}\n"
     assert advice(body + "  k: {source: orders, partition: {path: 'skus[:2] | [0]', name: first}}") == []

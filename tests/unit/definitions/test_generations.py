@@ -47,7 +47,7 @@ def generation(body: str, source: str = "") -> str:
     ],
 )
 def test_an_edit_without_meaning_keeps_the_generation(body: str) -> None:
-    """Nobody rebuilds a table for a comment."""
+    """A comment is no reason to build a table again."""
     assert generation(body) == generation(BASE)
 
 
@@ -92,7 +92,7 @@ def test_generation_ids_are_the_same_in_every_process() -> None:
 
 
 def test_an_index_without_periods_keeps_the_generation_that_it_had_before_there_were_any() -> None:
-    """Nobody rebuilds a table for a key that is not used."""
+    """A key that is not used is no reason to build a table again."""
     assert generation(BASE + ", expire: {path: t, after: 1d}") == "f23332f7fb38291a"
 
 

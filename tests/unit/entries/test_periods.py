@@ -65,26 +65,30 @@ def test_an_instant_is_in_its_utc_day_week_or_month(length: PeriodLength, moment
 @pytest.mark.parametrize(("length", "last"), [("day", "99991231"), ("week", "99991227"), ("month", "99991201")])
 def test_what_expires_after_the_last_calendar_is_in_its_last_period(length: PeriodLength, last: str) -> None:
     """9999-12-31 means "never" to many; 90 days after it no calendar has a day."""
-    one = periods(length)
-    assert one.start(at("9999-12-31T23:59:59")) == one.start(at("9999-12-31T23:59:59") + 90 * DAY_SECONDS) == last
-    assert not one.is_over(last, at("9999-12-31T00:00:00"))
-    assert one.start(at("0001-01-01T00:00:00")) == "00010101"
+    calendar = periods(length)
+    assert (
+        calendar.start(at("9999-12-31T23:59:59"))
+        == calendar.start(at("9999-12-31T23:59:59") + 90 * DAY_SECONDS)
+        == last
+    )
+    assert not calendar.is_over(last, at("9999-12-31T00:00:00"))
+    assert calendar.start(at("0001-01-01T00:00:00")) == "00010101"
 
 
 def test_an_entry_without_an_end_is_undated_and_never_over() -> None:
     """It is in the generation's own table."""
-    one = periods("month")
-    assert one.start(None) == UNDATED
-    assert not one.is_over(UNDATED, at("9999-12-31T00:00:00"))
+    calendar = periods("month")
+    assert calendar.start(None) == UNDATED
+    assert not calendar.is_over(UNDATED, at("9999-12-31T00:00:00"))
     assert table_of(BASE, UNDATED) == BASE
 
 
 def test_a_period_is_over_an_hour_after_its_end() -> None:
     """Clocks differ."""
-    one = periods("month")
+    calendar = periods("month")
     end = at("2027-02-01T00:00:00")
-    assert not one.is_over("20270101", end + GRACE_SECONDS - 1)
-    assert one.is_over("20270101", end + GRACE_SECONDS)
+    assert not calendar.is_over("20270101", end + GRACE_SECONDS - 1)
+    assert calendar.is_over("20270101", end + GRACE_SECONDS)
 
 
 @pytest.mark.parametrize(
