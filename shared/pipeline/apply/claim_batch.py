@@ -43,15 +43,15 @@ class ClaimedChange:
     key: tuple[str, str]
     projected: list[GenerationEntries]
     known: KnownRow = ABSENT
+    # The fact key, which is how a batch tells its facts apart.
+    fact: str = field(init=False)
     decision: Decision = field(init=False)
     entity: Entity | None = None
     # Of the ledger row that the writes belong to: the claimed one, or for a redelivery the one that was read.
     etag: str = ""
 
-    @property
-    def fact(self) -> str:
-        """The fact key, which is how a batch tells its facts apart."""
-        return self.change.fact_key
+    def __post_init__(self) -> None:
+        self.fact = self.change.fact_key
 
     @property
     def written(self) -> frozenset[str]:

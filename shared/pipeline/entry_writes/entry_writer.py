@@ -36,7 +36,7 @@ class WantedRow(NamedTuple):
     version: str
     row: Upsert
     is_tombstone: bool
-    replaces: str | None
+    replaced_row: str | None
 
 
 class EntryWriter:
@@ -108,23 +108,30 @@ class EntryWriter:
 
 
 def _wanted_live(fact: str, writes: GenerationWrites, live_write: LiveWrite) -> WantedRow:
-    row = Upsert(live_row(live_write.partition, live_write.entry_key, live_write.version, live_write.columns))
-    place = place_of(writes.generation, live_write.partition)
-    return WantedRow(
-        fact, place, live_write.entry_key, live_write.version, row, is_tombstone=False, replaces=live_write.replaces
-    )
+    partition, entry_key, version, columns, replaces = live_write
+    row = Upsert(live_row(partition, entry_key, version, columns))
+    replaced_row = _replaced_row(entry_key, version, replaces)
+    place = place_of(writes.generation, partition)
+    return WantedRow(fact, place, entry_key, version, row, is_tombstone=False, replaced_row=replaced_row)
 
 
 def _tombstone(fact: str, writes: GenerationWrites | EarlyRemoval, removal: Removal) -> WantedRow:
-    row = Upsert(tombstone_row(removal.partition, removal.entry_key, writes.version))
-    place = place_of(writes.generation, removal.partition)
-    return WantedRow(fact, place, removal.entry_key, writes.version, row, is_tombstone=True, replaces=removal.replaces)
+    partition, entry_key, replaces = removal
+    row = Upsert(tombstone_row(partition, entry_key, writes.version))
+    replaced_row = _replaced_row(entry_key, writes.version, replaces)
+    place = place_of(writes.generation, partition)
+    return WantedRow(fact, place, entry_key, writes.version, row, is_tombstone=True, replaced_row=replaced_row)
+
+
+def _replaced_row(entry_key: str, version: str, replaces: str | None) -> str | None:
+    """The RowKey of the row that another one replaces; None when it is the same row."""
+    return None if replaces is None or replaces == version else row_key(entry_key, replaces)
 
 
 def _operations(wanted: WantedRow) -> tuple[Operation, ...]:
-    if wanted.replaces is None or wanted.replaces == wanted.version:
+    if wanted.replaced_row is None:
         return (wanted.row,)
-    return (wanted.row, Delete(wanted.place.partition, row_key(wanted.entry_key, wanted.replaces)))
+    return (wanted.row, Delete(wanted.place.partition, wanted.replaced_row))
 
 
 def _missing_operations(wanted: WantedRow, rows: Sequence[StoredRow]) -> tuple[Operation, ...]:
