@@ -110,7 +110,7 @@ class EntryWriter:
 def _wanted_live(fact: str, writes: GenerationWrites, live_write: LiveWrite) -> WantedRow:
     partition, entry_key, version, columns, replaces = live_write
     row = Upsert(live_row(partition, entry_key, version, columns))
-    replaced_row = _replaced_row(entry_key, version, replaces)
+    replaced_row = None if replaces is None or replaces == version else row_key(entry_key, replaces)
     place = place_of(writes.generation, partition)
     return WantedRow(fact, place, entry_key, version, row, is_tombstone=False, replaced_row=replaced_row)
 
@@ -118,14 +118,9 @@ def _wanted_live(fact: str, writes: GenerationWrites, live_write: LiveWrite) -> 
 def _tombstone(fact: str, writes: GenerationWrites | EarlyRemoval, removal: Removal) -> WantedRow:
     partition, entry_key, replaces = removal
     row = Upsert(tombstone_row(partition, entry_key, writes.version))
-    replaced_row = _replaced_row(entry_key, writes.version, replaces)
+    replaced_row = None if replaces is None or replaces == writes.version else row_key(entry_key, replaces)
     place = place_of(writes.generation, partition)
     return WantedRow(fact, place, entry_key, writes.version, row, is_tombstone=True, replaced_row=replaced_row)
-
-
-def _replaced_row(entry_key: str, version: str, replaces: str | None) -> str | None:
-    """The RowKey of the row that another one replaces; None when it is the same row."""
-    return None if replaces is None or replaces == version else row_key(entry_key, replaces)
 
 
 def _operations(wanted: WantedRow) -> tuple[Operation, ...]:
