@@ -25,7 +25,7 @@ def lookup_tools() -> func.Blueprint:
 
 
 def _add_tool(blueprint: func.Blueprint, index: Index, source: Source) -> None:
-    from shared.web.api import assistant_tools as tools  # what an app without tools does not need at its start
+    from shared.web import assistant_tools as tools  # what an app without tools does not need at its start
 
     async def look_up(context: str) -> str:
         return await tools.answer_tool_call(lambda: app().lookup.lookups, index.name, context)

@@ -47,7 +47,13 @@ async def explain_lookup(req: func.HttpRequest) -> func.HttpResponse:
 @lookups.route(route="openapi.json", methods=["GET"])
 async def get_openapi(req: func.HttpRequest) -> func.HttpResponse:
     """The OpenAPI document."""
-    return await _respond(lambda api: api.openapi(req.url))
+
+    async def work() -> HttpAnswer:
+        from shared.web.openapi.document import answer_openapi  # rarely asked for, and brings in much
+
+        return await answer_openapi(app().definitions.require(), req.url)
+
+    return await respond(work())
 
 
 @lookups.route(route="docs", methods=["GET"], auth_level=func.AuthLevel.ANONYMOUS)

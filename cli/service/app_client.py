@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from cli.arguments import folder, non_empty
 from cli.errors import ServiceError, UsageError
-from cli.service.local_run import DATA_FOLDER, is_address, local_run
+from cli.local_run import DATA_FOLDER, is_address, local_run
 from shared.entries.keys.fact_key import is_encodable
 from shared.inputs.parameters import to_query
 

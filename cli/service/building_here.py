@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Final
 
 from cli.definitions import read
 from cli.errors import UsageError
+from cli.local_run import local_run
 from cli.progress import show_line
 from cli.service.builds import BuildProgress
-from cli.service.local_run import local_run
 from cli.sources.connections import run_to_end
 from cli.sources.event_files import EventFile
 from shared.app import settings

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from cli.arguments import folder
 from cli.definitions import add_definitions_argument
 from cli.errors import UsageError
-from cli.service.local_run import DATA_FOLDER, local_run
+from cli.local_run import DATA_FOLDER, local_run
 from shared.app import connection_settings, settings
 from shared.app.app import app
 from shared.app.connection_settings import CosmosConnection, EventHubsConnection

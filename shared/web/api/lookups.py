@@ -57,13 +57,6 @@ class LookupApi:
         """How a lookup would run."""
         return json_answer(await self._lookups.explain(name, parse(query_of(url))))
 
-    async def openapi(self, url: str) -> HttpAnswer:
-        """The description of this API."""
-        from shared.web.openapi.document import openapi  # rarely asked for, and brings in much that lookups do not need
-
-        no_parameters(url)
-        return json_answer(openapi(self._definitions))
-
     async def _described(self, name: str) -> IndexJson:
         """The index with the generation that serves it, or as building while none does."""
         try:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from shared.advice.advice_json import AdviceReportJson
+from shared.inputs.parameters import no_parameters
 from shared.lookup.explain import ExplanationJson
 from shared.monitoring.status_json import StatusJson
+from shared.web.answers import json_answer
 from shared.web.api.health import HealthJson
 from shared.web.api.index_descriptions import IndexJson, IndexListJson
 from shared.web.api.status import LagHistoryJson
@@ -19,9 +21,16 @@ from shared.web.openapi.verifications import verification_paths
 
 if TYPE_CHECKING:
     from shared.definitions.model import Definitions, Index
+    from shared.web.answers import HttpAnswer
     from shared.web.openapi.schema_parts import Schema
 
 VERSION: Final = "3.1.0"
+
+
+async def answer_openapi(definitions: Definitions, url: str) -> HttpAnswer:
+    """The description of the API, as it is answered."""
+    no_parameters(url)
+    return json_answer(openapi(definitions))
 
 
 def openapi(definitions: Definitions) -> dict[str, Any]:
