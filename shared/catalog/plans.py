@@ -27,7 +27,7 @@ def source_plan(snapshot: CatalogSnapshot, source: Source) -> SourcePlan:
     return SourcePlan(
         source.name,
         tuple(generation_of(one) for one in own if one.is_updated),
-        frozenset(one.id for one in own if not one.is_written),
+        frozenset(one.id for one in own if one.is_retired),
         snapshot.buckets_of(source.name),
         serving=frozenset(one.id for one in own if one.state == "serving"),
         indexes={one.id: one.index for one in own},

@@ -73,14 +73,14 @@ class CatalogGeneration:
         return self.source_definition.name
 
     @property
-    def is_written(self) -> bool:
-        """Whether it is not retired: workers write to it, unless it is read-only."""
-        return self.state != "retired"
+    def is_retired(self) -> bool:
+        """Whether its time is over: nothing reads it or writes to it, and its table goes."""
+        return self.state == "retired"
 
     @property
     def is_updated(self) -> bool:
-        """Whether workers keep it up to date."""
-        return self.is_written and self.read_only_at is None
+        """Whether workers write every change to it: it is neither retired nor read-only."""
+        return not self.is_retired and self.read_only_at is None
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +146,7 @@ def read_snapshot(rows: Iterable[Row]) -> CatalogSnapshot:
         else:
             buckets[key.removeprefix(_SOURCE)] = cast(int, row.entity["buckets"])
     serving = {one.serving for one in served.values()}
-    shown = [replace(one, state="serving") if one.id in serving and one.is_written else one for one in listed]
+    shown = [replace(one, state="serving") if one.id in serving and not one.is_retired else one for one in listed]
     return CatalogSnapshot(tuple(shown), served, buckets)
 
 

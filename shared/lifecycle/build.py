@@ -130,7 +130,7 @@ class Builds:
     def _target_in(self, snapshot: CatalogSnapshot, task: Task) -> CatalogGeneration:
         self._check_age(task)
         target = snapshot.generation(str(task.about["generation"]))
-        if target is None or not target.is_written:
+        if target is None or target.is_retired:
             raise TaskFailedError(f"Generation {task.about['generation']} is retired: there is nothing to build.")
         return target
 

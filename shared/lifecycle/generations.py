@@ -81,7 +81,7 @@ class GenerationLifecycle:
         target = self._target(snapshot, index)
         serving = snapshot.serving(index, self._clocks.now_seconds())
         build = None if target is None or target.build is None else await self.runner.rows.read(target.build)
-        return IndexState(index, target, serving if serving is not None and serving.is_written else None, build)
+        return IndexState(index, target, None if serving is None or serving.is_retired else serving, build)
 
     def _target(self, snapshot: CatalogSnapshot, index: str) -> CatalogGeneration | None:
         """The generation of the definition."""
@@ -168,7 +168,7 @@ class GenerationLifecycle:
     def _movable(self, snapshot: CatalogSnapshot, index: str) -> CatalogGeneration:
         target, now_seconds = self._target(snapshot, index), self._clocks.now_seconds()
         serving = snapshot.serving(index, now_seconds)
-        if target is None or serving is None or not serving.is_written or serving.id == target.id:
+        if target is None or serving is None or serving.is_retired or serving.id == target.id:
             raise LifecycleRefusedError(
                 "NothingToMove", f'Nothing is to take the place of what serves index "{index}": change it first.'
             )
@@ -224,7 +224,7 @@ class GenerationLifecycle:
         # Where the clock is ahead, lookups have switched a little earlier.
         old = snapshot.serving(target.index, now_seconds + _CLOCKS_APART_SECONDS)
         since = now_seconds + self._clocks.refresh_seconds + _CLOCKS_APART_SECONDS
-        if old is None or not old.is_written or old.id == target.id:
+        if old is None or old.is_retired or old.id == target.id:
             # Nothing serves, or a switch is taken back before its moment: at that moment every lookup looks again.
             after = replace(served, serving=target.id, before=served.serving, since=now_seconds)
             rows = [replace(target, unwanted_at=None)]
@@ -244,7 +244,7 @@ class GenerationLifecycle:
     async def _retire_unwanted(self, snapshot: CatalogSnapshot, one: CatalogGeneration, accounts: Accounts) -> None:
         """Whoever else tidies, or is faster with another change: the next run looks again."""
         now = int(self._clocks.now_seconds())
-        if not one.is_written:
+        if one.is_retired:
             if one.dropped_at is None and now - (one.retired_at or now) > self._clocks.build_delay_seconds:
                 await self._drop(one, accounts)
             return
@@ -312,16 +312,16 @@ def _before(snapshot: CatalogSnapshot, index: str) -> CatalogGeneration:
         raise LifecycleRefusedError(
             "NothingToRollBack", f'Nothing served index "{index}" before: there is nothing to roll back to.'
         )
-    if before.is_written and not before.is_updated:
+    if before.is_retired:
+        raise LifecycleRefusedError(
+            "RollbackExpired",
+            f'The generation that served index "{index}" before is retired: put its definition back and build it.',
+        )
+    if not before.is_updated:
         raise LifecycleRefusedError(
             "RollbackExpired",
             f'The generation that served index "{index}" before was read-only while it moved, so it lacks changes: '
             "put its definition back and build it.",
-        )
-    if not before.is_written:
-        raise LifecycleRefusedError(
-            "RollbackExpired",
-            f'The generation that served index "{index}" before is retired: put its definition back and build it.',
         )
     return before
 

@@ -168,7 +168,7 @@ def serving_problem(store: Store) -> str | None:
     found = [as_row((CATALOG_TABLE, PARTITION, key), rows[key]) for key in sorted(rows)]
     snapshot = read_snapshot([row for row in found if row is not None])
     serving = snapshot.serving("by-town", 10**12)
-    if serving is None or not serving.is_written:
+    if serving is None or serving.is_retired:
         return "nothing serves"
     try:
         store.partition_keys(serving.table)
