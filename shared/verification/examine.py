@@ -154,7 +154,7 @@ class Examiner:
         source: Source,
         generation: Generation,
         accounts: Accounts,
-        facts: CurrentFacts | None,
+        facts: CurrentFacts,
         run_all: RunAll,
         now_seconds: Callable[[], float],
     ) -> None:

@@ -38,7 +38,6 @@ class GracePeriod:
 
     grace_seconds: float
     pause_seconds: float
-    now_seconds: Callable[[], float]
     sleep: Callable[[float], Awaitable[None]]
 
 
@@ -53,16 +52,18 @@ class Judge:
     def __init__(
         self,
         examiner: Examiner,
-        patience: GracePeriod,
+        grace_period: GracePeriod,
         run_all: RunAll,
+        now_seconds: Callable[[], float],
         repairer: Repairer | None = None,
         mends: frozenset[Repaired] = frozenset(),
     ) -> None:
         self._examiner = examiner
         self._repairer = repairer
         self._mends = mends
-        self._patience = patience
+        self._grace_period = grace_period
         self._run_all = run_all
+        self._now_seconds = now_seconds
 
     async def examine_and_repair(self, suspects: Sequence[Suspect], report: DifferenceReport) -> None:
         """Note what is wrong with these facts, and mend it if that is asked for."""
@@ -70,7 +71,7 @@ class Judge:
         report.counts["examined"] += len(suspects)
         doubtful = [suspect for suspect, look in zip(suspects, looked, strict=True) if look and look[1].differences]
         if doubtful and report.total < _DOUBTED_MAX:
-            await self._patience.sleep(self._patience.pause_seconds)
+            await self._grace_period.sleep(self._grace_period.pause_seconds)
             again = iter(await self._look(doubtful))
             looked = [next(again) if look and look[1].differences else look for look in looked]
         for suspect, look in zip(suspects, looked, strict=True):
@@ -87,7 +88,7 @@ class Judge:
         examined = await self._examiner.examine(suspect.who, sorted(suspect.keys))
         if examined is None:
             return None
-        recent_after_seconds = self._patience.now_seconds() - self._patience.grace_seconds
+        recent_after_seconds = self._now_seconds() - self._grace_period.grace_seconds
         return _Look(examined, differences_of(examined, recent_after_seconds))
 
     async def _note(

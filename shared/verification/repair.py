@@ -66,7 +66,7 @@ class RepairDependencies:
     entry_writer: EntryWriter
     sweep_queue: SweepQueue
     run_all: RunAll
-    facts: CurrentFacts | None
+    facts: CurrentFacts
 
 
 class Repairer:
@@ -126,11 +126,11 @@ class Repairer:
         return await self._change_of_feed(examined)
 
     async def _change_of_feed(self, examined: Examined) -> Change | None:
-        who, facts, document = examined.who, self._tools.facts, examined.document
+        who, document = examined.who, examined.document
         seconds = document.get("_ts") if document else None
-        if facts is None or who.id is None or not isinstance(seconds, int):
+        if who.id is None or not isinstance(seconds, int):
             return None
-        current = await facts.from_feed(self._examiner.source, who.id, who.partition_key, seconds)
+        current = await self._tools.facts.from_feed(self._examiner.source, who.id, who.partition_key, seconds)
         if current is None:
             return None
         change = self._reader.latest(current)

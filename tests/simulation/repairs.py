@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from shared.entries.keys.fact_key import encode_fact_key
-from shared.pipeline.dead_letters.store import DeadLetterStore
 from shared.tables.port import Delete, Upsert
 from shared.verification.assembly import RepairOptions, Subject, VerificationDependencies, judge_of, verification_of
 from shared.verification.examine import FactIdentity
@@ -16,11 +15,10 @@ from shared.verification.verify import ScanState
 from tests.simulation.programs import NOW_SECONDS, StoppingQueue, accounts
 from tests.simulation.steps import interleaved
 from tests.worlds.kept_facts import FACT_TABLE, KeptFacts, kept_key, stored_change
-from tests.worlds.world import KeptBlobs
+from tests.worlds.verifying import report_nothing
+from tests.worlds.world import services_on
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
     from shared.definitions.model import Source
     from shared.entries.changes.change import Change
     from shared.entries.projection.generations import SourcePlan
@@ -98,7 +96,7 @@ class Repair:
         """Until it is right, or nothing more can be known."""
         for generation in self.plan.generations:
             subject = Subject(self.plan, self.source, generation)
-            judge = judge_of(subject, means(), RepairOptions(repairs=True, reconciles=self.removes_orphans))
+            judge = judge_of(subject, dependencies(), RepairOptions(repairs=True, reconciles=self.removes_orphans))
             known = judge._repairer
             assert known is not None
             repairer = self.repairer(known._examiner, known._tools, removes_orphans=self.removes_orphans)
@@ -123,7 +121,9 @@ class Verify:
         found = {}
         for generation in self.plan.generations:
             state = ScanState()
-            verification = verification_of(Subject(self.plan, self.source, generation), means(), self.asked, state)
+            verification = verification_of(
+                Subject(self.plan, self.source, generation), dependencies(), self.asked, state
+            )
             while not verification.is_done:
                 await verification.step()
             differences = state.report.differences
@@ -138,19 +138,11 @@ async def no_pause(seconds: float) -> None:
     """Time is not simulated; others run at every call anyway."""
 
 
-def means(sleep: Callable[[float], Awaitable[None]] = no_pause) -> VerificationDependencies:
+def dependencies() -> VerificationDependencies:
     """What a process that verifies has."""
     reached = accounts()
-    letters = DeadLetterStore(reached.main, KeptBlobs(), lambda: NOW_SECONDS)
-    patience = GracePeriod(0, 0, lambda: NOW_SECONDS, sleep)
+    services = services_on(reached, lambda: NOW_SECONDS, queue=StoppingQueue(), run_all=interleaved)
+    facts = KeptFacts(reached.main, page_facts=3)
     return VerificationDependencies(
-        reached,
-        KeptFacts(reached.main, page_facts=3),
-        letters,
-        StoppingQueue(),
-        3600,
-        patience,
-        interleaved,
-        interleaved,
-        lambda: 0.0,
+        services, facts, GracePeriod(0, 0, no_pause), lambda: 0.0, lambda: 0.0, report_nothing
     )

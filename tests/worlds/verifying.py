@@ -8,8 +8,6 @@ from shared.entries.changes.cosmos_changes import CosmosReader
 from shared.entries.keys.fact_key import encode_fact_key, fact_hash
 from shared.entries.keys.index_keys import row_key
 from shared.entries.projection.generations import place_of
-from shared.pipeline.concurrency import Bounded
-from shared.pipeline.dead_letters.store import DeadLetterStore
 from shared.pipeline.ledger.rows import LEDGER_TABLE, decode, encode, ledger_partition
 from shared.tables.accounts import Accounts
 from shared.tables.memory.memory_tables import MemoryTables
@@ -26,9 +24,11 @@ from shared.verification.judge import GracePeriod
 from shared.verification.report import DifferenceReport
 from shared.verification.verify import ScanState
 from tests.worlds.kept_facts import FACT_TABLE, KeptFacts, kept_key, stored
-from tests.worlds.world import TOWNS, World
+from tests.worlds.world import TOWNS, World, services_on
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from shared.entries.projection.generations import Generation
     from shared.pipeline.ledger.rows import CurrentEntry, LedgerRow
     from shared.tables.port import Operation, Tables
@@ -79,12 +79,12 @@ class VerifiedWorld(World):
         """Delete a fact in its container, which the feed does not show."""
         await self.tables.transact(FACT_TABLE, [Delete(self.plan.source, kept_key(fact))])
 
-    def means(self) -> VerificationDependencies:
-        """What a process has."""
-        patience = GracePeriod(GRACE_SECONDS, 2, lambda: self.now_seconds, self._sleep)
-        letters = DeadLetterStore(self.tables, self.blobs, lambda: self.now_seconds)
+    def dependencies(self) -> VerificationDependencies:
+        """What a process that verifies has."""
+        services = services_on(self.accounts, lambda: self.now_seconds, queue=self.queue, blobs=self.blobs)
+        grace_period = GracePeriod(GRACE_SECONDS, 2, self._sleep)
         return VerificationDependencies(
-            self.accounts, self.facts, letters, self.queue, 3600, patience, Bounded(), Bounded(), iter_chance().__next__
+            services, self.facts, grace_period, iter_chance().__next__, lambda: self.now_seconds, report_nothing
         )
 
     async def _sleep(self, seconds: float) -> None:
@@ -104,7 +104,9 @@ class VerifiedWorld(World):
         """Verify everything, taking the state apart and together again between two pages."""
         state = ScanState()
         while state.phase != "done":
-            verification = verification_of(self.subject(index), self.means(), RepairOptions(repairs, reconciles), state)
+            verification = verification_of(
+                self.subject(index), self.dependencies(), RepairOptions(repairs, reconciles), state
+            )
             await verification.step()
             state = ScanState.of_plain(state.plain(), state.sketch.state())
         return state.report
@@ -112,8 +114,8 @@ class VerifiedWorld(World):
     async def sample(self, size: int, index: str = "by-town") -> DifferenceReport:
         """Verify some facts."""
         report = DifferenceReport()
-        judge = judge_of(self.subject(index), self.means(), RepairOptions())
-        await sampling_of(self.subject(index), self.means()).run(size, judge, report)
+        judge = judge_of(self.subject(index), self.dependencies(), RepairOptions())
+        await sampling_of(self.subject(index), self.dependencies()).run(size, judge, report)
         return report
 
     async def ledger_row(self, fact: str) -> LedgerRow:
@@ -159,6 +161,10 @@ class VerifiedWorld(World):
     async def _damage(self, index: str, operation: Operation) -> None:
         place = place_of(self.generation(index), str(key_of(operation)[0]))
         await self.accounts.tables(place.account).transact(place.table, [operation])
+
+
+def report_nothing(index: str, sample: int | None, report: Mapping[str, object]) -> None:
+    """Nobody is told that a verification ended."""
 
 
 def iter_chance() -> Any:

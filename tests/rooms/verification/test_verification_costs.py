@@ -32,8 +32,8 @@ async def world_of(count: int) -> VerifiedWorld:
 async def verified(world: VerifiedWorld, count: int) -> DifferenceReport:
     """One verification from its beginning to its end."""
     state = ScanState()
-    means = replace(world.means(), facts=ManyFacts(count))
-    verification = verification_of(world.subject("by-town"), means, RepairOptions(), state)
+    dependencies = replace(world.dependencies(), facts=ManyFacts(count))
+    verification = verification_of(world.subject("by-town"), dependencies, RepairOptions(), state)
     while not verification.is_done:
         await verification.step()
     return state.report
@@ -77,12 +77,12 @@ async def test_a_sample_reads_so_many_pages_and_the_next_one_goes_on() -> None:
     seed(world, 2500)
     (live,) = await world.live("f999")
     await world.delete_row(live)
-    means = replace(world.means(), facts=ManyFacts(2500))
+    dependencies = replace(world.dependencies(), facts=ManyFacts(2500))
     judged, found = [], []
     for _ in range(4):
         report = DifferenceReport()
-        judge = judge_of(world.subject("by-town"), means, RepairOptions())
-        await sampling_of(world.subject("by-town"), means).run(1000, judge, report, pages=1)
+        judge = judge_of(world.subject("by-town"), dependencies, RepairOptions())
+        await sampling_of(world.subject("by-town"), dependencies).run(1000, judge, report, pages=1)
         judged.append(report.counts["ledgerRows"])
         found.append(report.total)
     assert judged == [1000, 1000, 500, 1000]
@@ -93,12 +93,12 @@ async def test_a_sample_reads_no_more_buckets_than_hold_enough() -> None:
     """Each of the 16 has some 30 facts; the next sample draws from others."""
     world = await world_of(500)
     assert isinstance(world.tables, MemoryTables)
-    means = replace(world.means(), facts=ManyFacts(500))
+    dependencies = replace(world.dependencies(), facts=ManyFacts(500))
     queries = []
     for _ in range(2):
         before = Counter(world.tables.counts.by_table_and_kind())
-        judge = judge_of(world.subject("by-town"), means, RepairOptions())
-        await sampling_of(world.subject("by-town"), means).run(10, judge, DifferenceReport())
+        judge = judge_of(world.subject("by-town"), dependencies, RepairOptions())
+        await sampling_of(world.subject("by-town"), dependencies).run(10, judge, DifferenceReport())
         queries.append((Counter(world.tables.counts.by_table_and_kind()) - before)[LEDGER_TABLE, "query"])
     assert queries == [1, 1]
 

@@ -105,7 +105,7 @@ async def test_a_period_that_ends_during_a_verification_is_no_reason_to_look_at_
     state = ScanState()
     steps = 0
     while state.phase != "done":
-        await verification_of(world.subject("by-town"), world.means(), RepairOptions(), state).step()
+        await verification_of(world.subject("by-town"), world.dependencies(), RepairOptions(), state).step()
         state = ScanState.of_plain(state.plain(), state.sketch.state())
         steps += 1
         if steps == 1:

@@ -16,10 +16,11 @@ from shared.errors import LifecycleRefusedError, UnknownIndexError
 from shared.tables.memory.memory_tables import MemoryTables
 from shared.tables.port import Delete, Upsert
 from shared.tasks.runner import TaskRunner
+from shared.verification.assembly import VerificationDependencies
 from shared.verification.judge import GracePeriod
 from shared.verification.rows import VerificationRows
 from shared.verification.service import VerificationSchedule, VerificationService
-from shared.verification.task import Verifications, VerificationTools
+from shared.verification.task import Verifications
 from shared.web.api.verifications import IDENTITY
 from tests.worlds.building import CHANGED, BuildingWorld
 from tests.worlds.kept_facts import KeptFacts
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from shared.catalog.rows import CatalogGeneration
-    from shared.tables.port import Operation
+    from shared.tables.port import Operation, Tables
 
 FACTS = 40
 EVENTS = """
@@ -43,17 +44,22 @@ indexes: {by-town: {source: people, partition: town, sort: name, project: [phone
 class VerifyingWorld(BuildingWorld):
     """A world with verifications; every stretch of one is a single page."""
 
+    def __init__(self, tables: Tables) -> None:
+        super().__init__(tables)
+        self.reports: list[tuple[str, int | None, Mapping[str, object]]] = []
+
     def verifier(self, page_facts: int = 7) -> TaskRunner:
         """Works on verifications for one stretch at a time."""
         ticks = count(0, 1000)
-        hands = VerificationTools(
+        dependencies = VerificationDependencies(
+            self.services(),
             KeptFacts(self.tables, page_facts),
-            GracePeriod(0, 0, lambda: self.seconds, asyncio.sleep),
-            3600,
+            GracePeriod(0, 0, asyncio.sleep),
             iter_chance().__next__,
             lambda: float(next(ticks)),
+            lambda *report: self.reports.append(report),
         )
-        kind = Verifications(self.catalog, self.services(), hands)
+        kind = Verifications(self.catalog, dependencies)
         return TaskRunner(self.rows, None, {"verification": kind}, lambda: self.seconds, slice_seconds=0)
 
     def desk(self, text: str = TOWNS) -> VerificationService:
@@ -169,6 +175,12 @@ async def test_whoever_was_overtaken_stops(world: VerifyingWorld) -> None:
     await world.run(world.verifier(), found.task.id)
     report = (await world.desk().found("by-town", found.task.id)).report
     assert (report["facts"], report["rows"], report["total"]) == (FACTS, FACTS, 0)
+
+
+async def test_the_end_of_a_verification_is_reported(world: VerifyingWorld) -> None:
+    """Once, with the index, the sample, and what was found."""
+    report = await world.verify()
+    assert world.reports == [("by-town", None, report)]
 
 
 async def test_a_sample_does_not_count_as_verified(world: VerifyingWorld) -> None:
