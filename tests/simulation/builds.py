@@ -150,8 +150,8 @@ class Operator:
 
     async def __call__(self) -> None:
         """Whatever it is refused with is an answer, too."""
-        clocks = LifecycleTimes(lambda: NOW_SECONDS, 0, -1, self.grace_seconds)
-        lifecycle = GenerationLifecycle(definitions_of(self.text), Catalog(accounts().main), runner(), clocks)
+        times = LifecycleTimes(lambda: NOW_SECONDS, 0, -1, self.grace_seconds)
+        lifecycle = GenerationLifecycle(definitions_of(self.text), Catalog(accounts().main), runner(), times)
         try:
             if self.call == "switch":
                 await lifecycle.switch("by-town", force=True)

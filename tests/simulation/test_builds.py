@@ -222,8 +222,10 @@ def switching(programs: tuple[Program, ...], *, is_switched: bool) -> Scenario:
 def test_a_retirement_that_does_not_look_at_what_serves_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """Negative control: a rollback chooses the generation while it is retired."""
 
-    async def careless(self: GenerationLifecycle, snapshot: CatalogSnapshot, one: CatalogGeneration, now: int) -> None:
-        await self._catalog.write(replace(one, state="retired", retired_at=now))
+    async def careless(
+        self: GenerationLifecycle, snapshot: CatalogSnapshot, generation: CatalogGeneration, now: int
+    ) -> None:
+        await self._catalog.write(replace(generation, state="retired", retired_at=now))
 
     monkeypatch.setattr(GenerationLifecycle, "_serve", _blind_serve)
     monkeypatch.setattr(GenerationLifecycle, "_retire", careless)

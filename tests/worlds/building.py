@@ -126,8 +126,8 @@ class BuildingWorld:
 
     def lifecycle(self, text: str, runner: TaskRunner | None = None) -> GenerationLifecycle:
         """The operations of an app with these definitions."""
-        clocks = LifecycleTimes(lambda: self.seconds, REFRESH_SECONDS, BUILD_DELAY_SECONDS, GRACE_SECONDS)
-        return GenerationLifecycle(definitions_of(text), self.catalog, runner or self.runner(), clocks)
+        times = LifecycleTimes(lambda: self.seconds, REFRESH_SECONDS, BUILD_DELAY_SECONDS, GRACE_SECONDS)
+        return GenerationLifecycle(definitions_of(text), self.catalog, runner or self.runner(), times)
 
     async def put(self, fact: str, **document: Any) -> dict[str, Any]:
         """Write a fact into its container; the document as the feed shows it."""
