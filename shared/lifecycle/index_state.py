@@ -82,7 +82,7 @@ class IndexStateReader:
         return target
 
     def _is_going_on(self, build: Progress) -> bool:
-        """Whether somebody works on a build.
+        """Whether a process works on a build.
 
         The app goes on with its own builds after any crash. A build of another process ends with that process: once its
         time has come and no slice of it is claimed, it is over.

@@ -75,7 +75,7 @@ class Verifications:
                 await self._catalog.note_verified(wanted.generation, report.total, self._services.now_seconds())
         return None
 
-    async def work_on_slice(self, progress: Progress, one: Slice) -> AsyncIterator[SliceStep]:
+    async def work_on_slice(self, progress: Progress, work_slice: Slice) -> AsyncIterator[SliceStep]:
         """Stretch after stretch, the state written after each."""
         wanted = VerificationRequest.of(progress.task)
         subject = await self._subject(wanted)

@@ -107,7 +107,7 @@ def test_a_build_after_a_worker_that_did_not_know_the_generation(name: str, faul
 
 
 @pytest.mark.parametrize("name", HISTORIES)
-def test_what_comes_between_the_feed_and_the_rest_is_found(name: str) -> None:
+def test_what_comes_between_the_feed_and_the_catch_up_is_found(name: str) -> None:
     """From a worker that ran for longer than it may, without the new generation."""
     first, second = written(*HISTORIES[name])
     around = Build(between=Live(KNOWS_OLD, second))
@@ -122,7 +122,7 @@ def test_a_build_beside_a_worker_that_does_not_know_the_generation_is_caught(nam
     caught(scenario(name, (first, second), Build(), late, prefix=[Live(KNOWS_OLD, first)], crashes=0, switches=1))
 
 
-def test_a_build_without_its_rest_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_build_without_its_catch_up_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """Negative control: what came behind the reader of the feed stays away."""
     first, second = written("A:x", None)
 
@@ -135,12 +135,12 @@ def test_a_build_without_its_rest_is_caught(monkeypatch: pytest.MonkeyPatch) -> 
     caught(scenario("rest", (first, second), around, prefix=[Live(KNOWS_OLD, first)], crashes=0))
 
 
-def test_a_rest_that_invents_versions_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Negative control: the document as it is now, at a version of our own, hides what the feed brings later."""
+def test_a_catch_up_that_invents_versions_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Negative control: the document as it is now, at an invented version, hides what the feed brings later."""
     first, second = written("A:x", "B:y")
 
-    async def invent(self: CatchUpReader, one: LedgerFact) -> Change | None:
-        found = await original(self, one)
+    async def invent(self: CatchUpReader, fact: LedgerFact) -> Change | None:
+        found = await original(self, fact)
         return None if found is None else _later(found)
 
     original = CatchUpReader._find
@@ -151,11 +151,13 @@ def test_a_rest_that_invents_versions_is_caught(monkeypatch: pytest.MonkeyPatch)
 
 
 class WithoutFeed(Builds):
-    """Leaves everything to the rest."""
+    """Leaves everything to the catch-up."""
 
-    async def _facts(self, target: CatalogGeneration, one: Slice, hand: BuildApplier) -> AsyncIterator[SliceStep]:
+    async def _apply_facts(
+        self, target: CatalogGeneration, work_slice: Slice, applier: BuildApplier
+    ) -> AsyncIterator[SliceStep]:
         """One step without facts."""
-        yield SliceStep(one.position, {}, is_done=True)
+        yield SliceStep(work_slice.position, {}, is_done=True)
 
 
 def _later(change: Change) -> Change:
