@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from bench.cases.pipeline import BATCH, Pipeline
 from shared.entries.projection.generations import plan_of
 from shared.sources.current_facts import FactPage
-from shared.verification.assembly import RepairOptions, Subject, VerificationDependencies, verification_of
-from shared.verification.judge import GracePeriod
+from shared.verification.assembly import RepairOptions, Subject, VerificationDependencies, new_verification
+from shared.verification.confirm import GracePeriod
 from shared.verification.verify import ScanState
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class Verifying:
     async def run(self) -> DifferenceReport:
         """From the beginning to the end."""
         state = ScanState()
-        verification = verification_of(self.subject, self._dependencies(), RepairOptions(), state)
+        verification = new_verification(self.subject, self._dependencies(), RepairOptions(), state)
         while not verification.is_done:
             await verification.step()
         return state.report

@@ -157,7 +157,7 @@ class Parts:
     def verifications(self) -> Verifications:
         """Verifications and repairs."""
         from shared.verification.assembly import VerificationDependencies
-        from shared.verification.judge import GracePeriod
+        from shared.verification.confirm import GracePeriod
         from shared.verification.task import Verifications
 
         outside, timing = self.outside, self.outside.timing

@@ -13,8 +13,8 @@ from shared.errors import OperationFailedError, TableMissingError
 from shared.pipeline.entry_writes.entry_writer import EntryWriter
 from shared.tables.port import Delete
 from shared.tasks.budget import metered
+from shared.verification.confirm import RECONCILABLE, REPAIRABLE, Confirmer
 from shared.verification.examine import Examiner
-from shared.verification.judge import RECONCILED, REPAIRED, Judge
 from shared.verification.repair import RepairDependencies, Repairer
 from shared.verification.sample import Sampling
 from shared.verification.scans import FactScan, LedgerScan, TableScan
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from shared.pipeline.apply.services import Services
     from shared.sources.ports import CurrentFacts
     from shared.tasks.budget import Budget
-    from shared.verification.judge import GracePeriod
+    from shared.verification.confirm import GracePeriod
     from shared.verification.scans import Scan, StrayRow
     from shared.verification.verify import ScanState
 
@@ -37,7 +37,7 @@ _MICROSECONDS: Final = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class RepairOptions:
-    """What a verification is to do besides finding differences."""
+    """What a verification does besides finding differences."""
 
     repairs: bool = False
     reconciles: bool = False
@@ -74,12 +74,12 @@ class Subject:
     generation: Generation
 
 
-def verification_of(
-    subject: Subject, dependencies: VerificationDependencies, asked: RepairOptions, state: ScanState
+def new_verification(
+    subject: Subject, dependencies: VerificationDependencies, options: RepairOptions, state: ScanState
 ) -> Verification:
     """A full verification, from the state on."""
     generation, services = subject.generation, dependencies.services
-    sweeping = StrayRemoval(
+    stray_removal = StrayRemoval(
         services.sweep_queue,
         partial(place_of, generation),
         partial(_is_forgotten, subject, services),
@@ -87,9 +87,9 @@ def verification_of(
     )
     return Verification(
         _scans(subject, dependencies),
-        judge_of(subject, dependencies, asked),
+        new_confirmer(subject, dependencies, options),
         state,
-        sweeping if asked.repairs else None,
+        stray_removal if options.repairs else None,
         partial(_oldest_open, generation, services),
     )
 
@@ -99,7 +99,7 @@ def _oldest_open(generation: Generation, services: Services) -> str:
     return "" if periods is None else periods.oldest_open(services.now_seconds())
 
 
-def sampling_of(subject: Subject, dependencies: VerificationDependencies) -> Sampling:
+def new_sampling(subject: Subject, dependencies: VerificationDependencies) -> Sampling:
     """A verification of some facts."""
     services = dependencies.services
     return Sampling(
@@ -113,8 +113,8 @@ def sampling_of(subject: Subject, dependencies: VerificationDependencies) -> Sam
     )
 
 
-def judge_of(subject: Subject, dependencies: VerificationDependencies, asked: RepairOptions) -> Judge:
-    """Judges facts of the subject, and mends what is asked for."""
+def new_confirmer(subject: Subject, dependencies: VerificationDependencies, options: RepairOptions) -> Confirmer:
+    """Confirms differences of the subject, and repairs what is asked for."""
     services = dependencies.services
     examiner = Examiner(
         subject.plan,
@@ -125,9 +125,11 @@ def judge_of(subject: Subject, dependencies: VerificationDependencies, asked: Re
         services.run_all,
         services.now_seconds,
     )
-    mends = (REPAIRED if asked.repairs else frozenset()) | (RECONCILED if asked.reconciles else frozenset())
-    repairer = Repairer(examiner, _tools(subject, dependencies), removes_orphans=asked.reconciles) if mends else None
-    return Judge(examiner, dependencies.grace_period, services.run_buckets, services.now_seconds, repairer, mends)
+    kinds = (REPAIRABLE if options.repairs else frozenset()) | (RECONCILABLE if options.reconciles else frozenset())
+    repairer = None
+    if kinds:
+        repairer = Repairer(examiner, _repair_with(subject, dependencies), removes_orphans=options.reconciles)
+    return Confirmer(examiner, dependencies.grace_period, services.run_buckets, services.now_seconds, repairer, kinds)
 
 
 def _scans(subject: Subject, dependencies: VerificationDependencies) -> list[Scan]:
@@ -142,8 +144,8 @@ def _scans(subject: Subject, dependencies: VerificationDependencies) -> list[Sca
     return scans
 
 
-def _tools(subject: Subject, dependencies: VerificationDependencies) -> RepairDependencies:
-    """Its own worker: what it knows to be finished is nothing, so that every row is looked at."""
+def _repair_with(subject: Subject, dependencies: VerificationDependencies) -> RepairDependencies:
+    """With a ledger cache of its own that knows nothing to be finished, so that every row is looked at."""
     services = dependencies.services
     return RepairDependencies(
         subject.plan,
@@ -157,18 +159,18 @@ def _tools(subject: Subject, dependencies: VerificationDependencies) -> RepairDe
 
 
 async def _remove(services: Services, stray: StrayRow) -> None:
-    """Nobody else writes where it is; if it was changed all the same, the next verification finds it."""
+    """No worker writes where it is; if it was changed all the same, the next verification finds it."""
     with suppress(OperationFailedError, TableMissingError):
         await services.accounts.tables(stray.account).transact(
             stray.table, [Delete(stray.partition, stray.row_key, stray.etag)]
         )
 
 
-def _is_forgotten(subject: Subject, services: Services, at: str) -> bool:
-    """Whether a row of this version is older than any sweep message. A declared version does not tell: then it may be,
-    and one more message does no harm."""
+def _is_forgotten(subject: Subject, services: Services, version: str) -> bool:
+    """Whether a row of this version is older than any sweep message. A declared version does not say when it was
+    written: then the row may be older, and one more message does no harm."""
     if subject.source.version is not None:
         return True
-    ticks = ticks_of(at)
+    ticks = ticks_of(version)
     written_seconds = ticks if subject.plan.has_lsn else ticks / _MICROSECONDS
     return services.now_seconds() - written_seconds > services.times.sweep_delay_seconds

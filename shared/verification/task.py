@@ -1,4 +1,4 @@
-"""Verifications as long work: one slice that goes on page by page, by a budget, and notes the result in the catalog."""
+"""Verifications as long work: one slice that goes on page by page, within a budget; the catalog gets the result."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from shared.catalog.plans import generation_of, source_plan
 from shared.errors import TaskFailedError
 from shared.tasks.budget import Budget
 from shared.tasks.runner import Phase, SliceStep
-from shared.verification.assembly import RepairOptions, Subject, judge_of, sampling_of, verification_of
+from shared.verification.assembly import RepairOptions, Subject, new_confirmer, new_sampling, new_verification
 from shared.verification.rows import SavedVerification, VerificationRows
 from shared.verification.verify import ScanState
 
@@ -58,7 +58,7 @@ class Verifications:
         self._rows = VerificationRows(dependencies.services.accounts.main)
 
     async def first_phase(self, task: Task) -> Phase:
-        """One slice: pages of a table come one after the other. A table that somebody deleted is made again, empty."""
+        """One slice: pages of a table come one after the other. A deleted table is made again, empty."""
         generation = (await self._subject(VerificationRequest.of(task))).generation
         for account, table in sorted(generation.tables()):
             await self._services.accounts.tables(account).create_table(table)
@@ -66,59 +66,59 @@ class Verifications:
 
     async def next_phase(self, progress: Progress, phase: str) -> Phase | None:
         """Note what was found, so that a switch can rely on it. A sample proves nothing."""
-        wanted = VerificationRequest.of(progress.task)
-        kept = await self._rows.read(wanted.index, progress.task.id)
-        if kept is not None:
-            report = kept.state.report
-            self._dependencies.report_verified(wanted.index, wanted.sample, report.plain())
-            if wanted.sample is None:
-                await self._catalog.note_verified(wanted.generation, report.total, self._services.now_seconds())
+        request = VerificationRequest.of(progress.task)
+        saved = await self._rows.read(request.index, progress.task.id)
+        if saved is not None:
+            report = saved.state.report
+            self._dependencies.report_verified(request.index, request.sample, report.plain())
+            if request.sample is None:
+                await self._catalog.note_verified(request.generation, report.total, self._services.now_seconds())
         return None
 
     async def work_on_slice(self, progress: Progress, work_slice: Slice) -> AsyncIterator[SliceStep]:
         """Stretch after stretch, the state written after each."""
-        wanted = VerificationRequest.of(progress.task)
-        subject = await self._subject(wanted)
-        kept = await self._rows.read(wanted.index, progress.task.id) or SavedVerification(ScanState())
-        budget = Budget(wanted.budget, self._dependencies.steady_seconds, self._dependencies.grace_period.sleep)
+        request = VerificationRequest.of(progress.task)
+        subject = await self._subject(request)
+        saved = await self._rows.read(request.index, progress.task.id) or SavedVerification(ScanState())
+        budget = Budget(request.budget, self._dependencies.steady_seconds, self._dependencies.grace_period.sleep)
         metered = self._dependencies.within(budget)
         while True:
-            before = Counter(kept.state.report.counts)
-            await self._stretch(subject, metered, wanted, kept.state)
-            saved = await self._rows.save(wanted.index, progress.task.id, kept)
-            if saved is None:
-                return  # overtaken: somebody else goes on from there
-            kept = saved
-            done = kept.state.phase == "done"
-            counts = {**(kept.state.report.counts - before), "transactions": budget.spent}
+            before = Counter(saved.state.report.counts)
+            await self._stretch(subject, metered, request, saved.state)
+            after = await self._rows.save(request.index, progress.task.id, saved)
+            if after is None:
+                return  # overtaken: another worker goes on from there
+            saved = after
+            done = saved.state.phase == "done"
+            counts = {**(saved.state.report.counts - before), "transactions": budget.spent}
             budget.spent = 0
-            yield SliceStep(kept.state.phase, counts, is_done=done)
+            yield SliceStep(saved.state.phase, counts, is_done=done)
             if done:
                 return
 
     async def _stretch(
-        self, subject: Subject, metered: VerificationDependencies, wanted: VerificationRequest, state: ScanState
+        self, subject: Subject, metered: VerificationDependencies, request: VerificationRequest, state: ScanState
     ) -> None:
         if state.phase == "done":
-            return  # it was written, and nobody has noted it
-        asked = RepairOptions(wanted.repairs, wanted.reconciles)
-        if wanted.sample is not None:
-            judge = judge_of(subject, metered, asked)
-            await sampling_of(subject, metered).run(wanted.sample, judge, state.report)
+            return  # it was written, but not noted in the catalog
+        options = RepairOptions(request.repairs, request.reconciles)
+        if request.sample is not None:
+            confirmer = new_confirmer(subject, metered, options)
+            await new_sampling(subject, metered).run(request.sample, confirmer, state.report)
             state.phase = "done"
             return
-        verification = verification_of(subject, metered, asked, state)
+        verification = new_verification(subject, metered, options, state)
         stops_at = metered.steady_seconds() + STRETCH_SECONDS
         while not verification.is_done:
             await verification.step()
             if metered.steady_seconds() >= stops_at:
                 return
 
-    async def _subject(self, wanted: VerificationRequest) -> Subject:
+    async def _subject(self, request: VerificationRequest) -> Subject:
         snapshot = await self._catalog.read()
-        target = snapshot.generation(wanted.generation)
+        target = snapshot.generation(request.generation)
         if target is None or not target.is_updated:
-            raise TaskFailedError(f"Generation {wanted.generation} is not kept any more: there is nothing to verify.")
+            raise TaskFailedError(f"Generation {request.generation} is not kept any more: there is nothing to verify.")
         plan = source_plan(snapshot, target.source_definition)
-        own = [one for one in plan.generations if one.id == target.id]
+        own = [generation for generation in plan.generations if generation.id == target.id]
         return Subject(plan, target.source_definition, own[0] if own else generation_of(target))

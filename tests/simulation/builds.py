@@ -96,7 +96,7 @@ class Enter:
 
 
 def runner(kind: type[Builds] = Builds) -> TaskRunner:
-    """Long work whose claims run out at once, so that whoever comes takes over."""
+    """Long work whose claims run out at once, so that any worker takes over."""
     reached = accounts()
     services = services_on(
         reached,

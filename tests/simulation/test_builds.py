@@ -60,7 +60,7 @@ def scenario(
     switches: int | None = None,
 ) -> Scenario:
     """Programs after a prefix, all after the generation was entered."""
-    changes = tuple(one.change for one in versions)
+    changes = tuple(version.change for version in versions)
     before: tuple[Program, ...] = (Enter(), *prefix)
     return Scenario(name, KNOWS_BOTH, changes, programs, before, crashes=crashes, faults=faults, switches=switches)
 
@@ -213,7 +213,7 @@ def test_switches_rollbacks_and_retirements_at_once(programs: tuple[Program, ...
 
 
 def switching(programs: tuple[Program, ...], *, is_switched: bool) -> Scenario:
-    """Two generations with a fact, before or after a switch, and whoever works on them at once."""
+    """Two generations with a fact, before or after a switch, and programs that work on them at once."""
     (first,) = written("A:x")
     prefix: tuple[Program, ...] = (Enter(builds=False), Live(KNOWS_BOTH, first))
     if is_switched:

@@ -46,8 +46,8 @@ from shared.tasks.bookmarks import Bookmark, Bookmarks
 from shared.tasks.rows import Slice, Task, TaskRows, TaskState
 from shared.tasks.runner import TaskRunner
 from shared.verification.assembly import VerificationDependencies
-from shared.verification.findings import DifferenceKind
-from shared.verification.judge import GracePeriod
+from shared.verification.confirm import GracePeriod
+from shared.verification.differences import DifferenceKind
 from shared.verification.rows import VerificationRows
 from shared.verification.service import VerificationService
 from shared.verification.task import Verifications

@@ -17,7 +17,7 @@ from shared.tables.memory.memory_tables import MemoryTables
 from shared.tables.port import Delete, Upsert
 from shared.tasks.runner import TaskRunner
 from shared.verification.assembly import VerificationDependencies
-from shared.verification.judge import GracePeriod
+from shared.verification.confirm import GracePeriod
 from shared.verification.rows import VerificationRows
 from shared.verification.service import VerificationSchedule, VerificationService
 from shared.verification.task import Verifications
