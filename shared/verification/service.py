@@ -147,7 +147,7 @@ class VerificationService:
         tasks = [task for task in await self._runner.rows.all() if task.kind == VERIFY]
         return [task for task in tasks if VerificationRequest.of(task).index == index]
 
-    async def do_routine(self, schedule: VerificationSchedule) -> int:
+    async def start_due(self, schedule: VerificationSchedule) -> int:
         """Start what is due for every index, and forget what ended long ago; how many were started."""
         snapshot = await self._catalog.read()
         started = 0

@@ -1,4 +1,4 @@
-"""Repair of one index, on both Table services: what an outside hand damages is found and mended."""
+"""Repair of one index, on both Table services: damage from outside is found and repaired."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ async def test_stale_columns_are_written_again(quick_world: VerifiedWorld, index
 
 
 async def test_a_page_has_another_etag_after_its_repair(quick_world: VerifiedWorld) -> None:
-    """Whoever keeps the wrong page must not be told that nothing has changed."""
+    """A caller that keeps the wrong page must not hear that nothing has changed."""
     lookups = Lookups(DefinedGenerations(quick_world.definitions), Replicas(quick_world.tables), PageTokens(b"key"))
     (entry,) = await quick_world.current("g")
     before = await quick_world.entity_of(entry)
@@ -119,8 +119,8 @@ async def test_a_ghost_of_a_fact_that_never_was_is_removed(world: VerifiedWorld)
     other = {"_fact": '{"id":"x","partitionKey":["x"]}', "RowKey": row_key("x !x !x !", at(3))}
     await world.put_row({**entity, **other})
     assert await repaired(world) == {"ghost": 1}
-    part = (await world.ledger_row("x")).states[world.generation("by-town").id]
-    assert part.version == at(3)[:35] + "1" + "00000000"
+    state = (await world.ledger_row("x")).states[world.generation("by-town").id]
+    assert state.version == at(3)[:35] + "1" + "00000000"
 
 
 async def test_a_lost_ledger_row_is_made_again_from_the_fact(world: VerifiedWorld) -> None:
@@ -136,7 +136,7 @@ async def test_a_lost_ledger_row_is_made_again_from_the_fact(world: VerifiedWorl
 
 
 async def test_a_lost_ledger_row_with_an_entry_elsewhere(world: VerifiedWorld) -> None:
-    """What the fact had when nobody knew it any more is removed, too."""
+    """What the fact had when the ledger had lost it is removed, too."""
     await world.put_ledger_row("f", None)
     await world.put_fact("f", person("n", "C"))
     assert await repaired(world) == {"unapplied": 1, "ghost": 1}
@@ -144,16 +144,16 @@ async def test_a_lost_ledger_row_with_an_entry_elsewhere(world: VerifiedWorld) -
 
 
 async def test_an_entry_that_the_ledger_lost_is_claimed_again(world: VerifiedWorld) -> None:
-    """The part says nothing of an entry that its own version has."""
+    """The state says nothing of an entry that its own version has."""
     row = await world.ledger_row("f")
     identity = world.generation("by-home").id
-    part = row.states[identity]
+    state = row.states[identity]
     await world.put_ledger_row(
-        "f", replace(row, states={**row.states, identity: replace(part, current=part.current[:1])})
+        "f", replace(row, states={**row.states, identity: replace(state, current=state.current[:1])})
     )
     assert await repaired(world, "by-home") == {"unapplied": 1, "ghost": 1}
     assert len(await world.current("f", "by-home")) == 2
-    assert (await world.ledger_row("f")).states[identity].version == part.version
+    assert (await world.ledger_row("f")).states[identity].version == state.version
 
 
 async def test_a_change_that_was_dropped_when_a_clock_went_back(world: VerifiedWorld) -> None:
@@ -163,8 +163,8 @@ async def test_a_change_that_was_dropped_when_a_clock_went_back(world: VerifiedW
     assert world.outcome.dropped == 1
     assert found(await world.verify()) == {"unapplied": 1}
     assert await repaired(world) == {"unapplied": 1}
-    part = (await world.ledger_row("g")).states[world.generation("by-town").id]
-    assert part.version[:35] == ticks_clock(1_700_000_003, 7)
+    state = (await world.ledger_row("g")).states[world.generation("by-town").id]
+    assert state.version[:35] == ticks_clock(1_700_000_003, 7)
     world.restart()
     await world.apply(world.writer.change("g", person("n", "A"), 3))
     assert world.outcome.dropped == 1
@@ -174,13 +174,13 @@ async def test_a_change_that_was_dropped_when_a_clock_went_back(world: VerifiedW
 
 async def test_a_claim_without_its_rows_is_a_difference(world: VerifiedWorld) -> None:
     """A worker died after its claim; the repair does what a redelivery would."""
-    part = (await world.ledger_row("f")).states[world.generation("by-town").id]
-    (entry,), (left,) = part.current, part.removed
+    state = (await world.ledger_row("f")).states[world.generation("by-town").id]
+    (entry,), (removed,) = state.current, state.removed
     await world.put_row(
-        {**await world.entity_of(entry), "PartitionKey": "B !", "RowKey": row_key(left.entry_key, left.version)}
+        {**await world.entity_of(entry), "PartitionKey": "B !", "RowKey": row_key(removed.entry_key, removed.version)}
     )
     await world.delete_row(entry)
-    await world.remove(tombstone_row("B !", left.entry_key, part.version))
+    await world.remove(tombstone_row("B !", removed.entry_key, state.version))
     assert await repaired(world) == {"missing": 1, "ghost": 1}
 
 
@@ -210,7 +210,7 @@ async def test_rows_where_no_worker_writes_are_found_and_removed(quick_world: Ve
 
 
 async def test_a_document_that_cannot_be_read_fails_nothing_else(quick_world: VerifiedWorld) -> None:
-    """To the feed it is a dead letter; here it is a difference that only its writer can mend."""
+    """To the feed it is a dead letter; here it is a difference that only its writer can fix."""
     key = {"PartitionKey": quick_world.plan.source, "RowKey": kept_key("g")}
     unreadable = {"id": "g", "town": "C", "_ts": 1_700_000_009, "_lsn": "none", "_etag": "other"}
     await quick_world.tables.transact(FACT_TABLE, [Upsert({**key, "document": json.dumps(unreadable)})])

@@ -32,7 +32,7 @@ async def quick_world() -> VerifiedWorld:
 
 @pytest.mark.parametrize("index", INDEXES)
 async def test_a_right_index_has_no_differences(quick_world: VerifiedWorld, index: str) -> None:
-    """It is read once, and nobody is looked at in detail."""
+    """It is read once, and no fact is examined."""
     report = await quick_world.verify(index)
     assert found(report) == {}
     assert report.counts["facts"] == report.counts["ledgerRows"] == 5
@@ -123,7 +123,7 @@ async def test_times_that_the_host_rewrote_are_no_difference(world: VerifiedWorl
 
 
 async def test_a_sample_finds_what_is_wrong_with_its_facts_and_their_neighbours(world: VerifiedWorld) -> None:
-    """A ghost between two entries belongs to nobody who was drawn."""
+    """A ghost between two entries belongs to no fact that was drawn."""
     (entry,) = await world.current("g")
     entity = await world.entity_of(entry)
     await world.put_row({**entity, "RowKey": row_key("n !h !h !", at(3)), "_fact": '{"id":"h","partitionKey":["h"]}'})
@@ -161,7 +161,7 @@ async def test_expired_entries_are_neither_missing_nor_ghosts(world: VerifiedWor
 async def test_a_fact_that_changes_all_the_time_is_on_its_way_and_no_difference(
     quick_world: VerifiedWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nobody can look at it between two claims; the verification goes on without it."""
+    """It cannot be examined between two claims; the verification goes on without it."""
     (entry,) = await quick_world.current("g")
     await quick_world.delete_row(entry)
     reads = quick_world.facts.read
@@ -171,7 +171,7 @@ async def test_a_fact_that_changes_all_the_time_is_on_its_way_and_no_difference(
         await quick_world.put_ledger_row("g", row)
         return await reads(*arguments)
 
-    # Somebody writes whenever somebody looks.
+    # A worker writes whenever the verification looks.
     monkeypatch.setattr(quick_world.facts, "read", busy)
     report = await quick_world.verify(repairs=True)
     assert found(report) == {}

@@ -57,7 +57,7 @@ async def test_a_right_index_costs_one_transaction_per_thousand_rows() -> None:
 
 
 async def test_differences_cost_a_second_reading_and_a_look_at_each() -> None:
-    """Two looks at a fact: twice its ledger row and once each pair; nobody else is looked at."""
+    """Two looks at a fact: twice its ledger row and once each entry key; no other fact is examined."""
     world = await world_of(5000)
     right = await transactions(world, 5000)
     for number in (7, 8, 9):
@@ -78,14 +78,14 @@ async def test_a_sample_reads_so_many_pages_and_the_next_one_goes_on() -> None:
     (entry,) = await world.current("f999")
     await world.delete_row(entry)
     dependencies = replace(world.dependencies(), facts=ManyFacts(2500))
-    judged, found = [], []
+    drawn, found = [], []
     for _ in range(4):
         report = DifferenceReport()
         confirmer = new_confirmer(world.subject("by-town"), dependencies, RepairOptions())
         await new_sampling(world.subject("by-town"), dependencies).run(1000, confirmer, report, pages=1)
-        judged.append(report.counts["ledgerRows"])
+        drawn.append(report.counts["ledgerRows"])
         found.append(report.total)
-    assert judged == [1000, 1000, 500, 1000]
+    assert drawn == [1000, 1000, 500, 1000]
     assert found == [0, 0, 1, 0]
 
 

@@ -1,4 +1,4 @@
-"""Verification of an index with tables per period: what is over is nobody's difference, and all else is."""
+"""Verification of an index with tables per period: what is over is no difference, and all else is."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ async def world(service: Tables) -> VerifiedWorld:
 
 
 def person(until: str | None) -> dict[str, Any]:
-    """Somebody of X."""
+    """A person of X."""
     return {"town": "X", "name": "n", "phone": "1", "until": until}
 
 
@@ -60,7 +60,7 @@ async def dropped(world: VerifiedWorld) -> int:
 
 async def starts(world: VerifiedWorld) -> list[str]:
     """The periods that have a table."""
-    return [one.start for one in await tables_of(world.accounts, world.generation("by-town"))]
+    return [table.start for table in await tables_of(world.accounts, world.generation("by-town"))]
 
 
 async def test_entries_that_have_expired_are_no_reason_to_look_twice(world: VerifiedWorld) -> None:
