@@ -128,7 +128,7 @@ def new_confirmer(subject: Subject, dependencies: VerificationDependencies, opti
     kinds = (REPAIRABLE if options.repairs else frozenset()) | (RECONCILABLE if options.reconciles else frozenset())
     repairer = None
     if kinds:
-        repairer = Repairer(examiner, _repair_with(subject, dependencies), removes_orphans=options.reconciles)
+        repairer = Repairer(examiner, _repair_dependencies(subject, dependencies), removes_orphans=options.reconciles)
     return Confirmer(examiner, dependencies.grace_period, services.run_buckets, services.now_seconds, repairer, kinds)
 
 
@@ -144,7 +144,7 @@ def _scans(subject: Subject, dependencies: VerificationDependencies) -> list[Sca
     return scans
 
 
-def _repair_with(subject: Subject, dependencies: VerificationDependencies) -> RepairDependencies:
+def _repair_dependencies(subject: Subject, dependencies: VerificationDependencies) -> RepairDependencies:
     """With a ledger cache of its own that knows nothing to be finished, so that every row is looked at."""
     services = dependencies.services
     return RepairDependencies(

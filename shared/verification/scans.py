@@ -66,7 +66,7 @@ class Item(NamedTuple):
     fact: FactIdentity
     fact_hash: int
     adds: tuple[int, ...] = ()
-    takes: tuple[int, ...] = ()
+    subtracts: tuple[int, ...] = ()
     address: EntryAddress | None = None
     # How it is counted: as a row, an entry that is shown, a tombstone, a hidden row.
     counts: tuple[str, ...] = ()
@@ -183,10 +183,10 @@ class LedgerScan:
         state = decode(entity).states.get(self._generation.id)
         entries = () if state is None else without_expired_periods(state, self._generation, self._now_seconds()).current
         compared = entries if self._has_facts else ()
-        takes = tuple([_fact_entry(entry.partition, entry.entry_key, entry.digest) for entry in compared])
+        subtracts = tuple([_fact_entry(entry.partition, entry.entry_key, entry.digest) for entry in compared])
         adds = tuple([_row_entry(entry.partition, entry.entry_key, entry.version, entry.digest) for entry in entries])
         # The fact key is decoded only for the few facts that differ.
-        return Item(FactIdentity(fact_key), fact_hash(fact_key), adds, takes, counts=("ledgerRows",))
+        return Item(FactIdentity(fact_key), fact_hash(fact_key), adds, subtracts, counts=("ledgerRows",))
 
 
 class TableScan:
@@ -263,8 +263,8 @@ class TableScan:
         if is_tombstone(entity):
             return Item(FactIdentity(""), 0, address=address, counts=("rows", "tombstones"), version=version), address
         fact = owner_of(entity, entry_key, self._levels)
-        takes = (_row_entry(partition, entry_key, version, columns_digest(entity)),)
-        return Item(fact, fact_hash(fact.fact_key), (), takes, address, ("rows", "entries"), version), address
+        subtracts = (_row_entry(partition, entry_key, version, columns_digest(entity)),)
+        return Item(fact, fact_hash(fact.fact_key), (), subtracts, address, ("rows", "entries"), version), address
 
 
 def _stray(account: str, table: str, row: Row) -> Item:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from shared.verification.confirm import Confirmer
     from shared.verification.scans import Cursor, Item, Scan, StrayRow
 
-Phase = Literal["sum", "look", "done"]
+ScanPhase = Literal["sum", "look", "done"]
 # So many suspects are kept until they are examined together.
 SUSPECTS_MAX: Final = 200
 
@@ -39,7 +39,7 @@ SUSPECTS_MAX: Final = 200
 class ScanState:
     """How far a verification has come."""
 
-    phase: Phase = "sum"
+    phase: ScanPhase = "sum"
     scan: int = 0
     cursor: Cursor = None
     report: DifferenceReport = field(default_factory=DifferenceReport)
@@ -148,7 +148,7 @@ class Verification:
         for item in items:
             for entry in item.adds:
                 state.sketch.add(item.fact_hash, entry)
-            for entry in item.takes:
+            for entry in item.subtracts:
                 state.sketch.subtract(item.fact_hash, entry)
             state.report.counts.update(item.counts)
             if item.stray is not None:
@@ -159,7 +159,7 @@ class Verification:
     def _look(self, scan: Scan, items: Sequence[Item]) -> None:
         for item in items:
             # A fact that has no entries any more matters, a row that has none does not.
-            matters = scan.name == FACTS or item.adds or item.takes
+            matters = scan.name == FACTS or item.adds or item.subtracts
             if matters and self.state.sketch.differs(item.fact_hash):
                 self.state.suspects.add(item.fact, scan.name, item.address)
 

@@ -51,7 +51,7 @@ from shared.verification.differences import DifferenceKind
 from shared.verification.rows import VerificationRows
 from shared.verification.service import VerificationService
 from shared.verification.task import Verifications
-from shared.verification.verify import Phase as VerificationPhase
+from shared.verification.verify import ScanPhase as VerificationPhase
 from tests.worlds.building import REFRESH_SECONDS, BuildingWorld, KeptFeed
 from tests.worlds.kept_facts import FACT_TABLE, KeptFacts, kept_key, stored
 from tests.worlds.verifying import iter_chance, report_nothing
