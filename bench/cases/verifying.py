@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from bench.cases.pipeline import BATCH, NOW_SECONDS, NoBlobs, Pipeline
-from shared.entries.keys.placement import DEFAULT_ACCOUNT
+from bench.cases.pipeline import BATCH, Pipeline
 from shared.entries.projection.generations import plan_of
-from shared.pipeline.concurrency import Bounded, Staggered
-from shared.pipeline.dead_letters.store import DeadLetterStore
 from shared.sources.current_facts import FactPage
-from shared.tables.accounts import Accounts
-from shared.verification.assembly import RepairOptions, Subject, VerificationDependencies, verification_of
-from shared.verification.judge import GracePeriod
+from shared.verification.assembly import RepairOptions, Subject, VerificationDependencies, new_verification
+from shared.verification.confirm import GracePeriod
 from shared.verification.verify import ScanState
 
 if TYPE_CHECKING:
@@ -75,22 +71,19 @@ class Verifying:
     async def run(self) -> DifferenceReport:
         """From the beginning to the end."""
         state = ScanState()
-        verification = verification_of(self.subject, self._means(), RepairOptions(), state)
+        verification = new_verification(self.subject, self._dependencies(), RepairOptions(), state)
         while not verification.is_done:
             await verification.step()
         return state.report
 
-    def _means(self) -> VerificationDependencies:
+    def _dependencies(self) -> VerificationDependencies:
         return VerificationDependencies(
-            Accounts({DEFAULT_ACCOUNT: self._tables}),
+            self._pipeline.parts.services,
             Container(self._facts),
-            DeadLetterStore(self._tables, NoBlobs(), lambda: NOW_SECONDS),
-            self._pipeline.queue,
-            3600,
-            GracePeriod(0, 0, lambda: NOW_SECONDS, _no_pause),
-            Bounded(),
-            Staggered(),
+            GracePeriod(0, 0, _no_pause),
             lambda: 0.0,
+            lambda: 0.0,
+            lambda index, sample, report: None,
         )
 
 

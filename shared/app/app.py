@@ -171,7 +171,7 @@ class App(Process):
             self.settings.value(names.VERIFY_BUDGET),
         )
         if schedule.sample or schedule.full_days:
-            await (await self.triggers.ready()).verification_service.do_routine(schedule)
+            await (await self.triggers.ready()).verification_service.start_due(schedule)
 
     async def dead_letter_api(self) -> DeadLetterApi:
         """The HTTP API of dead letters; raises as `callers` does."""

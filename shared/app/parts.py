@@ -16,7 +16,7 @@ from shared.pipeline.apply.write_plans import WritePlans
 from shared.tasks.rows import TaskRows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from shared.definitions.model import Definitions
     from shared.lifecycle.build import Builds, BuildSources
@@ -43,7 +43,7 @@ class Outside:
     current_facts: CurrentFacts
     task_queue: TaskQueue | None
     timing: Timing
-    report_verified: Callable[..., None]
+    report_verified: Callable[[str, int | None, Mapping[str, object]], None]
 
 
 class Parts:
@@ -156,15 +156,21 @@ class Parts:
     @cached_property
     def verifications(self) -> Verifications:
         """Verifications and repairs."""
-        from shared.verification.judge import GracePeriod
-        from shared.verification.task import Verifications, VerificationTools
+        from shared.verification.assembly import VerificationDependencies
+        from shared.verification.confirm import GracePeriod
+        from shared.verification.task import Verifications
 
-        times, timing = self.services.times, self.outside.timing
-        grace = GracePeriod(times.verification_grace_seconds, _PAUSE_SECONDS, timing.wall_seconds, timing.sleep)
-        tools = VerificationTools(
-            self.outside.current_facts, grace, times.sweep_delay_seconds, timing.chance, timing.steady_seconds
+        outside, timing = self.outside, self.outside.timing
+        grace = GracePeriod(self.services.times.verification_grace_seconds, _PAUSE_SECONDS, timing.sleep)
+        dependencies = VerificationDependencies(
+            with_own_concurrency(self.services),
+            outside.current_facts,
+            grace,
+            timing.chance,
+            timing.steady_seconds,
+            outside.report_verified,
         )
-        return Verifications(self.catalog, with_own_concurrency(self.services), tools)
+        return Verifications(self.catalog, dependencies)
 
     @cached_property
     def tasks(self) -> TaskRunner:

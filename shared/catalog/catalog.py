@@ -1,7 +1,7 @@
 """The catalog: which generations every index has, where they are, in what state, and which one serves.
 
-Every change of it is conditional on the rows that it was decided from: whoever is overtaken reads again and decides
-again. Definitions are kept in it, so that a worker can keep a generation whose definition has left the file.
+Every change is conditional on the rows that it was decided from: a process that is overtaken reads again and decides
+again. The catalog keeps definitions, so that a worker can update a generation whose definition has left the file.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Catalog:
                 return read_snapshot(rows)
 
     async def write(self, *rows: CatalogGeneration | ServingRow | Insert) -> bool:
-        """Write these rows together if each is as it was read, or new; False if one is not."""
+        """Write these rows together if each is as it was read, or new; False if a row has changed."""
         try:
             await self._tables.transact(CATALOG_TABLE, [_operation(row) for row in rows])
         except OperationFailedError:
@@ -63,7 +63,7 @@ class Catalog:
     async def change(
         self, generation: str, change: Callable[[CatalogGeneration], CatalogGeneration | None]
     ) -> CatalogGeneration | None:
-        """Change a generation's row, deciding again when somebody else was faster; None when nothing is to change."""
+        """Change a generation's row, deciding again when another process was faster; None when nothing is to change."""
         for _ in range(_ATTEMPTS):
             before = (await self.read()).generation(generation)
             after = None if before is None else change(before)
@@ -76,7 +76,7 @@ class Catalog:
     async def note_verified(self, generation: str, differences: int, at_seconds: float) -> None:
         """Remember that a generation was verified as a whole, and how many differences there were."""
         verified = VerifiedMark(int(at_seconds), differences)
-        await self.change(generation, lambda one: replace(one, verified=verified))
+        await self.change(generation, lambda before: replace(before, verified=verified))
 
 
 def _operation(row: CatalogGeneration | ServingRow | Insert) -> Insert | Replace:

@@ -1,8 +1,8 @@
 """Tables per period: which of them a generation has, and the end of those that are over.
 
-The storage service itself is the list of periods. A period that is over has nothing that anybody shows: its table goes
-as a whole, in every account, and the ledger lets go of its entries without being touched. A request on its way may make
-the table once more; the next run drops it.
+The storage service itself is the list of periods. Entries of a period that is over are not shown: its table goes as a
+whole, in every account, and the ledger drops its entries without being touched. A request on its way may make the table
+once more; the next run drops it.
 """
 
 from __future__ import annotations
@@ -54,11 +54,11 @@ async def _periods_in(accounts: Accounts, account: str, generation: Generation) 
 async def create_near_tables(accounts: Accounts, generation: Generation, wanted: AbstractSet[tuple[str, str]]) -> bool:
     """Make the tables of near periods, by account and name, before the first entry misses them; whether they are there.
 
-    Whoever writes makes what is missing, so that storage which does not answer now is no reason to stop: there may be
-    other accounts. Mostly they are there, which one list says for all of them.
+    A worker that writes makes what is missing, so that storage which does not answer now is no reason to stop: there
+    may be other accounts. Mostly all tables are there, and one list call says so.
     """
     try:
-        there = {(one.account, one.table) for one in await tables_of(accounts, generation)}
+        there = {(found.account, found.table) for found in await tables_of(accounts, generation)}
         for account, table in sorted(wanted - there):
             await accounts.tables(account).create_table(table)
     except StorageUnavailableError as error:
@@ -70,17 +70,17 @@ async def create_near_tables(accounts: Accounts, generation: Generation, wanted:
 async def drop_expired_tables(accounts: Accounts, plans: Iterable[SourcePlan], now_seconds: float) -> int:
     """Drop the tables of periods that are over, at most so many; how many went.
 
-    An account that does not answer keeps no other from being seen to; its error is raised in the end.
+    An account that does not answer does not stop the others; its error is raised in the end.
     """
     dropped = 0
     unavailable: StorageUnavailableError | None = None
-    generations = [one for plan in plans for one in plan.generations if one.periods is not None]
+    generations = [each for plan in plans for each in plan.generations if each.periods is not None]
     for generation in generations:
         for account, _ in sorted(generation.tables()):
             try:
-                for one in await _periods_in(accounts, account, generation):
-                    if dropped < DROPPED_MAX and generation.is_period_over(one.start, now_seconds):
-                        dropped += await accounts.tables(account).delete_table(one.table)
+                for period in await _periods_in(accounts, account, generation):
+                    if dropped < DROPPED_MAX and generation.is_period_over(period.start, now_seconds):
+                        dropped += await accounts.tables(account).delete_table(period.table)
             except StorageUnavailableError as error:
                 unavailable = unavailable or error
     if generations:

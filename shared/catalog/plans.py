@@ -20,22 +20,22 @@ def source_plans(snapshot: CatalogSnapshot, definitions: Definitions) -> dict[st
 def source_plan(snapshot: CatalogSnapshot, source: Source) -> SourcePlan:
     """Every generation of the source that is not retired, by the definition that it was made from.
 
-    Also those that the worker's own file does not have: they may be another deployment's, or wait for their end. One
-    that is read-only is left out; its ledger parts stay as they are.
+    Also those that the worker's own file does not have: they may belong to another deployment, or wait for their end.
+    A read-only generation is left out; its states in the ledger stay as they are.
     """
-    own = [one for one in snapshot.generations if one.source == source.name]
+    own = [generation for generation in snapshot.generations if generation.source == source.name]
     return SourcePlan(
         source.name,
-        tuple(generation_of(one) for one in own if one.is_updated),
-        frozenset(one.id for one in own if not one.is_written),
+        tuple(generation_of(generation) for generation in own if generation.is_updated),
+        frozenset(generation.id for generation in own if generation.is_retired),
         snapshot.buckets_of(source.name),
-        serving=frozenset(one.id for one in own if one.state == "serving"),
-        indexes={one.id: one.index for one in own},
+        serving=frozenset(generation.id for generation in own if generation.state == "serving"),
+        indexes={generation.id: generation.index for generation in own},
         has_lsn=has_lsn(source),
     )
 
 
-def generation_of(listed: CatalogGeneration) -> Generation:
+def generation_of(generation: CatalogGeneration) -> Generation:
     """A generation of the catalog as the pipeline writes to it."""
-    projector = Projector(listed.definition, listed.source_definition)
-    return Generation(listed.id, listed.definition, listed.table, projector)
+    projector = Projector(generation.definition, generation.source_definition)
+    return Generation(generation.id, generation.definition, generation.table, projector)

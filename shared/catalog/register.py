@@ -119,7 +119,7 @@ def check_sources(snapshot: CatalogSnapshot, definitions: Definitions) -> None:
     faults = {
         one.source: _changed_source(one, changed)
         for one in snapshot.generations
-        if one.is_written and one.source in definitions.sources
+        if not one.is_retired and one.source in definitions.sources
         if (changed := changed_identity(identity(one.source_definition), definitions.sources[one.source]))
     }
     if faults:
@@ -162,7 +162,7 @@ def _attempts(snapshot: CatalogSnapshot, index: Index, source: Source) -> list[C
 def _is_served(snapshot: CatalogSnapshot, index: str) -> bool:
     served = snapshot.served.get(index)
     serving = None if served is None else snapshot.generation(served.serving)
-    return serving is not None and serving.is_written
+    return serving is not None and not serving.is_retired
 
 
 def _missing(snapshot: CatalogSnapshot, definitions: Definitions) -> list[Index]:

@@ -17,6 +17,7 @@ from shared.tables.port import PARTITION_KEY, ROW_KEY, Insert, Replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+    from collections.abc import Set as AbstractSet
 
     from shared.definitions.model import Index, Source
     from shared.entries.rows.columns import Columns
@@ -41,7 +42,7 @@ class VerifiedMark:
 
 @dataclass(frozen=True, slots=True)
 class CatalogGeneration:
-    """A generation as the catalog knows it. `id` is what ledger parts are called by.
+    """A generation as the catalog knows it. `id` names its state in ledger rows.
 
     Times are in seconds since 1970. From `starts_at` on every worker is known to write to it: a build starts then.
     `unwanted_at`: since when it neither serves nor is what the definitions say; it is retired after the grace.
@@ -73,14 +74,14 @@ class CatalogGeneration:
         return self.source_definition.name
 
     @property
-    def is_written(self) -> bool:
-        """Whether it is not retired: workers write to it, unless it is read-only."""
-        return self.state != "retired"
+    def is_retired(self) -> bool:
+        """Whether its time is over: nothing reads it or writes to it, and its table goes."""
+        return self.state == "retired"
 
     @property
     def is_updated(self) -> bool:
-        """Whether workers keep it up to date."""
-        return self.is_written and self.read_only_at is None
+        """Whether workers write every change to it: it is neither retired nor read-only."""
+        return not self.is_retired and self.read_only_at is None
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,11 +112,12 @@ class CatalogSnapshot:
 
     def of_index(self, index: str) -> list[CatalogGeneration]:
         """The generations of an index, oldest first."""
-        return sorted((one for one in self.generations if one.index == index), key=lambda one: one.entered_at)
+        own = [generation for generation in self.generations if generation.index == index]
+        return sorted(own, key=lambda generation: generation.entered_at)
 
     def generation(self, identity: str) -> CatalogGeneration | None:
         """The generation with this id."""
-        return next((one for one in self.generations if one.id == identity), None)
+        return next((generation for generation in self.generations if generation.id == identity), None)
 
     def serving(self, index: str, now_seconds: float) -> CatalogGeneration | None:
         """The generation that serves an index at this moment."""
@@ -124,7 +126,7 @@ class CatalogSnapshot:
 
     def knows(self, source: str) -> bool:
         """Whether workers have had this source before, so that it may have facts."""
-        return source in self.buckets or any(one.source == source for one in self.generations)
+        return source in self.buckets or any(generation.source == source for generation in self.generations)
 
     def buckets_of(self, source: str) -> int:
         """The number of ledger buckets of a source."""
@@ -133,21 +135,26 @@ class CatalogSnapshot:
 
 def read_snapshot(rows: Iterable[Row]) -> CatalogSnapshot:
     """The catalog that these rows are."""
-    listed: list[CatalogGeneration] = []
+    generations: list[CatalogGeneration] = []
     served: dict[str, ServingRow] = {}
     buckets: dict[str, int] = {}
     for row in rows:
         key = cast(str, row.entity[ROW_KEY])
         if key.startswith(_GENERATION):
-            listed.append(_catalog_generation(row))
+            generations.append(_catalog_generation(row))
         elif key.startswith(_INDEX):
-            one = _serving_row(row)
-            served[one.index] = one
+            serving_row = _serving_row(row)
+            served[serving_row.index] = serving_row
         else:
             buckets[key.removeprefix(_SOURCE)] = cast(int, row.entity["buckets"])
-    serving = {one.serving for one in served.values()}
-    shown = [replace(one, state="serving") if one.id in serving and one.is_written else one for one in listed]
-    return CatalogSnapshot(tuple(shown), served, buckets)
+    serving = {serving_row.serving for serving_row in served.values()}
+    shown = tuple([_as_served(generation, serving) for generation in generations])
+    return CatalogSnapshot(shown, served, buckets)
+
+
+def _as_served(generation: CatalogGeneration, serving: AbstractSet[str]) -> CatalogGeneration:
+    is_serving = generation.id in serving and not generation.is_retired
+    return replace(generation, state="serving") if is_serving else generation
 
 
 def write_source(source: str, buckets: int) -> Insert:
@@ -155,49 +162,49 @@ def write_source(source: str, buckets: int) -> Insert:
     return Insert({PARTITION_KEY: PARTITION, ROW_KEY: _SOURCE + source, "buckets": buckets})
 
 
-def write_generation(one: CatalogGeneration) -> Insert | Replace:
+def write_generation(generation: CatalogGeneration) -> Insert | Replace:
     """A generation, new or as it was read."""
     entity: Entity = {
         PARTITION_KEY: PARTITION,
-        ROW_KEY: _GENERATION + one.id,
-        "index": one.index,
-        "source": one.source,
-        "table": one.table,
+        ROW_KEY: _GENERATION + generation.id,
+        "index": generation.index,
+        "source": generation.source,
+        "table": generation.table,
         # Serving is what the index's row says.
-        "state": "standby" if one.state == "serving" else one.state,
-        "enteredAt": one.entered_at,
-        "startsAt": one.starts_at,
-        "unbuilt": one.unbuilt,
+        "state": "standby" if generation.state == "serving" else generation.state,
+        "enteredAt": generation.entered_at,
+        "startsAt": generation.starts_at,
+        "unbuilt": generation.unbuilt,
     }
     # In as many properties as they take: a placement by list names every value.
     texts: Columns = {}
-    put_text(texts, _DEFINITION, json.dumps(one.definition.plain(), ensure_ascii=False))
-    put_text(texts, _SOURCE_DEFINITION, json.dumps(asdict(one.source_definition), ensure_ascii=False))
+    put_text(texts, _DEFINITION, json.dumps(generation.definition.plain(), ensure_ascii=False))
+    put_text(texts, _SOURCE_DEFINITION, json.dumps(asdict(generation.source_definition), ensure_ascii=False))
     entity.update(texts)
     optional = {
-        "build": one.build,
-        "builtAt": one.built_at,
-        "verifiedAt": one.verified.at_seconds if one.verified else None,
-        "differences": one.verified.differences if one.verified else None,
-        "unwantedAt": one.unwanted_at,
-        "retiredAt": one.retired_at,
-        "droppedAt": one.dropped_at,
-        "readOnlyAt": one.read_only_at,
+        "build": generation.build,
+        "builtAt": generation.built_at,
+        "verifiedAt": generation.verified.at_seconds if generation.verified else None,
+        "differences": generation.verified.differences if generation.verified else None,
+        "unwantedAt": generation.unwanted_at,
+        "retiredAt": generation.retired_at,
+        "droppedAt": generation.dropped_at,
+        "readOnlyAt": generation.read_only_at,
     }
     entity.update({name: value for name, value in optional.items() if value is not None})
-    return Insert(entity) if one.etag is None else Replace(entity, one.etag)
+    return Insert(entity) if generation.etag is None else Replace(entity, generation.etag)
 
 
-def write_serving(one: ServingRow) -> Insert | Replace:
+def write_serving(served: ServingRow) -> Insert | Replace:
     """What serves an index, new or as it was read."""
     entity: Entity = {
         PARTITION_KEY: PARTITION,
-        ROW_KEY: _INDEX + one.index,
-        "serving": one.serving,
-        "before": one.before,
-        "since": float(one.since),
+        ROW_KEY: _INDEX + served.index,
+        "serving": served.serving,
+        "before": served.before,
+        "since": float(served.since),
     }
-    return Insert(entity) if one.etag is None else Replace(entity, one.etag)
+    return Insert(entity) if served.etag is None else Replace(entity, served.etag)
 
 
 def _catalog_generation(row: Row) -> CatalogGeneration:

@@ -1,10 +1,11 @@
 """Builds a generation: brings every fact into it, at the facts' own versions, beside the live feed.
 
     1-facts   every feed range of the container (or partition of the hub) from its beginning, through the same apply
-              path, with a plan that knows the new generation alone: the parts of all others are carried over. A fact
+              path, with a plan that knows the new generation alone: the states of all others are carried over. A fact
               that the live feed was faster with is dropped.
-    2-rest    every ledger row: a fact whose part is missing, or older than that of another generation, is applied again
-              at the ledger's version. Workers that did not know the generation yet may have left some.
+    2-rest    the catch-up, over every ledger row: a fact that the new generation has not, or only in an older version
+              than another generation, is applied again at the ledger's version. Workers that did not know the
+              generation yet may have left some behind.
     end       the generation stands by.
 
 Nothing starts before every worker writes to the generation (`CatalogGeneration.starts_at`). Both phases may be repeated
@@ -49,16 +50,16 @@ if TYPE_CHECKING:
     from shared.tasks.rows import Progress, Slice, Task
 
 FACTS: Final = "1-facts"
-REST: Final = "2-rest"
-# The rest is read a thousand rows at a time: a few readers are enough for any ledger.
-REST_SLICES: Final = 4
+CATCH_UP: Final = "2-rest"
+# The ledger is read a thousand rows at a time: a few readers are enough for any ledger.
+CATCH_UP_SLICES: Final = 4
 # So many fact keys fit into one property of a slice's row, with room to spare.
 _BEGUN_MAX: Final = 100
 _CHECKED_MAX: Final = 20_000
 # Changes that are applied together: the more, the more of them share a page of the ledger. 1 KB each are 25 MB.
 WINDOW: Final = 5000
 # With a budget they are fewer. A change takes about a transaction, and a step must not outlast its claim by much:
-# others would begin the same one beside it.
+# other workers would begin the same step beside it.
 _STEP_SECONDS: Final = 20.0
 
 
@@ -94,33 +95,33 @@ class Builds:
         """One slice per feed range, or per partition of the hub."""
         source = (await self._target(task)).source_definition
         if source.cosmos is not None:
-            parts = await self._sources.feed.ranges(source)
+            ranges = await self._sources.feed.ranges(source)
         else:
-            parts = await self._sources.replay.partitions(source)
-        return Phase(FACTS, {f"{number:03d}": json.dumps([part, None]) for number, part in enumerate(parts)})
+            ranges = await self._sources.replay.partitions(source)
+        return Phase(FACTS, {f"{number:03d}": json.dumps([name, None]) for number, name in enumerate(ranges)})
 
     async def next_phase(self, progress: Progress, phase: str) -> Phase | None:
-        """After the facts the rest, some ledger buckets in each slice; after the rest the generation stands by."""
+        """After the facts the catch-up, some ledger buckets in each slice; after that the generation stands by."""
         target = await self._target(progress.task)
         if phase == FACTS:
             buckets = (await self._catalog.read()).buckets_of(target.source)
-            return Phase(REST, {f"{number:03d}": None for number in range(min(REST_SLICES, buckets))})
+            return Phase(CATCH_UP, {f"{number:03d}": None for number in range(min(CATCH_UP_SLICES, buckets))})
         unbuilt = progress.counts.get("unbuilt", 0)
         now_seconds = int(self._services.now_seconds())
         await self._catalog.change(target.id, partial(_stand_by, unbuilt=unbuilt, now_seconds=now_seconds))
         return None
 
-    async def work_on_slice(self, progress: Progress, one: Slice) -> AsyncIterator[SliceStep]:
-        """Work on one slice."""
+    async def work_on_slice(self, progress: Progress, work_slice: Slice) -> AsyncIterator[SliceStep]:
+        """Apply the facts of a feed range, or catch up with some ledger buckets."""
         snapshot = await self._catalog.read()
         target = self._target_in(snapshot, progress.task)
         plan = replace(source_plan(snapshot, target.source_definition), generations=(generation_of(target),))
         running = [each for each in progress.slices if not each.is_done]
         share = _share(progress.task, len(running))
         budget = Budget(share, self._steady_seconds, self._sleep)
-        hand = BuildApplier(plan, self._services, budget, changes_per_apply(share, self._window))
-        steps = self._facts(target, one, hand) if one.phase == FACTS else self._rest(target, one, hand)
-        async for step in steps:
+        applier = BuildApplier(plan, self._services, budget, changes_per_apply(share, self._window))
+        work = self._apply_facts if work_slice.phase == FACTS else self._catch_up
+        async for step in work(target, work_slice, applier):
             self._check_age(progress.task)
             yield step
 
@@ -130,7 +131,7 @@ class Builds:
     def _target_in(self, snapshot: CatalogSnapshot, task: Task) -> CatalogGeneration:
         self._check_age(task)
         target = snapshot.generation(str(task.about["generation"]))
-        if target is None or not target.is_written:
+        if target is None or target.is_retired:
             raise TaskFailedError(f"Generation {task.about['generation']} is retired: there is nothing to build.")
         return target
 
@@ -139,27 +140,34 @@ class Builds:
         if self._services.now_seconds() - task.started_at >= self._services.times.ledger_retention_seconds:
             raise TaskFailedError("The build has taken longer than the ledger's retention: start it again.")
 
-    async def _facts(self, target: CatalogGeneration, one: Slice, hand: BuildApplier) -> AsyncIterator[SliceStep]:
-        part, continuation = json.loads(str(one.position))
-        async for intake, size, after in self._pages(target.source_definition, part, continuation, hand.window):
-            hand.keep_for_next_apply(intake, size)
+    async def _apply_facts(
+        self, target: CatalogGeneration, work_slice: Slice, applier: BuildApplier
+    ) -> AsyncIterator[SliceStep]:
+        feed_range, continuation = json.loads(str(work_slice.position))
+        async for intake, size, after in self._pages(
+            target.source_definition, feed_range, continuation, applier.window
+        ):
+            applier.keep_for_next_apply(intake, size)
             continuation = after
-            if hand.is_full:
-                yield SliceStep(json.dumps([part, continuation]), await hand.apply())
-        yield SliceStep(json.dumps([part, continuation]), await hand.apply(), is_done=True)
+            if applier.is_full:
+                yield SliceStep(json.dumps([feed_range, continuation]), await applier.apply())
+        yield SliceStep(json.dumps([feed_range, continuation]), await applier.apply(), is_done=True)
 
     async def _pages(
-        self, source: Source, part: str, continuation: str | None, items: int
+        self, source: Source, feed_range: str, continuation: str | None, items: int
     ) -> AsyncIterator[tuple[Intake, int, str]]:
-        """What each page holds, how many items that were, and where to go on. No page has more than are applied
-        together: one that the budget lets nobody finish in the time of a function would be begun for ever."""
+        """What each page holds, how many items that were, and where to go on.
+
+        No page has more items than are applied together: a page that the budget does not let a function finish in its
+        time would be begun again and again.
+        """
         items = min(items, PAGE_ITEMS)
         if source.cosmos is not None:
             documents = CosmosReader(source)
-            async for page in self._sources.feed.pages(source, part, continuation, items):
+            async for page in self._sources.feed.pages(source, feed_range, continuation, items):
                 yield read_all(source.name, page.documents, documents.latest), len(page.documents), page.continuation
         else:
-            async for events in self._sources.replay.pages(source, part, continuation, items):
+            async for events in self._sources.replay.pages(source, feed_range, continuation, items):
                 yield self._read_events(source, events.events), len(events.events), events.continuation
 
     def _read_events(self, source: Source, events: Iterable[HubEvent]) -> Intake:
@@ -173,27 +181,29 @@ class Builds:
 
         return read_all(source.name, fresh, read, ReceivedEvent.plain, "event")
 
-    async def _rest(self, target: CatalogGeneration, one: Slice, hand: BuildApplier) -> AsyncIterator[SliceStep]:
+    async def _catch_up(
+        self, target: CatalogGeneration, work_slice: Slice, applier: BuildApplier
+    ) -> AsyncIterator[SliceStep]:
         """Every so many buckets, beginning with the slice's number.
 
-        Which facts are about to be applied is written down first. A claim alone would make them look up to date to
-        whoever goes on after a crash, with their entries never written.
+        Which facts are about to be applied is written down first. After a crash, their claims alone would make them
+        look up to date to the next worker, and their entries would never be written.
         """
         reader = CatchUpReader(target.source_definition, self._sources.facts, self._services.run_all)
-        bucket, after, begun = json.loads(one.position or "null") or (int(one.name.rpartition(":")[2]), None, [])
+        bucket, after, begun = _catch_up_position(work_slice)
         checked = 0
         if begun:
-            again = await read_ledger_fact(hand.accounts.main, bucket_partition(target.source, bucket), begun)
-            yield SliceStep(_position(bucket, begun[-1]), await self._catch_up(again, reader, hand))
+            again = await read_ledger_fact(applier.accounts.main, bucket_partition(target.source, bucket), begun)
+            yield SliceStep(_position(bucket, begun[-1]), await self._apply_missing(again, reader, applier))
             after = begun[-1]
-        for number in range(bucket, hand.plan.buckets, min(REST_SLICES, hand.plan.buckets)):
-            async for page in ledger_pages(hand.accounts.main, bucket_partition(target.source, number), after):
-                behind = [kept for kept in page if lacks_newest_version(kept, target.id)]
+        for number in range(bucket, applier.plan.buckets, min(CATCH_UP_SLICES, applier.plan.buckets)):
+            async for page in ledger_pages(applier.accounts.main, bucket_partition(target.source, number), after):
+                behind = [fact for fact in page if lacks_newest_version(fact, target.id)]
                 for start in range(0, len(behind), _BEGUN_MAX):
                     some = behind[start : start + _BEGUN_MAX]
-                    yield SliceStep(_position(number, after, [kept.fact_key for kept in some]), {"behind": len(some)})
+                    yield SliceStep(_position(number, after, [fact.fact_key for fact in some]), {"behind": len(some)})
                     after = some[-1].fact_key
-                    yield SliceStep(_position(number, after), await self._catch_up(some, reader, hand))
+                    yield SliceStep(_position(number, after), await self._apply_missing(some, reader, applier))
                 after = page[-1].fact_key
                 checked += len(page)
                 # Looking again is cheap: not every page is worth a write.
@@ -201,12 +211,14 @@ class Builds:
                     yield SliceStep(_position(number, after), {"checked": checked})
                     checked = 0
             after = None
-        yield SliceStep(one.position, {"checked": checked}, is_done=True)
+        yield SliceStep(work_slice.position, {"checked": checked}, is_done=True)
 
-    async def _catch_up(self, behind: list[LedgerFact], reader: CatchUpReader, hand: BuildApplier) -> dict[str, int]:
+    async def _apply_missing(
+        self, behind: list[LedgerFact], reader: CatchUpReader, applier: BuildApplier
+    ) -> dict[str, int]:
         found = await reader.read(behind)
-        hand.keep_for_next_apply(Intake(found.changes), 0)
-        return {**await hand.apply(), "unbuilt": found.unbuilt}
+        applier.keep_for_next_apply(Intake(found.changes), 0)
+        return {**await applier.apply(), "unbuilt": found.unbuilt}
 
 
 def _share(task: Task, running: int) -> float | None:
@@ -220,19 +232,27 @@ def changes_per_apply(share: float | None, largest: int) -> int:
     return largest if share is None else max(1, min(largest, int(share * _STEP_SECONDS)))
 
 
+def _catch_up_position(work_slice: Slice) -> tuple[int, str | None, list[str]]:
+    """The bucket, the last fact key that is done, and the facts that were begun behind it."""
+    if work_slice.position is None:
+        return int(work_slice.name.rpartition(":")[2]), None, []
+    bucket, after, begun = json.loads(work_slice.position)
+    return bucket, after, begun
+
+
 def _position(bucket: int, after: str | None, begun: Sequence[str] = ()) -> str:
     # As it is: escaped, keys in most scripts would take six times their room.
     return json.dumps([bucket, after, list(begun)], ensure_ascii=False)
 
 
-def _stand_by(one: CatalogGeneration, *, unbuilt: int, now_seconds: int) -> CatalogGeneration | None:
-    if one.state != "building":
+def _stand_by(generation: CatalogGeneration, *, unbuilt: int, now_seconds: int) -> CatalogGeneration | None:
+    if generation.state != "building":
         return None
-    return replace(one, state="standby", built_at=now_seconds, unbuilt=unbuilt)
+    return replace(generation, state="standby", built_at=now_seconds, unbuilt=unbuilt)
 
 
 class BuildApplier:
-    """Applies what was gathered, by a budget, with a process' worth of cache."""
+    """Applies what was gathered, within a budget, with a ledger cache of its own."""
 
     def __init__(self, plan: SourcePlan, services: Services, budget: Budget, window: int) -> None:
         self.plan = plan
@@ -264,13 +284,13 @@ class BuildApplier:
         changes, intakes, gathered = self._changes, self._intakes, self.gathered
         self._changes, self._intakes, self.gathered = [], [], 0
         before = self._budget.spent
-        letters = [letter for intake in intakes for letter in intake.unreadable]
-        for letter in letters:
-            await self._dead_letters.put(letter)
-        counts = {"facts": gathered, "letters": len(letters)}
+        dead_letters = [dead_letter for intake in intakes for dead_letter in intake.unreadable]
+        for dead_letter in dead_letters:
+            await self._dead_letters.put(dead_letter)
+        counts = {"facts": gathered, "letters": len(dead_letters)}
         if changes:
             await prefetch(self.accounts.main, self._cache, self.plan, changes, self._services.run_buckets)
             outcome = await self._applier.apply(self.plan, changes)
             self._cache.clear()  # a build sees every fact once
-            counts |= {"entries": outcome.entries_written, "letters": len(letters) + outcome.dead_letters}
+            counts |= {"entries": outcome.entries_written, "letters": len(dead_letters) + outcome.dead_letters}
         return {**counts, "transactions": self._budget.spent - before}

@@ -1,8 +1,8 @@
-"""The rest of a build: facts that the ledger knows in a newer version than the new generation, or only without it.
+"""The catch-up of a build: facts that the ledger knows in a newer version than the new generation, or only without it.
 
-A fact is applied again at the version that the ledger holds, never at one of our own: a deleted one needs no document;
-for any other the document must be the one that the ledger's mark names. If Cosmos DB has a newer one, the live feed is
-about to bring it, to the new generation, too.
+A fact is applied again at the version that the ledger holds, never at an invented one. A deleted fact needs no
+document; for any other the document must be the one whose ETag the ledger has. If Cosmos DB has a newer document, the
+live feed is about to bring it, also to the new generation.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from shared.entries.changes.change import Change, FactReader
 from shared.entries.keys.fact_key import decode_fact_key, fact_hash
 from shared.entries.keys.versions import clock_of, without_digest
 from shared.errors import UnreadableChangeError
+from shared.pipeline.concurrency import all_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,19 +26,19 @@ if TYPE_CHECKING:
     from shared.sources.ports import Facts
 
 
-def lacks_newest_version(kept: LedgerFact, generation: str) -> bool:
-    """Whether a fact's part in a generation is missing, or older than another one."""
-    version = kept.versions.get(generation)
-    return bool(kept.versions) and (version is None or without_digest(version) < without_digest(_newest(kept)))
+def lacks_newest_version(fact: LedgerFact, generation: str) -> bool:
+    """Whether a generation does not have a fact, or has an older version of it than another generation."""
+    version = fact.versions.get(generation)
+    return bool(fact.versions) and (version is None or without_digest(version) < without_digest(_newest(fact)))
 
 
-def _newest(kept: LedgerFact) -> str:
+def _newest(fact: LedgerFact) -> str:
     """The version that the ledger holds."""
-    return max(kept.versions.values())
+    return max(fact.versions.values())
 
 
 class MissingFacts(NamedTuple):
-    """Changes to apply, and how many facts nobody can find again."""
+    """Changes to apply, and how many facts cannot be found again."""
 
     changes: list[Change]
     unbuilt: int
@@ -54,33 +55,33 @@ class CatchUpReader:
 
     async def read(self, behind: Sequence[LedgerFact]) -> MissingFacts:
         """The changes of these facts, as far as their documents can be found."""
-        deleted = [one for one in behind if one.is_deleted]
-        changes = [self._delete(one) for one in deleted]
-        others = [one for one in behind if not one.is_deleted]
+        changes = [self._delete(fact) for fact in behind if fact.is_deleted]
+        others = [fact for fact in behind if not fact.is_deleted]
         if self._source.cosmos is None:
             return MissingFacts(changes, len(others))
-        unbuilt = 0
-        for result in await self._run_all([partial(self._find, one) for one in others]):
-            if isinstance(result, UnreadableChangeError):
-                unbuilt += 1
-            elif isinstance(result, Exception):
-                raise result
-            elif result is not None:
-                changes.append(result)
-        return MissingFacts(changes, unbuilt)
+        found = await all_of(self._run_all, [partial(self._find_or_count, fact) for fact in others])
+        changes += [change for missing in found for change in missing.changes]
+        return MissingFacts(changes, sum(missing.unbuilt for missing in found))
 
-    def _delete(self, one: LedgerFact) -> Change:
-        key = one.fact_key
-        return Change(self._source.name, "", (), key, fact_hash(key), _newest(one), None, {}, one.source_etag)
+    def _delete(self, fact: LedgerFact) -> Change:
+        key = fact.fact_key
+        return Change(self._source.name, "", (), key, fact_hash(key), _newest(fact), None, {}, fact.source_etag)
 
-    async def _find(self, one: LedgerFact) -> Change | None:
+    async def _find_or_count(self, fact: LedgerFact) -> MissingFacts:
+        try:
+            change = await self._find(fact)
+        except UnreadableChangeError:
+            return MissingFacts([], 1)
+        return MissingFacts([] if change is None else [change], 0)
+
+    async def _find(self, fact: LedgerFact) -> Change | None:
         """The change that the ledger has; None when it is gone, or when the feed is about to bring a newer one."""
-        decoded = decode_fact_key(one.fact_key)
+        decoded = decode_fact_key(fact.fact_key)
         if decoded is None:
-            raise self._reader.unreadable("its key was cut, so that nobody can tell its id")
+            raise self._reader.unreadable("its key was cut, so that its id is not known")
         partition_key, fact_id = decoded
         document = await self._facts.read(self._source, fact_id, partition_key)
-        if document is None or document.get("_etag") != one.source_etag:
+        if document is None or document.get("_etag") != fact.source_etag:
             return None
-        change = self._reader.change(fact_id, partition_key, clock_of(_newest(one)), document, one.source_etag)
-        return replace(change, version=_newest(one))
+        change = self._reader.change(fact_id, partition_key, clock_of(_newest(fact)), document, fact.source_etag)
+        return replace(change, version=_newest(fact))

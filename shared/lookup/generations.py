@@ -143,9 +143,9 @@ class CatalogGenerations:
         defined = await self._defined.serving(index)
         snapshot = await self._read(index)
         serving = snapshot.serving(index, self._timing.wall_seconds())
-        if serving is not None and serving.is_written:
+        if serving is not None and not serving.is_retired:
             return self._as_readable(serving)
-        known = [each for each in snapshot.of_index(index) if each.is_written]
+        known = [each for each in snapshot.of_index(index) if not each.is_retired]
         if known:
             raise IndexBuildingError(index, await self._progress(known[-1]))
         if snapshot.knows(defined.source.name):
@@ -156,7 +156,7 @@ class CatalogGenerations:
         """The generation with this id, or None once it is retired."""
         for each in (await self._read(index)).of_index(index):
             if each.id == generation:
-                return self._as_readable(each) if each.is_written else None
+                return None if each.is_retired else self._as_readable(each)
         return await self._defined.still_there(index, generation)
 
     def _as_readable(self, listed: CatalogGeneration) -> ReadableGeneration:

@@ -127,10 +127,10 @@ class StatusReport:
         if facts.catalog is None:
             return {"state": "unknown", "generation": None}
         serving = facts.catalog.serving(index.name, facts.at_seconds)
-        if serving is not None and serving.is_written:
+        if serving is not None and not serving.is_retired:
             return {"state": "serving", "generation": serving.id}
         own = facts.catalog.of_index(index.name)
-        if any(generation.is_written for generation in own) or facts.catalog.knows(index.source):
+        if any(not generation.is_retired for generation in own) or facts.catalog.knows(index.source):
             return {"state": "building", "generation": None}
         # No worker has started yet, so its table is empty or missing.
         source = self._definitions.sources[index.source]

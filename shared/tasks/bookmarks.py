@@ -1,7 +1,7 @@
-"""Bookmarks: how far walks through many rows have come, kept in the catalog, so that each run does a bounded part.
+"""Bookmarks: how far walks through many rows have come, kept in the catalog, so that each run does a bounded share.
 
-A walk goes round after round. A crash before its bookmark is kept, or two runs at once, look at some rows twice; what
-walks do with a row may be done twice.
+A walk goes round after round. After a crash before its bookmark is kept, or with two runs at once, some rows are looked
+at twice; what walks do with a row may be done twice.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Bookmark:
-    """Where the next run goes on: in this stretch of all that is walked through, at this continuation of its query.
+    """Where the next run goes on: in this stretch of everything to walk through, at this continuation of its query.
 
     At the very beginning it also says when the last round ended.
     """
@@ -55,14 +55,15 @@ class Bookmarks:
         """Go on here the next time."""
         entity: Entity = {PARTITION_KEY: self._walk, ROW_KEY: name}
         entity |= {"stretch": bookmark.stretch, "endedAt": bookmark.ended_at}
-        if (place := bookmark.continuation) is not None:
-            entity |= {"partition": place.partition, **({} if place.row is None else {"row": place.row})}
+        if (continuation := bookmark.continuation) is not None:
+            row = {} if continuation.row is None else {"row": continuation.row}
+            entity |= {"partition": continuation.partition, **row}
         await self._tables.transact(CATALOG_TABLE, [Upsert(entity)])
 
 
 def _bookmark(entity: Entity) -> Bookmark:
-    place = None
+    continuation = None
     if "partition" in entity:
-        place = Continuation(cast(str, entity["partition"]), cast("str | None", entity.get("row")))
-    # A bookmark of an earlier release has only a place.
-    return Bookmark(cast(int, entity.get("stretch", 0)), place, cast(int, entity.get("endedAt", 0)))
+        continuation = Continuation(cast(str, entity["partition"]), cast("str | None", entity.get("row")))
+    # A bookmark of an earlier release has only a continuation.
+    return Bookmark(cast(int, entity.get("stretch", 0)), continuation, cast(int, entity.get("endedAt", 0)))

@@ -19,7 +19,7 @@ _BURST_SECONDS: Final = 1.0
 
 
 class Budget:
-    """Lets so many requests pass per second, none with 0 left over for later; no limit for None."""
+    """Lets so many requests pass per second; no limit for None."""
 
     def __init__(
         self,
@@ -39,7 +39,7 @@ class Budget:
         if self._per_second is None:
             return
         now = self._steady_seconds()
-        # Whoever comes is given the next free moment at once, so that several who wait are not let go together.
+        # Each caller is given the next free moment at once, so that several that wait do not start together.
         moment = max(self._next_at, now - _BURST_SECONDS)
         self._next_at = moment + 1 / self._per_second
         if moment > now:
@@ -47,7 +47,7 @@ class Budget:
 
 
 class Metered:
-    """Tables whose requests go by a budget."""
+    """Tables whose requests wait for a budget."""
 
     def __init__(self, tables: Tables, budget: Budget) -> None:
         self._tables = tables
@@ -93,7 +93,7 @@ class Metered:
 
 
 def metered(accounts: Accounts, budget: Budget) -> Accounts:
-    """The same accounts, with every request by a budget."""
+    """The same accounts, with every request counted against a budget."""
     return Accounts(_MeteredAccounts(accounts, budget))
 
 

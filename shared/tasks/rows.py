@@ -1,8 +1,8 @@
 """Long work as rows: a task, and the slices that it is cut into, each with how far it has come.
 
-Table `Tasks`: the tasks share one partition, so that one query finds those that run; a task's slices have one of their
-own. A slice belongs to whoever holds its claim; a claim is a conditional write, lasts a while and is renewed with every
-step, so that somebody else goes on when its owner is gone.
+Table `Tasks`: the tasks share one partition, so that one query finds those that run; a task's slices have a partition
+of their own. A slice belongs to the worker that holds its claim. A claim is a conditional write, lasts a while and is
+renewed with every step, so that another worker goes on when its owner is gone.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Slice:
     etag: str | None = field(default=None, compare=False)
 
     def after(self, position: str | None, counts: Mapping[str, int], *, is_done: bool) -> Slice:
-        """One step further."""
+        """The slice after one more step."""
         added = {name: self.counts.get(name, 0) + counts.get(name, 0) for name in {**self.counts, **counts}}
         return replace(self, position=position, counts=added, is_done=is_done)
 
@@ -71,8 +71,8 @@ class Progress:
     def counts(self) -> dict[str, int]:
         """What all slices have done together."""
         total: dict[str, int] = {}
-        for one in self.slices:
-            for name, count in one.counts.items():
+        for work_slice in self.slices:
+            for name, count in work_slice.counts.items():
                 total[name] = total.get(name, 0) + count
         return total
 
@@ -110,14 +110,14 @@ class TaskRows:
         return None if row is None else _slice(row)
 
     async def save_task(self, task: Task) -> Task | None:
-        """Write a task that is new, or as it was read; None when somebody else was faster."""
+        """Write a task that is new, or as it was read; None when another worker was faster."""
         etag = await self._save(_task_entity(task), task.etag)
         return None if etag is None else replace(task, etag=etag)
 
-    async def save(self, one: Slice) -> Slice | None:
+    async def save(self, work_slice: Slice) -> Slice | None:
         """The same for a slice."""
-        etag = await self._save(_slice_entity(one), one.etag)
-        return None if etag is None else replace(one, etag=etag)
+        etag = await self._save(_slice_entity(work_slice), work_slice.etag)
+        return None if etag is None else replace(work_slice, etag=etag)
 
     async def forget(self, task: Task) -> None:
         """Remove a task with its slices, the slices first: what is left of it can be found and removed again."""
@@ -126,7 +126,7 @@ class TaskRows:
         await self._remove(_TASKS, task.id)
 
     async def _remove(self, partition: str, row: str) -> None:
-        with suppress(OperationFailedError):  # somebody else was faster
+        with suppress(OperationFailedError):  # another worker was faster
             await self._tables.transact(TASK_TABLE, [Delete(partition, row)])
 
     async def _save(self, entity: Entity, etag: str | None) -> str | None:
@@ -176,16 +176,16 @@ def _task(row: Row) -> Task:
     )
 
 
-def _slice_entity(one: Slice) -> Entity:
+def _slice_entity(work_slice: Slice) -> Entity:
     entity: Entity = {
-        PARTITION_KEY: one.task,
-        ROW_KEY: one.name,
-        "phase": one.phase,
-        "isDone": one.is_done,
-        "counts": json.dumps(dict(one.counts)),
-        "claimedUntil": float(one.claimed_until),
+        PARTITION_KEY: work_slice.task,
+        ROW_KEY: work_slice.name,
+        "phase": work_slice.phase,
+        "isDone": work_slice.is_done,
+        "counts": json.dumps(dict(work_slice.counts)),
+        "claimedUntil": float(work_slice.claimed_until),
     }
-    return entity if one.position is None else {**entity, "position": one.position}
+    return entity if work_slice.position is None else {**entity, "position": work_slice.position}
 
 
 def _slice(row: Row) -> Slice:

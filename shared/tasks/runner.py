@@ -1,9 +1,9 @@
 """Runs long work: slices of tasks, each for a bounded time, chained by messages of a Storage queue.
 
-    1. claim    the slice's row, unless somebody else holds it: a second message for it is then worth nothing
+    1. claim    the slice's row, unless another worker holds it: a second message for it does nothing then
     2. step     work on from the row's position; after each step the row is written, on the condition that its position
-                is as it was: whoever was overtaken stops. A step that was done and not written is done again: steps
-                are idempotent
+                is as it was: a worker that was overtaken stops. A step that was done and not written is done again:
+                steps are idempotent
     3. chain    out of time: give the claim back and send the next message; done: see whether the task goes on with
                 another phase, or has ended
 
@@ -33,7 +33,8 @@ if TYPE_CHECKING:
 
 # One message works this long; well below functionTimeout.
 SLICE_SECONDS: Final = 240.0
-# An owner that has not finished a step for so long is taken for gone. If it is not, both work and one is overtaken.
+# An owner that has not finished a step for so long is taken for gone. If it is not, both work and the slower one is
+# overtaken.
 CLAIM_SECONDS: Final = 60.0
 _ATTEMPTS: Final = 5
 _FORGET_SECONDS: Final = 30 * 86_400
@@ -65,13 +66,13 @@ class TaskKind(Protocol):
     async def first_phase(self, task: Task) -> Phase:
         """The first phase."""
 
-    def work_on_slice(self, progress: Progress, one: Slice) -> AsyncIterator[SliceStep]:
+    def work_on_slice(self, progress: Progress, work_slice: Slice) -> AsyncIterator[SliceStep]:
         """Work on a slice from its position on, step by step; each must be safe to do again."""
 
     async def next_phase(self, progress: Progress, phase: str) -> Phase | None:
         """The phase after this one, all of whose slices are done; None when the work has ended.
 
-        May be called again for the same phase, also by several at once.
+        May be called again for the same phase, also by several workers at once.
         """
 
 
@@ -101,7 +102,7 @@ async def renewing_claims(renew: Callable[[], Awaitable[None]]) -> AsyncIterator
             try:
                 await renew()
             except TransientError as error:
-                # There are two more times; and without a claim a slice is done twice, not wrongly.
+                # There are two more times. And without a claim a slice is done twice, which is safe.
                 _log.warning("A claim was not renewed", extra={"error": type(error).__name__})
 
     beating = asyncio.create_task(beat())
@@ -122,11 +123,11 @@ class TaskRunner:
     now_seconds: Callable[[], float]
     slice_seconds: float = SLICE_SECONDS
     claim_seconds: float = CLAIM_SECONDS
-    # Renews a claim during steps that take long: otherwise more and more would work on one slice.
+    # Renews a claim during steps that take long: otherwise more and more workers would work on one slice.
     renewal: Renewal = without_renewal
 
     async def start(self, task: Task) -> bool:
-        """Write down a task and send it on its way; False, and it is left as it is, when its id is there already."""
+        """Write a task and send its first messages; False, and nothing is changed, when its id is there already."""
         await self.rows.create()
         if await self.rows.save_task(task) is None:
             return False
@@ -147,14 +148,14 @@ class TaskRunner:
         await self.work(asked["id"], asked["slice"])
 
     async def work(self, task_id: str, name: str) -> bool:
-        """Work on a slice for a while, if nobody else does; whether there was something to do."""
+        """Work on a slice for a while, unless another worker does; whether there was something to do."""
         progress = await self.rows.read(task_id)
         if progress is None or progress.task.state != "running" or progress.task.kind not in self.kinds:
             return False
         if (wait_seconds := progress.task.not_before - self.now_seconds()) > 0:
             await self._send(progress.task, [name], int(wait_seconds) + 1)
             return False
-        found = next((one for one in progress.slices if one.name == name), None)
+        found = next((each for each in progress.slices if each.name == name), None)
         if found is None or found.is_done:
             await self._follow(progress)
             return False
@@ -171,39 +172,39 @@ class TaskRunner:
             await self._fail(progress.task, error)
         return True
 
-    async def _work(self, progress: Progress, one: Slice) -> None:
+    async def _work(self, progress: Progress, work_slice: Slice) -> None:
         stops_at = self.now_seconds() + self.slice_seconds
         try:
-            async with self.renewal(partial(self._renew, one.task, one.name)):
-                async for step in self.kinds[progress.task.kind].work_on_slice(progress, one):
-                    after = await self._note(one, step)
+            async with self.renewal(partial(self._renew, work_slice.task, work_slice.name)):
+                async for step in self.kinds[progress.task.kind].work_on_slice(progress, work_slice):
+                    after = await self._note(work_slice, step)
                     if after is None:
-                        return  # overtaken: somebody else goes on from there
-                    one = after
-                    if one.is_done or self.now_seconds() >= stops_at:
+                        return  # overtaken: another worker goes on from there
+                    work_slice = after
+                    if work_slice.is_done or self.now_seconds() >= stops_at:
                         break
         except Exception:
-            await self.rows.save(replace(one, claimed_until=0))
+            await self.rows.save(replace(work_slice, claimed_until=0))
             raise
-        if one.is_done:
-            await self.after(one.task)
-        elif await self.rows.save(replace(one, claimed_until=0)) is not None:
-            await self._send(progress.task, [one.name])
+        if work_slice.is_done:
+            await self.after(work_slice.task)
+        elif await self.rows.save(replace(work_slice, claimed_until=0)) is not None:
+            await self._send(progress.task, [work_slice.name])
 
-    async def _note(self, one: Slice, step: SliceStep) -> Slice | None:
-        """Write how far a step has come; None when somebody else has come further.
+    async def _note(self, before: Slice, step: SliceStep) -> Slice | None:
+        """Write how far a step has come; None when another worker has come further.
 
-        A claim that ran out during a long step may be another's by now, but what counts is who is first to get on:
-        otherwise steps that take longer than a claim would be repeated for ever.
+        Another worker may hold the claim by now, if it ran out during a long step. What counts is which of them
+        finishes the step first: otherwise steps that take longer than a claim would be repeated for ever.
         """
-        found: Slice | None = one
+        found: Slice | None = before
         for _ in range(_ATTEMPTS):
-            if found is None or found.is_done or found.position != one.position:
+            if found is None or found.is_done or found.position != before.position:
                 return None
             saved = await self._save(found.after(step.position, step.counts, is_done=step.is_done))
             if saved is not None:
                 return saved
-            found = await self.rows.slice(one.task, one.name)
+            found = await self.rows.slice(before.task, before.name)
         return None
 
     async def _renew(self, task: str, name: str) -> None:
@@ -211,8 +212,8 @@ class TaskRunner:
         if found is not None and not found.is_done:
             await self._save(found)
 
-    async def _save(self, one: Slice) -> Slice | None:
-        return await self.rows.save(replace(one, claimed_until=self.now_seconds() + self.claim_seconds))
+    async def _save(self, work_slice: Slice) -> Slice | None:
+        return await self.rows.save(replace(work_slice, claimed_until=self.now_seconds() + self.claim_seconds))
 
     async def after(self, task_id: str) -> None:
         """See what follows, now that a slice is done."""
@@ -222,7 +223,7 @@ class TaskRunner:
 
     async def _follow(self, progress: Progress) -> None:
         """Start the next phase, or end the task, when every slice so far is done."""
-        if not progress.slices or not all(one.is_done for one in progress.slices):
+        if not progress.slices or not all(each.is_done for each in progress.slices):
             return
         latest = progress.slices[-1].phase
         try:
@@ -238,14 +239,14 @@ class TaskRunner:
             await self._enter(progress.task, phase)
 
     async def _enter(self, task: Task, phase: Phase) -> None:
-        """Write the slices of a phase; those that are there are another's, who was as far."""
+        """Write the slices of a phase. Those that are there were written by another worker that came as far."""
         names = [f"{phase.name}:{name}" for name in phase.slices]
         for name, position in zip(names, phase.slices.values(), strict=True):
             await self.rows.save(Slice(task.id, name, phase.name, position))
         await self._send(task, names, max(0, int(task.not_before - self.now_seconds()) + 1))
 
     async def _fail(self, task: Task, error: IndexTablesError) -> None:
-        """What no repetition mends ends the task, with its reason."""
+        """An error that no repetition can fix ends the task, with its reason."""
         _log.error("A task failed: %s", error, extra={"task": task.id})
         await self.rows.save_task(replace(task, state="failed", ended_at=self.now_seconds(), problem=str(error)))
 
@@ -257,14 +258,14 @@ class TaskRunner:
             await self.queue.send(orjson.dumps(message).decode(), delay_seconds)
 
     async def resume(self) -> None:
-        """Send messages for what nobody works on; forget what ended long ago. Called by a timer.
+        """Send messages for slices that no worker holds; forget tasks that ended long ago. Called by a timer.
 
-        What fails for one task is raised when all others have been seen to.
+        An error of one task is raised after all others had their turn.
         """
         failures: list[TransientError] = []
         for task in await self.rows.all():
             if task.state == "running":
-                if task.kind in self.kinds:  # others are another program's, such as the command line's
+                if task.kind in self.kinds:  # other kinds belong to another program, such as the command line
                     try:
                         await self._resume(task)
                     except TransientError as error:
@@ -285,10 +286,10 @@ class TaskRunner:
 
 
 def idle(progress: Progress, now_seconds: float) -> Sequence[str]:
-    """The slices that nobody works on."""
-    return [one.name for one in progress.slices if not one.is_done and one.claimed_until <= now_seconds]
+    """The names of the slices that no worker holds."""
+    return [each.name for each in progress.slices if not each.is_done and each.claimed_until <= now_seconds]
 
 
 def task_failed_error(task: Task) -> TaskFailedError:
-    """The error for whoever waits for a task that failed."""
+    """The error for a caller that waits for a task that failed."""
     return TaskFailedError(f"The {task.kind} {task.id} failed: {task.problem}")

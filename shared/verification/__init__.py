@@ -1,1 +1,1 @@
-"""Verification: scans of facts and rows, judging, and repair."""
+"""Verification: scans of facts and rows, confirming differences, and repair."""

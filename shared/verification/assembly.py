@@ -1,37 +1,34 @@
-"""Puts a verification together from what a process has: storage, facts, a queue, clocks."""
+"""Puts a verification together from what a process is connected to."""
 
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from shared.entries.keys.versions import ticks_of
 from shared.entries.projection.generations import place_of
 from shared.errors import OperationFailedError, TableMissingError
-from shared.pipeline.apply.batch import Applier
 from shared.pipeline.entry_writes.entry_writer import EntryWriter
-from shared.pipeline.ledger.cache import LedgerCache
 from shared.tables.port import Delete
+from shared.tasks.budget import metered
+from shared.verification.confirm import RECONCILABLE, REPAIRABLE, Confirmer
 from shared.verification.examine import Examiner
-from shared.verification.judge import RECONCILED, REPAIRED, Judge
 from shared.verification.repair import RepairDependencies, Repairer
 from shared.verification.sample import Sampling
 from shared.verification.scans import FactScan, LedgerScan, TableScan
 from shared.verification.verify import StrayRemoval, Verification
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from shared.definitions.model import Source
     from shared.entries.projection.generations import Generation, SourcePlan
-    from shared.pipeline.cleanup.messages import SweepQueue
-    from shared.pipeline.concurrency import RunAll
-    from shared.pipeline.dead_letters.store import DeadLetterStore
+    from shared.pipeline.apply.services import Services
     from shared.sources.ports import CurrentFacts
-    from shared.tables.accounts import Accounts
-    from shared.verification.judge import GracePeriod
+    from shared.tasks.budget import Budget
+    from shared.verification.confirm import GracePeriod
     from shared.verification.scans import Scan, StrayRow
     from shared.verification.verify import ScanState
 
@@ -40,7 +37,7 @@ _MICROSECONDS: Final = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class RepairOptions:
-    """What a verification is to do besides finding differences."""
+    """What a verification does besides finding differences."""
 
     repairs: bool = False
     reconciles: bool = False
@@ -48,17 +45,24 @@ class RepairOptions:
 
 @dataclass(frozen=True, slots=True)
 class VerificationDependencies:
-    """What a verification works with. `run_facts` is apart from `run_all`: what is done with a fact runs calls."""
+    """What verifications work with.
 
-    accounts: Accounts
-    facts: CurrentFacts | None
-    dead_letters: DeadLetterStore
-    sweep_queue: SweepQueue
-    sweep_delay_seconds: int
-    patience: GracePeriod
-    run_all: RunAll
-    run_facts: RunAll
+    Facts run by `services.run_buckets` and their calls by `services.run_all`: work that runs other work has permits of
+    its own. `report_verified` hears of every verification that ended: the index, the size of the sample (None for all
+    facts), and the report as JSON.
+    """
+
+    services: Services
+    facts: CurrentFacts
+    grace_period: GracePeriod
     chance: Callable[[], float]
+    steady_seconds: Callable[[], float]
+    report_verified: Callable[[str, int | None, Mapping[str, object]], None]
+
+    def within(self, budget: Budget) -> VerificationDependencies:
+        """The same, with every storage request counted against a budget."""
+        services = replace(self.services, accounts=metered(self.services.accounts, budget))
+        return replace(self, services=services)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,98 +74,103 @@ class Subject:
     generation: Generation
 
 
-def verification_of(
-    subject: Subject, means: VerificationDependencies, asked: RepairOptions, state: ScanState
+def new_verification(
+    subject: Subject, dependencies: VerificationDependencies, options: RepairOptions, state: ScanState
 ) -> Verification:
     """A full verification, from the state on."""
-    generation = subject.generation
-    sweeping = StrayRemoval(
-        means.sweep_queue,
+    generation, services = subject.generation, dependencies.services
+    stray_removal = StrayRemoval(
+        services.sweep_queue,
         partial(place_of, generation),
-        partial(_is_forgotten, subject, means),
-        partial(_remove, means),
+        partial(_is_forgotten, subject, services),
+        partial(_remove, services),
     )
     return Verification(
-        _scans(subject, means),
-        judge_of(subject, means, asked),
+        _scans(subject, dependencies),
+        new_confirmer(subject, dependencies, options),
         state,
-        sweeping if asked.repairs else None,
-        partial(_oldest_open, generation, means),
+        stray_removal if options.repairs else None,
+        partial(_oldest_open, generation, services),
     )
 
 
-def _oldest_open(generation: Generation, means: VerificationDependencies) -> str:
+def _oldest_open(generation: Generation, services: Services) -> str:
     periods = generation.periods
-    return "" if periods is None else periods.oldest_open(means.patience.now_seconds())
+    return "" if periods is None else periods.oldest_open(services.now_seconds())
 
 
-def sampling_of(subject: Subject, means: VerificationDependencies) -> Sampling:
+def new_sampling(subject: Subject, dependencies: VerificationDependencies) -> Sampling:
     """A verification of some facts."""
-    now_seconds = means.patience.now_seconds
+    services = dependencies.services
     return Sampling(
-        subject.plan, subject.source, subject.generation, means.accounts, means.run_all, means.chance, now_seconds
+        subject.plan,
+        subject.source,
+        subject.generation,
+        services.accounts,
+        services.run_all,
+        dependencies.chance,
+        services.now_seconds,
     )
 
 
-def judge_of(subject: Subject, means: VerificationDependencies, asked: RepairOptions) -> Judge:
-    """Judges facts of the subject, and mends what is asked for."""
+def new_confirmer(subject: Subject, dependencies: VerificationDependencies, options: RepairOptions) -> Confirmer:
+    """Confirms differences of the subject, and repairs what is asked for."""
+    services = dependencies.services
     examiner = Examiner(
         subject.plan,
         subject.source,
         subject.generation,
-        means.accounts,
-        means.facts,
-        means.run_all,
-        means.patience.now_seconds,
+        services.accounts,
+        dependencies.facts,
+        services.run_all,
+        services.now_seconds,
     )
-    mends = (REPAIRED if asked.repairs else frozenset()) | (RECONCILED if asked.reconciles else frozenset())
-    repairer = Repairer(examiner, _tools(subject, means), removes_orphans=asked.reconciles) if mends else None
-    return Judge(examiner, means.patience, means.run_facts, repairer, mends)
+    kinds = (REPAIRABLE if options.repairs else frozenset()) | (RECONCILABLE if options.reconciles else frozenset())
+    repairer = None
+    if kinds:
+        repairer = Repairer(examiner, _repair_dependencies(subject, dependencies), removes_orphans=options.reconciles)
+    return Confirmer(examiner, dependencies.grace_period, services.run_buckets, services.now_seconds, repairer, kinds)
 
 
-def _scans(subject: Subject, means: VerificationDependencies) -> list[Scan]:
+def _scans(subject: Subject, dependencies: VerificationDependencies) -> list[Scan]:
     plan, source, generation = subject.plan, subject.source, subject.generation
-    has_facts = means.facts is not None and source.cosmos is not None
-    now_seconds = means.patience.now_seconds
+    accounts, now_seconds = dependencies.services.accounts, dependencies.services.now_seconds
+    has_facts = source.cosmos is not None
     scans: list[Scan] = []
-    if means.facts is not None and has_facts:
-        scans.append(FactScan(source, generation, means.facts, now_seconds))
-    scans.append(LedgerScan(plan, generation, means.accounts, now_seconds, has_facts=has_facts))
-    scans.append(TableScan(source, generation, means.accounts, now_seconds))
+    if has_facts:
+        scans.append(FactScan(source, generation, dependencies.facts, now_seconds))
+    scans.append(LedgerScan(plan, generation, accounts, now_seconds, has_facts=has_facts))
+    scans.append(TableScan(source, generation, accounts, now_seconds))
     return scans
 
 
-def _tools(subject: Subject, means: VerificationDependencies) -> RepairDependencies:
-    """Its own worker: what it knows to be finished is nothing, so that every row is looked at."""
-    now_seconds = means.patience.now_seconds
-    applier = Applier(
-        means.accounts,
-        means.dead_letters,
-        means.sweep_queue,
-        LedgerCache(),
-        means.run_all,
-        means.run_facts,
-        now_seconds,
-    )
-    waves = EntryWriter(means.accounts, means.run_all)
+def _repair_dependencies(subject: Subject, dependencies: VerificationDependencies) -> RepairDependencies:
+    """With a ledger cache of its own that knows nothing to be finished, so that every row is looked at."""
+    services = dependencies.services
     return RepairDependencies(
-        subject.plan, means.accounts, applier, waves, means.sweep_queue, means.run_all, means.facts
+        subject.plan,
+        services.accounts,
+        services.new_applier(),
+        EntryWriter(services.accounts, services.run_all),
+        services.sweep_queue,
+        services.run_all,
+        dependencies.facts,
     )
 
 
-async def _remove(means: VerificationDependencies, stray: StrayRow) -> None:
-    """Nobody else writes where it is; if it was changed all the same, the next verification finds it."""
+async def _remove(services: Services, stray: StrayRow) -> None:
+    """No worker writes where it is; if it was changed all the same, the next verification finds it."""
     with suppress(OperationFailedError, TableMissingError):
-        await means.accounts.tables(stray.account).transact(
+        await services.accounts.tables(stray.account).transact(
             stray.table, [Delete(stray.partition, stray.row_key, stray.etag)]
         )
 
 
-def _is_forgotten(subject: Subject, means: VerificationDependencies, at: str) -> bool:
-    """Whether a row of this version is older than any sweep message. A declared version does not tell: then it may be,
-    and one more message does no harm."""
+def _is_forgotten(subject: Subject, services: Services, version: str) -> bool:
+    """Whether a row of this version is older than any sweep message. A declared version does not say when it was
+    written: then the row may be older, and one more message does no harm."""
     if subject.source.version is not None:
         return True
-    ticks = ticks_of(at)
+    ticks = ticks_of(version)
     written_seconds = ticks if subject.plan.has_lsn else ticks / _MICROSECONDS
-    return means.patience.now_seconds() - written_seconds > means.sweep_delay_seconds
+    return services.now_seconds() - written_seconds > services.times.sweep_delay_seconds

@@ -1,4 +1,4 @@
-"""Everything about one fact in one generation: its ledger row, its document as it is now, and the rows of its pairs.
+"""Everything about one fact in one generation: its ledger row, its document as it is now, and its entry rows.
 
 All of it is read between two reads of the ledger row that give the same ETag, so that no claim came between.
 """
@@ -35,13 +35,13 @@ if TYPE_CHECKING:
     from shared.entries.projection.generations import Generation, SourcePlan
     from shared.entries.projection.projector import Entry
     from shared.pipeline.concurrency import RunAll
-    from shared.pipeline.ledger.rows import GenerationState
+    from shared.pipeline.ledger.rows import CurrentEntry, GenerationState
     from shared.sources.ports import CurrentFacts
     from shared.tables.accounts import Accounts
     from shared.tables.port import Entity
 
-# Encoded partition and pair.
-Key: TypeAlias = tuple[str, str]
+# Encoded partition and entry key.
+EntryAddress: TypeAlias = tuple[str, str]
 
 _ATTEMPTS: Final = 10
 # Inverted versions are hex digits, which all sort before it.
@@ -49,7 +49,7 @@ _AFTER_VERSIONS: Final = "g"
 
 
 class FactIdentity(NamedTuple):
-    """A fact: its key, and its id and partition key unless the key was cut and nobody else has told them."""
+    """A fact: its key, and its id and partition key, unless the key was cut and they are not known."""
 
     fact_key: str
     id: str | None = None
@@ -63,20 +63,20 @@ class FactIdentity(NamedTuple):
 
 
 class SeenRow(NamedTuple):
-    """A row of a pair as it is."""
+    """A stored row of an entry key."""
 
     row_key: str
     version: str
     is_tombstone: bool
     etag: str
     digest: str
-    who: FactIdentity | None = None
-    # Its time is over: nobody shows it, and it goes by itself.
+    fact: FactIdentity | None = None
+    # Its time is over: no lookup shows it, and it goes by itself.
     is_expired: bool = False
 
     @property
     def is_shown(self) -> bool:
-        """Whether a lookup would show it, if it is the newest of its pair."""
+        """Whether a lookup would show it, if it is the newest of its entry key."""
         return not self.is_tombstone and not self.is_expired
 
 
@@ -86,11 +86,11 @@ class Examined:
 
     `is_read` says whether its document was looked for; `projections` are its entries, from the document as it is and
     as the host may have rewritten it; none when it does not fit the index. `clock` is how its version begins, as far
-    as a read tells it: only the feed knows Cosmos DB's `_lsn`. Entries whose time is over are in no projection: they
+    as a read knows it: only the feed has Cosmos DB's `_lsn`. Entries whose time is over are in no projection: they
     may be there or not.
     """
 
-    who: FactIdentity
+    fact: FactIdentity
     row: LedgerRow
     etag: str | None
     state: GenerationState | None
@@ -98,16 +98,21 @@ class Examined:
     document: dict[str, Any] | None = None
     clock: str | None = None
     projections: tuple[tuple[Entry, ...], ...] = ()
-    expired: frozenset[Key] = frozenset()
-    rows_by_key: Mapping[Key, tuple[SeenRow, ...]] = field(default_factory=dict)
+    expired: frozenset[EntryAddress] = frozenset()
+    rows_by_address: Mapping[EntryAddress, tuple[SeenRow, ...]] = field(default_factory=dict)
 
     @property
     def newest(self) -> str | None:
-        """The newest version that any part has; the document with the ledger's mark is of this version."""
-        return max([part.version for part in self.row.states.values()], default=None)
+        """The newest version of any generation; the document with the ledger's ETag is of this version."""
+        return max([state.version for state in self.row.states.values()], default=None)
 
     @property
-    def is_marked(self) -> bool:
+    def ledger_entries(self) -> tuple[CurrentEntry, ...]:
+        """The entries that the fact has in this generation, as the ledger says."""
+        return () if self.state is None else self.state.current
+
+    @property
+    def is_ledger_version(self) -> bool:
         """Whether the document is the very version that the ledger has."""
         return (
             self.document is not None
@@ -117,8 +122,8 @@ class Examined:
 
     @property
     def is_current(self) -> bool:
-        """Whether this generation's part is of the document's version, too."""
-        return self.is_marked and self.state is not None and self.state.version == self.newest
+        """Whether this generation, too, has the document's version."""
+        return self.is_ledger_version and self.state is not None and self.state.version == self.newest
 
 
 def columns_digest(entity: Mapping[str, object]) -> str:
@@ -127,22 +132,22 @@ def columns_digest(entity: Mapping[str, object]) -> str:
     return sha256(canonical_bytes(columns)).hexdigest()[:DIGEST_DIGITS]
 
 
-def fact_named_in_row(entity: Mapping[str, Any], pair: str) -> FactIdentity | None:
-    """The fact that a live row says it is of; None when it says nothing that fits its key."""
+def fact_named_in_row(entity: Mapping[str, Any], entry_key: str) -> FactIdentity | None:
+    """The fact that a row names; None when it names none that fits its key."""
     try:
         fact_id, partition_key = read_fact(entity)
         fact_key = encode_fact_key(partition_key, fact_id)
     except (ValueError, KeyError, TypeError, AttributeError):
         return None
-    return FactIdentity(fact_key, fact_id, partition_key) if pair.endswith(fact_key) else None
+    return FactIdentity(fact_key, fact_id, partition_key) if entry_key.endswith(fact_key) else None
 
 
-def owner_of(entity: Mapping[str, Any], pair: str, levels: int) -> FactIdentity:
-    """The fact of a row: by its key, or when that was cut by what it says. One that says nothing stands for itself."""
-    fact_key = fact_key_in(pair, levels)
+def owner_of(entity: Mapping[str, Any], entry_key: str, levels: int) -> FactIdentity:
+    """The fact of a row: by its key, or by its columns when the key was cut. A row that names no fact is its own."""
+    fact_key = fact_key_in(entry_key, levels)
     if fact_key is not None:
         return FactIdentity(fact_key)
-    return fact_named_in_row(entity, pair) or FactIdentity(pair)
+    return fact_named_in_row(entity, entry_key) or FactIdentity(entry_key)
 
 
 class Examiner:
@@ -154,7 +159,7 @@ class Examiner:
         source: Source,
         generation: Generation,
         accounts: Accounts,
-        facts: CurrentFacts | None,
+        facts: CurrentFacts,
         run_all: RunAll,
         now_seconds: Callable[[], float],
     ) -> None:
@@ -167,31 +172,35 @@ class Examiner:
         self._reader = FactReader(source)
         self._now_seconds = now_seconds
 
-    async def examine(self, who: FactIdentity, pairs: Iterable[Key] = ()) -> Examined | None:
-        """Look at a fact and at these pairs besides those of its ledger row; None when it changes all the time."""
+    async def examine(self, fact: FactIdentity, addresses: Iterable[EntryAddress] = ()) -> Examined | None:
+        """Look at a fact, and at these addresses besides those of its ledger row; None when it changes all the time."""
         for _ in range(_ATTEMPTS):
-            row, etag = await self._ledger_row(who)
-            part = self._present(row.states.get(self.generation.id))
-            wanted = list(dict.fromkeys([*pairs, *(_keys(part) if part else ())]))
-            found = await self._pairs(wanted)
-            who = _known(who, found)
-            document = await self._document(who)
-            if (await self._ledger_row(who))[1] == etag:
-                return self._examined(Examined(who, row, etag, part, self._can_read(who), document, rows_by_key=found))
+            row, etag = await self._ledger_row(fact)
+            state = self._without_expired_periods(row.states.get(self.generation.id))
+            wanted = list(dict.fromkeys([*addresses, *(_addresses(state) if state else ())]))
+            found = await self._rows_by_address(wanted)
+            fact = _known(fact, found)
+            document = await self._document(fact)
+            if (await self._ledger_row(fact))[1] == etag:
+                seen = Examined(fact, row, etag, state, self._can_read(fact), document, rows_by_address=found)
+                return self._projected(seen)
         return None
 
-    def _present(self, part: GenerationState | None) -> GenerationState | None:
-        return None if part is None else without_expired_periods(part, self.generation, self._now_seconds())
+    def _without_expired_periods(self, state: GenerationState | None) -> GenerationState | None:
+        return None if state is None else without_expired_periods(state, self.generation, self._now_seconds())
 
-    def _examined(self, examined: Examined) -> Examined:
+    def _projected(self, examined: Examined) -> Examined:
+        """With what the document says."""
         document = examined.document
         if document is None:
             return examined
         projections = self._projections(document)
         now_seconds = self._now_seconds()
-        over = {key(entry) for entries in projections for entry in entries if is_expired(entry.columns, now_seconds)}
-        kept = [tuple([entry for entry in entries if key(entry) not in over]) for entries in projections]
-        return replace(examined, clock=self._clock(document), projections=tuple(kept), expired=frozenset(over))
+        expired = {
+            address_of(entry) for entries in projections for entry in entries if is_expired(entry.columns, now_seconds)
+        }
+        unexpired = [tuple([entry for entry in entries if address_of(entry) not in expired]) for entries in projections]
+        return replace(examined, clock=self._clock(document), projections=tuple(unexpired), expired=frozenset(expired))
 
     def _clock(self, document: dict[str, Any]) -> str | None:
         if self.source.version is None:
@@ -201,53 +210,58 @@ class Examiner:
         except UnreadableChangeError:
             return None
 
-    async def _ledger_row(self, who: FactIdentity) -> tuple[LedgerRow, str | None]:
-        partition = ledger_partition(self._plan.source, fact_hash(who.fact_key), self._plan.buckets)
-        row = await self._accounts.main.get(LEDGER_TABLE, partition, who.fact_key)
+    async def _ledger_row(self, fact: FactIdentity) -> tuple[LedgerRow, str | None]:
+        partition = ledger_partition(self._plan.source, fact_hash(fact.fact_key), self._plan.buckets)
+        row = await self._accounts.main.get(LEDGER_TABLE, partition, fact.fact_key)
         return (LedgerRow(), None) if row is None else (decode(row.entity), row.etag)
 
-    def _can_read(self, who: FactIdentity) -> bool:
-        return self._facts is not None and who.id is not None
+    def _can_read(self, fact: FactIdentity) -> bool:
+        return self._facts is not None and fact.id is not None
 
-    async def _document(self, who: FactIdentity) -> dict[str, Any] | None:
-        if self._facts is None or who.id is None:
+    async def _document(self, fact: FactIdentity) -> dict[str, Any] | None:
+        if self._facts is None or fact.id is None:
             return None
-        return await self._facts.read(self.source, who.id, who.partition_key)
+        return await self._facts.read(self.source, fact.id, fact.partition_key)
 
-    async def _pairs(self, keys: Sequence[Key]) -> dict[Key, tuple[SeenRow, ...]]:
-        rows = await all_of(self._run_all, [partial(self._pair, *key) for key in keys])
-        return dict(zip(keys, rows, strict=True))
+    async def _rows_by_address(self, addresses: Sequence[EntryAddress]) -> dict[EntryAddress, tuple[SeenRow, ...]]:
+        rows = await all_of(self._run_all, [partial(self._rows_or_none, *address) for address in addresses])
+        return dict(zip(addresses, rows, strict=True))
 
-    async def _pair(self, partition: str, pair: str) -> tuple[SeenRow, ...]:
-        """All rows of a pair with their columns, the newest first; none when its period has no table."""
+    async def _rows_or_none(self, partition: str, entry_key: str) -> tuple[SeenRow, ...]:
+        """All rows of an entry key with their columns, the newest first; none when its period has no table."""
         try:
-            return await self._rows(partition, pair)
+            return await self._rows(partition, entry_key)
         except TableMissingError:
             if self.generation.periods is None:
                 raise
             return ()
 
-    async def _rows(self, partition: str, pair: str) -> tuple[SeenRow, ...]:
+    async def _rows(self, partition: str, entry_key: str) -> tuple[SeenRow, ...]:
         place = place_of(self.generation, partition)
         tables = self._accounts.tables(place.account)
         found: list[SeenRow] = []
         continuation = None
-        rows = RowRange(partition, pair, pair + _AFTER_VERSIONS)
+        rows = RowRange(partition, entry_key, entry_key + _AFTER_VERSIONS)
         while True:
             page = await tables.query(place.table, rows, continuation=continuation)
-            found += [seen for row in page.rows if (seen := self._seen(row.entity, row.etag, pair)) is not None]
+            found += [seen for row in page.rows if (seen := self._seen(row.entity, row.etag, entry_key)) is not None]
             continuation = page.continuation
             if continuation is None:
                 return tuple(found)
 
-    def _seen(self, entity: Entity, etag: str, pair: str) -> SeenRow | None:
+    def _seen(self, entity: Entity, etag: str, entry_key: str) -> SeenRow | None:
         row_key = cast(str, entity[ROW_KEY])
-        owner, at = split_row_key(row_key)
-        if owner != pair:
+        found, version = split_row_key(row_key)
+        if found != entry_key:
             return None
-        over = is_expired(entity, self._now_seconds())
         return SeenRow(
-            row_key, at, is_tombstone(entity), etag, columns_digest(entity), fact_named_in_row(entity, pair), over
+            row_key,
+            version,
+            is_tombstone(entity),
+            etag,
+            columns_digest(entity),
+            fact_named_in_row(entity, entry_key),
+            is_expired(entity, self._now_seconds()),
         )
 
     def _projections(self, document: dict[str, Any]) -> tuple[tuple[Entry, ...], ...]:
@@ -261,33 +275,33 @@ class Examiner:
 
     def change_at(self, document: dict[str, Any], clock: str) -> Change:
         """The change that a document is, at some clock."""
-        reader, mark = self._reader, document.get("_etag")
+        reader, etag = self._reader, document.get("_etag")
         key = reader.partition_key_of(document)
-        return reader.change(reader.id_of(document), key, clock, document, mark if isinstance(mark, str) else None)
+        return reader.change(reader.id_of(document), key, clock, document, etag if isinstance(etag, str) else None)
 
 
 def _distinct(variants: Sequence[tuple[Entry, ...] | None]) -> tuple[tuple[Entry, ...], ...]:
     found: list[tuple[Entry, ...]] = []
-    for one in variants:
-        if one is not None and one not in found:
-            found.append(one)
+    for entries in variants:
+        if entries is not None and entries not in found:
+            found.append(entries)
     return tuple(found)
 
 
-def key(entry: Entry) -> Key:
+def address_of(entry: Entry) -> EntryAddress:
     """Where an entry is."""
     return entry.partition_key, entry.entry_key
 
 
-def _keys(part: GenerationState) -> list[Key]:
-    return [(live.partition, live.entry_key) for live in part.current] + [
-        (left.partition, left.entry_key) for left in part.removed
+def _addresses(state: GenerationState) -> list[EntryAddress]:
+    return [(entry.partition, entry.entry_key) for entry in state.current] + [
+        (entry.partition, entry.entry_key) for entry in state.removed
     ]
 
 
-def _known(who: FactIdentity, pairs: Mapping[Key, tuple[SeenRow, ...]]) -> FactIdentity:
-    """With id and partition key, when only the rows tell them."""
-    if who.id is not None:
-        return who
-    told = [row.who for rows in pairs.values() for row in rows if row.who is not None]
-    return next((one for one in told if one.fact_key == who.fact_key), who)
+def _known(fact: FactIdentity, rows_by_address: Mapping[EntryAddress, tuple[SeenRow, ...]]) -> FactIdentity:
+    """With id and partition key, when only the rows have them."""
+    if fact.id is not None:
+        return fact
+    named = [row.fact for rows in rows_by_address.values() for row in rows if row.fact is not None]
+    return next((found for found in named if found.fact_key == fact.fact_key), fact)

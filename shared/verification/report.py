@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from shared.entries.keys.fact_key import MISSING
 from shared.entries.keys.index_keys import row_key
-from shared.verification.findings import KINDS
+from shared.verification.differences import KINDS
 from shared.verification.report_json import FoundCountsJson, WorkCountsJson
 
 if TYPE_CHECKING:
+    from shared.verification.differences import Difference, DifferenceKind
     from shared.verification.examine import FactIdentity
-    from shared.verification.findings import Difference, DifferenceKind
     from shared.verification.report_json import DifferenceJson, DifferenceReportJson, VerificationCountsJson
 
 EXAMPLES_MAX: Final = 20
@@ -34,11 +34,11 @@ class DifferenceReport:
         """All differences."""
         return self.differences.total()
 
-    def note(self, who: FactIdentity, finding: Difference) -> None:
+    def note(self, fact: FactIdentity, difference: Difference) -> None:
         """One more difference."""
-        self.differences[finding.kind] += 1
+        self.differences[difference.kind] += 1
         if len(self.examples) < EXAMPLES_MAX:
-            self.examples.append(_example(who, finding))
+            self.examples.append(_example(fact, difference))
 
     def plain(self) -> DifferenceReportJson:
         """As JSON."""
@@ -57,12 +57,13 @@ class DifferenceReport:
         return cls(counts, Counter(plain["differences"]), list(plain["examples"]))
 
 
-def _example(who: FactIdentity, finding: Difference) -> DifferenceJson:
-    example: DifferenceJson = {"kind": finding.kind, "factKey": who.fact_key}
-    if who.id is not None:
-        key: list[Any] = [{} if value is MISSING else value for value in who.partition_key]
-        example |= {"id": who.id, "partitionKey": key[0] if len(key) == 1 else key}
-    if finding.key is not None:
-        partition, pair = finding.key
-        example |= {"PartitionKey": partition, "RowKey": row_key(pair, finding.at), "version": finding.at}
+def _example(fact: FactIdentity, difference: Difference) -> DifferenceJson:
+    example: DifferenceJson = {"kind": difference.kind, "factKey": fact.fact_key}
+    if fact.id is not None:
+        key: list[Any] = [{} if value is MISSING else value for value in fact.partition_key]
+        example |= {"id": fact.id, "partitionKey": key[0] if len(key) == 1 else key}
+    if difference.address is not None:
+        partition, entry_key = difference.address
+        version = difference.version
+        example |= {"PartitionKey": partition, "RowKey": row_key(entry_key, version), "version": version}
     return example

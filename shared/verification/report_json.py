@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NotRequired, TypedDict
 
 from shared.definitions.answer_types import Count
-from shared.verification.findings import DifferenceKind
+from shared.verification.differences import DifferenceKind
 
 
 class FoundCountsJson(TypedDict):

@@ -49,27 +49,27 @@ class VerificationRows:
             return None
         return None if row is None else SavedVerification(_state(row), row.etag)
 
-    async def save(self, index: str, task: str, kept: SavedVerification) -> SavedVerification | None:
-        """Write a state that is new, or as it was read; None when somebody else was faster."""
-        entity = _entity(index, task, kept.state)
+    async def save(self, index: str, task: str, saved: SavedVerification) -> SavedVerification | None:
+        """Write a state that is new, or as it was read; None when another process was faster."""
+        entity = _entity(index, task, saved.state)
         try:
-            return await self._save(entity, kept)
+            return await self._save(entity, saved)
         except TableMissingError:
             await self._tables.create_table(VERIFICATION_TABLE)
-            return await self._save(entity, kept)
+            return await self._save(entity, saved)
 
-    async def _save(self, entity: Entity, kept: SavedVerification) -> SavedVerification | None:
-        operation = Insert(entity) if kept.etag is None else Replace(entity, kept.etag)
+    async def _save(self, entity: Entity, saved: SavedVerification) -> SavedVerification | None:
+        operation = Insert(entity) if saved.etag is None else Replace(entity, saved.etag)
         try:
             (etag,) = await self._tables.transact(VERIFICATION_TABLE, [operation])
         except OperationFailedError:
             return None
-        return SavedVerification(kept.state, etag)
+        return SavedVerification(saved.state, etag)
 
     async def forget(self, index: str, tasks: Iterable[str]) -> None:
         """Remove the rows of these tasks."""
         for task in tasks:
-            with suppress(OperationFailedError):  # somebody else was faster
+            with suppress(OperationFailedError):  # another process was faster
                 await self._tables.transact(VERIFICATION_TABLE, [Delete(index, task)])
 
     async def reports(self, index: str) -> dict[str, DifferenceReportJson]:

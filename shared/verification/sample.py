@@ -1,10 +1,10 @@
 """A sample instead of everything: some facts that the ledger knows, and for each of their entries its neighbour.
 
 Facts are drawn from the next ledger buckets, as many as hold enough of them, and each fact that is passed is as likely
-as any other: buckets hold facts by hash, so that any of them is a fair part of all. Of buckets that are very large only
-some pages are read. The next sample goes on where this one stopped, so that each fact has its turn. Each fact is judged
-as a whole. A neighbour, the entry that follows in the partition, finds rows that no fact leads to; ghosts alone in
-their partition only a full verification finds.
+as any other: buckets hold facts by hash, so that any of them is a fair share of all. Of buckets that are very large
+only some pages are read. The next sample goes on where this one stopped, so that each fact has its turn. Each fact is
+examined as a whole. A neighbour, the entry that follows in the partition, finds rows that no fact leads to; ghosts
+alone in their partition only a full verification finds.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from shared.pipeline.concurrency import RunAll
     from shared.pipeline.ledger.rows import CurrentEntry
     from shared.tables.accounts import Accounts
-    from shared.verification.examine import Key
-    from shared.verification.judge import Judge
+    from shared.verification.confirm import Confirmer
+    from shared.verification.examine import EntryAddress
     from shared.verification.report import DifferenceReport
 
 SAMPLE_MAX: Final = 10_000
@@ -46,7 +46,7 @@ _AFTER_VERSIONS: Final = "g"
 
 
 class Sampling:
-    """Draws facts and judges them. `chance` gives numbers from 0 up to 1."""
+    """Draws facts and examines them. `chance` gives numbers from 0 up to 1."""
 
     def __init__(
         self,
@@ -67,15 +67,15 @@ class Sampling:
         self._chance = chance
         self._bookmarks = Bookmarks(accounts.main, _WALK)
 
-    async def run(self, size: int, judge: Judge, report: DifferenceReport, pages: int = PAGES) -> None:
-        """Judge so many facts with their neighbours, after reading at most so many pages of the ledger."""
+    async def run(self, size: int, confirmer: Confirmer, report: DifferenceReport, pages: int = PAGES) -> None:
+        """Examine so many facts with their neighbours, after reading at most so many pages of the ledger."""
         drawn = await self._draw(size, pages)
         for start in range(0, len(drawn), _GROUP):
             suspects = Suspects()
             for fact_key in drawn[start : start + _GROUP]:
                 _suspect(suspects, FactIdentity(fact_key))
             await self._add_neighbours(suspects, drawn[start : start + _GROUP])
-            await judge.examine_and_repair(suspects.take(), report)
+            await confirmer.confirm_and_repair(suspects.take(), report)
         report.counts["ledgerRows"] += len(drawn)
 
     async def _draw(self, size: int, pages: int) -> list[str]:
@@ -94,33 +94,33 @@ class Sampling:
         return drawn.kept
 
     async def _add_neighbours(self, suspects: Suspects, drawn: Sequence[str]) -> None:
-        live = await all_of(self._run_all, [partial(self._live, fact_key) for fact_key in drawn])
-        entries = [entry for one in live for entry in one]
-        for found in await all_of(self._run_all, [partial(self._neighbour, entry) for entry in entries]):
+        entries = await all_of(self._run_all, [partial(self._entries, fact_key) for fact_key in drawn])
+        lookups = [partial(self._neighbour, entry) for entries_of_fact in entries for entry in entries_of_fact]
+        for found in await all_of(self._run_all, lookups):
             if found is not None:
-                who, key = found
-                _suspect(suspects, who, key)
+                fact, address = found
+                _suspect(suspects, fact, address)
 
-    async def _live(self, fact_key: str) -> tuple[CurrentEntry, ...]:
+    async def _entries(self, fact_key: str) -> tuple[CurrentEntry, ...]:
         partition = ledger_partition(self._plan.source, fact_hash(fact_key), self._plan.buckets)
         row = await self._accounts.main.get(LEDGER_TABLE, partition, fact_key)
-        part = None if row is None else decode(row.entity).states.get(self._generation.id)
-        return () if part is None else without_expired_periods(part, self._generation, self._now_seconds()).current
+        state = None if row is None else decode(row.entity).states.get(self._generation.id)
+        return () if state is None else without_expired_periods(state, self._generation, self._now_seconds()).current
 
-    async def _neighbour(self, live: CurrentEntry) -> tuple[FactIdentity, Key] | None:
+    async def _neighbour(self, entry: CurrentEntry) -> tuple[FactIdentity, EntryAddress] | None:
         """The entry after this one; None when there is none, or a tombstone."""
-        place = place_of(self._generation, live.partition)
+        place = place_of(self._generation, entry.partition)
         tables = self._accounts.tables(place.account)
-        rows = RowRange(live.partition, live.entry_key + _AFTER_VERSIONS)
+        rows = RowRange(entry.partition, entry.entry_key + _AFTER_VERSIONS)
         try:
             page = await tables.query(place.table, rows, limit=1)
         except TableMissingError:
-            return None  # the entry itself is missing, which its fact tells
+            return None  # the entry itself is missing, which the examination of its fact finds
         if not page.rows or is_tombstone(page.rows[0].entity):
             return None
         entity = page.rows[0].entity
-        pair, _ = split_row_key(cast(str, entity[ROW_KEY]))
-        return owner_of(entity, pair, self._levels), (live.partition, pair)
+        entry_key, _ = split_row_key(cast(str, entity[ROW_KEY]))
+        return owner_of(entity, entry_key, self._levels), (entry.partition, entry_key)
 
 
 class _Reservoir:
@@ -138,11 +138,11 @@ class _Reservoir:
             self.seen += 1
             if len(self.kept) < self._size:
                 self.kept.append(fact_key)
-            elif (place := int(self._chance() * self.seen)) < self._size:
-                self.kept[place] = fact_key
+            elif (position := int(self._chance() * self.seen)) < self._size:
+                self.kept[position] = fact_key
 
 
-def _suspect(suspects: Suspects, who: FactIdentity, key: Key | None = None) -> None:
+def _suspect(suspects: Suspects, fact: FactIdentity, address: EntryAddress | None = None) -> None:
     """Nothing has cleared a sampled fact of anything."""
     for scan in ALL_SCANS:
-        suspects.add(who, scan, key)
+        suspects.add(fact, scan, address)

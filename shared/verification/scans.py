@@ -1,11 +1,12 @@
 """The three scans of a verification, page by page: the facts, the ledger, the table. Each row is read once.
 
-A cursor is plain JSON, so that a scan goes on in another process. Rows of a table come newest first per pair: the
+A cursor is plain JSON, so that a scan goes on in another process. Rows of a table come newest first per entry key: the
 first counts, the others are hidden by it. Service continuations may skip a row that is updated in place meanwhile; that
-only makes its fact look different, and whoever looks again finds it.
+only makes its fact look different, and the examination of the fact finds the row.
 
-Entries that have expired are in no scan, as far as the scans can tell: without tables per period the facts do not have
-them, and the others may; with them, all three go by whether the period is over, or a month of entries would differ.
+Entries that have expired are in no scan, as far as the scans know: without tables per period the facts do not have
+them, and the ledger and the table may. With them, all three scans leave out what is in a period that is over, or a
+month of entries would differ.
 """
 
 from __future__ import annotations
@@ -37,20 +38,20 @@ if TYPE_CHECKING:
     from shared.sources.ports import CurrentFacts
     from shared.tables.accounts import Accounts
     from shared.tables.port import Entity, Row
-    from shared.verification.examine import Key
+    from shared.verification.examine import EntryAddress
 
 Cursor: TypeAlias = "list[Any] | None"
 ScanName: TypeAlias = str
 FACTS: Final = "facts"
 LEDGER: Final = "ledger"
 TABLE: Final = "table"
-# A pair, and a version: hex digits.
-_OURS: Final = re.compile(f".+[0-9a-f]{{{VERSION_UNITS}}}", re.DOTALL)
+# An entry key, and a version: hex digits.
+_ROW_KEY_PATTERN: Final = re.compile(f".+[0-9a-f]{{{VERSION_UNITS}}}", re.DOTALL)
 
 
 class StrayRow(NamedTuple):
-    """A row that no worker can have written: in an account that its partition does not belong to, or under no key of
-    ours. No claim can mention it, and nobody writes there."""
+    """A row that no worker can have written: in an account that its partition does not belong to, or under a key that
+    no entry has. No claim can mention it, and no worker writes there."""
 
     account: str
     table: str
@@ -60,16 +61,16 @@ class StrayRow(NamedTuple):
 
 
 class Item(NamedTuple):
-    """What one row says: a fact, its entries as numbers to add and to take away, and what else was seen."""
+    """What one row says: a fact, its entries as numbers to add and to subtract, and what else was seen."""
 
-    who: FactIdentity
+    fact: FactIdentity
     fact_hash: int
     adds: tuple[int, ...] = ()
-    takes: tuple[int, ...] = ()
-    key: Key | None = None
-    # How many rows, entries shown, tombstones, hidden rows this is.
+    subtracts: tuple[int, ...] = ()
+    address: EntryAddress | None = None
+    # How it is counted: as a row, an entry that is shown, a tombstone, a hidden row.
     counts: tuple[str, ...] = ()
-    at: str = ""
+    version: str = ""
     stray: StrayRow | None = None
 
 
@@ -89,12 +90,12 @@ class Scan(Protocol):
         """The next page; an empty cursor begins."""
 
 
-def _fact_entry(partition: str, pair: str, digest: str) -> int:
-    return entry_hash("f", partition, pair, digest)
+def _fact_entry(partition: str, entry_key: str, digest: str) -> int:
+    return entry_hash("f", partition, entry_key, digest)
 
 
-def _row_entry(partition: str, pair: str, at: str, digest: str) -> int:
-    return entry_hash("r", partition, pair, at, digest)
+def _row_entry(partition: str, entry_key: str, version: str, digest: str) -> int:
+    return entry_hash("r", partition, entry_key, version, digest)
 
 
 class FactScan:
@@ -124,8 +125,8 @@ class FactScan:
             change = self._reader.latest(document)
         except UnreadableChangeError:
             return None
-        who = FactIdentity(change.fact_key, change.id, change.partition_key)
-        return Item(who, change.fact_hash, adds=self._entries(change), counts=("facts",))
+        fact = FactIdentity(change.fact_key, change.id, change.partition_key)
+        return Item(fact, change.fact_hash, adds=self._entries(change), counts=("facts",))
 
     def _entries(self, change: Change) -> tuple[int, ...]:
         try:
@@ -137,11 +138,11 @@ class FactScan:
             [
                 _fact_entry(entry.partition_key, entry.entry_key, entry.digest)
                 for entry in entries
-                if not self._is_gone(entry, now_seconds)
+                if not self._is_expired(entry, now_seconds)
             ]
         )
 
-    def _is_gone(self, entry: Entry, now_seconds: float) -> bool:
+    def _is_expired(self, entry: Entry, now_seconds: float) -> bool:
         if self._generation.periods is None:
             return is_expired(entry.columns, now_seconds)
         return self._generation.is_over(entry.partition_key, now_seconds)
@@ -179,14 +180,13 @@ class LedgerScan:
 
     def _item(self, entity: Entity) -> Item:
         fact_key = cast(str, entity[ROW_KEY])
-        part = decode(entity).states.get(self._generation.id)
-        live = () if part is None else without_expired_periods(part, self._generation, self._now_seconds()).current
-        takes = (
-            tuple([_fact_entry(one.partition, one.entry_key, one.digest) for one in live]) if self._has_facts else ()
-        )
-        adds = tuple([_row_entry(one.partition, one.entry_key, one.version, one.digest) for one in live])
-        # Who it is is asked only of the few that differ.
-        return Item(FactIdentity(fact_key), fact_hash(fact_key), adds, takes, counts=("ledgerRows",))
+        state = decode(entity).states.get(self._generation.id)
+        entries = () if state is None else without_expired_periods(state, self._generation, self._now_seconds()).current
+        compared = entries if self._has_facts else ()
+        subtracts = tuple([_fact_entry(entry.partition, entry.entry_key, entry.digest) for entry in compared])
+        adds = tuple([_row_entry(entry.partition, entry.entry_key, entry.version, entry.digest) for entry in entries])
+        # The fact key is decoded only for the few facts that differ.
+        return Item(FactIdentity(fact_key), fact_hash(fact_key), adds, subtracts, counts=("ledgerRows",))
 
 
 class TableScan:
@@ -203,30 +203,36 @@ class TableScan:
         self._now_seconds = now_seconds
 
     async def page(self, cursor: Cursor) -> Scanned:
-        """The next rows. The cursor remembers the last pair: its older rows may come on the next page; and the tables
-        that there were at first, if whoever began knew of periods."""
+        """The next rows.
+
+        The cursor has the last entry key, because its older rows may come on the next page, and the tables that there
+        were at first. Cursors of an earlier release have no tables.
+        """
         begun: list[Any] = [0, None, None] if cursor is None else cursor
         number, plain, last, *listed = begun
         tables: list[list[str]] = listed[0] if listed else await self._tables()
         account, table = tables[number]
         page = await self._query(account, table, _continuation(plain))
         items = []
-        key: Key | None = None if last is None else (last[0], last[1])
+        address: EntryAddress | None = None if last is None else (last[0], last[1])
         for row in page.rows:
-            if self._is_ours(account, table, row.entity):
-                item, key = self._item(row.entity, key)
+            if self._may_be_entry(account, table, row.entity):
+                item, address = self._item(row.entity, address)
                 items.append(item)
             else:
                 items.append(_stray(account, table, row))
         if page.continuation is not None:
-            return Scanned(items, [number, list(_plain(page.continuation)), None if key is None else list(key), tables])
+            plain_address = None if address is None else list(address)
+            return Scanned(items, [number, list(_plain(page.continuation)), plain_address, tables])
         return Scanned(items, [number + 1, None, None, tables] if number + 1 < len(tables) else None)
 
     async def _tables(self) -> list[list[str]]:
         """Without those of periods that are over: they go as they are."""
         found, now_seconds = await tables_of(self._accounts, self._generation), self._now_seconds()
         return [
-            [one.account, one.table] for one in found if not self._generation.is_period_over(one.start, now_seconds)
+            [table.account, table.table]
+            for table in found
+            if not self._generation.is_period_over(table.start, now_seconds)
         ]
 
     async def _query(self, account: str, table: str, continuation: Continuation | None) -> Page:
@@ -235,11 +241,11 @@ class TableScan:
         except TableMissingError:
             if table == self._generation.table:
                 raise
-            return Page((), None)  # its period has come to its end meanwhile
+            return Page((), None)  # its period has ended meanwhile
 
-    def _is_ours(self, account: str, table: str, entity: Entity) -> bool:
+    def _may_be_entry(self, account: str, table: str, entity: Entity) -> bool:
         """Whether a worker may have written a row of this key here."""
-        if _OURS.fullmatch(cast(str, entity[ROW_KEY])) is None:
+        if _ROW_KEY_PATTERN.fullmatch(cast(str, entity[ROW_KEY])) is None:
             return False
         try:
             place = place_of(self._generation, cast(str, entity[PARTITION_KEY]))
@@ -247,25 +253,27 @@ class TableScan:
             return False  # it has no shard or period, though every partition of this index has
         return (place.account, place.table) == (account, table)
 
-    def _item(self, entity: Entity, last: Key | None) -> tuple[Item, Key]:
+    def _item(self, entity: Entity, last: EntryAddress | None) -> tuple[Item, EntryAddress]:
         partition = cast(str, entity[PARTITION_KEY])
-        pair, at = split_row_key(cast(str, entity[ROW_KEY]))
-        key = (partition, pair)
-        if key == last:
-            return Item(owner_of(entity, pair, self._levels), 0, key=key, counts=("rows", "masked"), at=at), key
+        entry_key, version = split_row_key(cast(str, entity[ROW_KEY]))
+        address = (partition, entry_key)
+        if address == last:
+            masked = owner_of(entity, entry_key, self._levels)
+            return Item(masked, 0, address=address, counts=("rows", "masked"), version=version), address
         if is_tombstone(entity):
-            return Item(FactIdentity(""), 0, key=key, counts=("rows", "tombstones"), at=at), key
-        who = owner_of(entity, pair, self._levels)
-        takes = (_row_entry(partition, pair, at, columns_digest(entity)),)
-        return Item(who, fact_hash(who.fact_key), (), takes, key, ("rows", "entries"), at), key
+            return Item(FactIdentity(""), 0, address=address, counts=("rows", "tombstones"), version=version), address
+        fact = owner_of(entity, entry_key, self._levels)
+        subtracts = (_row_entry(partition, entry_key, version, columns_digest(entity)),)
+        return Item(fact, fact_hash(fact.fact_key), (), subtracts, address, ("rows", "entries"), version), address
 
 
 def _stray(account: str, table: str, row: Row) -> Item:
     partition, row_key = cast(str, row.entity[PARTITION_KEY]), cast(str, row.entity[ROW_KEY])
-    pair, at = split_row_key(row_key)
+    entry_key, version = split_row_key(row_key)
     counts = ("rows", "tombstones") if is_tombstone(row.entity) else ("rows", "entries")
     stray = StrayRow(account, table, partition, row_key, row.etag)
-    return Item(FactIdentity(pair), 0, key=(partition, pair), counts=counts, at=at, stray=stray)
+    address = (partition, entry_key)
+    return Item(FactIdentity(entry_key), 0, address=address, counts=counts, version=version, stray=stray)
 
 
 def _continuation(plain: Sequence[str | None] | None) -> Continuation | None:

@@ -1,4 +1,4 @@
-"""Where verifications are asked for and looked up, by people and by a timer. A refusal says why and changes nothing."""
+"""Starts verifications and shows their results, for operators and a timer. A refusal says why, and changes nothing."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class VerificationResult(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class VerificationSchedule:
-    """What is verified without being asked: some facts of each index every hour, everything after so many days."""
+    """What the timer verifies: some facts of each index every hour, everything after so many days."""
 
     sample: int
     full_days: int
@@ -45,7 +45,7 @@ class VerificationSchedule:
 
 
 class VerificationService:
-    """Starts verifications and tells how they stand."""
+    """Starts verifications and shows how they stand."""
 
     def __init__(
         self,
@@ -82,28 +82,28 @@ class VerificationService:
             )
         return await self._start(VerificationRequest(index, target.id, sample, repairs, reconciles, budget))
 
-    async def _start(self, wanted: VerificationRequest) -> VerificationResult:
+    async def _start(self, request: VerificationRequest) -> VerificationResult:
         now_seconds = self._now_seconds()
-        identity = f"{VERIFY}-{wanted.generation}-{int(now_seconds)}"
+        identity = f"{VERIFY}-{request.generation}-{int(now_seconds)}"
         for number in count(1):
-            await self._check_idle(wanted)
-            # One of this very second may be done already.
+            await self._check_idle(request)
+            # A verification of this very second may be done already.
             name = identity if number == 1 else f"{identity}-{number}"
-            task = Task(name, VERIFY, wanted.plain(), now_seconds)
+            task = Task(name, VERIFY, request.plain(), now_seconds)
             if await self._runner.start(task):
                 break
         return VerificationResult(task, DifferenceReport().plain())
 
-    async def _check_idle(self, wanted: VerificationRequest) -> None:
+    async def _check_idle(self, request: VerificationRequest) -> None:
         for task in await self._runner.rows.all():
             if (
                 task.kind == VERIFY
                 and task.state == "running"
-                and VerificationRequest.of(task).generation == wanted.generation
+                and VerificationRequest.of(task).generation == request.generation
             ):
                 raise LifecycleRefusedError(
                     "AlreadyVerifying",
-                    f'Index "{wanted.index}" is being verified by {task.id}: wait until it is done.',
+                    f'Index "{request.index}" is being verified by {task.id}: wait until it is done.',
                 )
 
     def _target(self, snapshot: CatalogSnapshot, index: str, generation: str | None) -> CatalogGeneration:
@@ -127,14 +127,14 @@ class VerificationService:
         return target
 
     async def found(self, index: str, identity: str) -> VerificationResult:
-        """One verification."""
+        """A verification of an index, by its id."""
         task = await self._runner.rows.task(identity)
         if task is None or task.kind != VERIFY or VerificationRequest.of(task).index != index:
             raise LifecycleRefusedError(
                 "NoSuchVerification", f'There is no verification {identity} of index "{index}", or it is forgotten.'
             )
-        kept = await self._rows.read(index, identity)
-        return VerificationResult(task, (DifferenceReport() if kept is None else kept.state.report).plain())
+        saved = await self._rows.read(index, identity)
+        return VerificationResult(task, (DifferenceReport() if saved is None else saved.state.report).plain())
 
     async def latest(self, index: str) -> list[VerificationResult]:
         """The latest verifications of an index, the last one first."""
@@ -147,30 +147,30 @@ class VerificationService:
         tasks = [task for task in await self._runner.rows.all() if task.kind == VERIFY]
         return [task for task in tasks if VerificationRequest.of(task).index == index]
 
-    async def do_routine(self, routine: VerificationSchedule) -> int:
+    async def start_due(self, schedule: VerificationSchedule) -> int:
         """Start what is due for every index, and forget what ended long ago; how many were started."""
         snapshot = await self._catalog.read()
         started = 0
         for index in self._definitions.indexes:
-            wanted = self._due(snapshot, index, routine)
-            if wanted is not None:
-                started += await self._try_start(wanted)
+            request = self._due(snapshot, index, schedule)
+            if request is not None:
+                started += await self._try_start(request)
             known = {task.id for task in await self._tasks(index)}
             await self._rows.forget(index, [task for task in await self._rows.reports(index) if task not in known])
         return started
 
-    def _due(self, snapshot: CatalogSnapshot, index: str, routine: VerificationSchedule) -> VerificationRequest | None:
+    def _due(self, snapshot: CatalogSnapshot, index: str, schedule: VerificationSchedule) -> VerificationRequest | None:
         serving = snapshot.serving(index, self._now_seconds())
         if serving is None or not serving.is_updated:
             return None
         since = serving.entered_at if serving.verified is None else serving.verified.at_seconds
-        if routine.full_days and self._now_seconds() - since >= routine.full_days * _SECONDS_PER_DAY:
-            return VerificationRequest(index, serving.id, budget=routine.budget or None)
-        return VerificationRequest(index, serving.id, sample=routine.sample) if routine.sample else None
+        if schedule.full_days and self._now_seconds() - since >= schedule.full_days * _SECONDS_PER_DAY:
+            return VerificationRequest(index, serving.id, budget=schedule.budget or None)
+        return VerificationRequest(index, serving.id, sample=schedule.sample) if schedule.sample else None
 
-    async def _try_start(self, wanted: VerificationRequest) -> bool:
+    async def _try_start(self, request: VerificationRequest) -> bool:
         try:
-            await self._start(wanted)
+            await self._start(request)
         except LifecycleRefusedError:
             return False  # one is running
         return True

@@ -1,9 +1,9 @@
 """The sketch of a difference: which facts have entries in one place and not in the other, in half a megabyte.
 
-Every entry is added on one side and taken away on the other, as a 64-bit hash in two slots that its fact decides. A
+Every entry is added on one side and subtracted on the other, as a 64-bit hash in two slots that its fact decides. A
 slot that is zero at the end has seen the same entries on both sides. A fact differs only if both of its slots do, so
 that few differences among millions of facts point at few facts. What has changed between two scans looks different,
-too: whoever asks must look again.
+too: facts that differ must be examined.
 """
 
 from __future__ import annotations

@@ -1,36 +1,25 @@
-"""Verifications as long work: one slice that goes on page by page, by a budget, and notes the result in the catalog."""
+"""Verifications as long work: one slice that goes on page by page, within a budget; the catalog gets the result."""
 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from shared.catalog.plans import generation_of, source_plan
 from shared.errors import TaskFailedError
-from shared.monitoring import telemetry
-from shared.pipeline.dead_letters.store import DeadLetterStore
-from shared.tasks.budget import Budget, metered
+from shared.tasks.budget import Budget
 from shared.tasks.runner import Phase, SliceStep
-from shared.verification.assembly import (
-    RepairOptions,
-    Subject,
-    VerificationDependencies,
-    judge_of,
-    sampling_of,
-    verification_of,
-)
+from shared.verification.assembly import RepairOptions, Subject, new_confirmer, new_sampling, new_verification
 from shared.verification.rows import SavedVerification, VerificationRows
 from shared.verification.verify import ScanState
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import AsyncIterator
 
     from shared.catalog.catalog import Catalog
-    from shared.pipeline.apply.services import Services
-    from shared.sources.ports import CurrentFacts
     from shared.tasks.rows import Progress, Slice, Task
-    from shared.verification.judge import GracePeriod
+    from shared.verification.assembly import VerificationDependencies
 
 VERIFY: Final = "verification"
 # So long at a time: then the state is written, and what was done is not lost.
@@ -59,28 +48,17 @@ class VerificationRequest:
         return cls(**{name: task.about[name] for name in cls.__slots__ if name in task.about})
 
 
-@dataclass(frozen=True, slots=True)
-class VerificationTools:
-    """What verifications work with, besides storage."""
-
-    facts: CurrentFacts
-    patience: GracePeriod
-    sweep_delay_seconds: int
-    chance: Callable[[], float]
-    steady_seconds: Callable[[], float]
-
-
 class Verifications:
     """The kind of task that verifies generations."""
 
-    def __init__(self, catalog: Catalog, services: Services, hands: VerificationTools) -> None:
+    def __init__(self, catalog: Catalog, dependencies: VerificationDependencies) -> None:
         self._catalog = catalog
-        self._services = services
-        self._hands = hands
-        self._rows = VerificationRows(services.accounts.main)
+        self._dependencies = dependencies
+        self._services = dependencies.services
+        self._rows = VerificationRows(dependencies.services.accounts.main)
 
     async def first_phase(self, task: Task) -> Phase:
-        """One slice: pages of a table come one after the other. A table that somebody deleted is made again, empty."""
+        """One slice: pages of a table come one after the other. A deleted table is made again, empty."""
         generation = (await self._subject(VerificationRequest.of(task))).generation
         for account, table in sorted(generation.tables()):
             await self._services.accounts.tables(account).create_table(table)
@@ -88,74 +66,59 @@ class Verifications:
 
     async def next_phase(self, progress: Progress, phase: str) -> Phase | None:
         """Note what was found, so that a switch can rely on it. A sample proves nothing."""
-        wanted = VerificationRequest.of(progress.task)
-        kept = await self._rows.read(wanted.index, progress.task.id)
-        if kept is not None:
-            report = kept.state.report
-            telemetry.verified(wanted.index, wanted.sample, report.plain())
-            if wanted.sample is None:
-                await self._catalog.note_verified(wanted.generation, report.total, self._services.now_seconds())
+        request = VerificationRequest.of(progress.task)
+        saved = await self._rows.read(request.index, progress.task.id)
+        if saved is not None:
+            report = saved.state.report
+            self._dependencies.report_verified(request.index, request.sample, report.plain())
+            if request.sample is None:
+                await self._catalog.note_verified(request.generation, report.total, self._services.now_seconds())
         return None
 
-    async def work_on_slice(self, progress: Progress, one: Slice) -> AsyncIterator[SliceStep]:
+    async def work_on_slice(self, progress: Progress, work_slice: Slice) -> AsyncIterator[SliceStep]:
         """Stretch after stretch, the state written after each."""
-        wanted = VerificationRequest.of(progress.task)
-        subject = await self._subject(wanted)
-        kept = await self._rows.read(wanted.index, progress.task.id) or SavedVerification(ScanState())
-        budget = Budget(wanted.budget, self._hands.steady_seconds, self._hands.patience.sleep)
-        means = self._means(budget)
+        request = VerificationRequest.of(progress.task)
+        subject = await self._subject(request)
+        saved = await self._rows.read(request.index, progress.task.id) or SavedVerification(ScanState())
+        budget = Budget(request.budget, self._dependencies.steady_seconds, self._dependencies.grace_period.sleep)
+        metered = self._dependencies.within(budget)
         while True:
-            before = Counter(kept.state.report.counts)
-            await self._stretch(subject, means, wanted, kept.state)
-            saved = await self._rows.save(wanted.index, progress.task.id, kept)
-            if saved is None:
-                return  # overtaken: somebody else goes on from there
-            kept = saved
-            done = kept.state.phase == "done"
-            counts = {**(kept.state.report.counts - before), "transactions": budget.spent}
+            before = Counter(saved.state.report.counts)
+            await self._stretch(subject, metered, request, saved.state)
+            after = await self._rows.save(request.index, progress.task.id, saved)
+            if after is None:
+                return  # overtaken: another worker goes on from there
+            saved = after
+            done = saved.state.phase == "done"
+            counts = {**(saved.state.report.counts - before), "transactions": budget.spent}
             budget.spent = 0
-            yield SliceStep(kept.state.phase, counts, is_done=done)
+            yield SliceStep(saved.state.phase, counts, is_done=done)
             if done:
                 return
 
     async def _stretch(
-        self, subject: Subject, means: VerificationDependencies, wanted: VerificationRequest, state: ScanState
+        self, subject: Subject, metered: VerificationDependencies, request: VerificationRequest, state: ScanState
     ) -> None:
         if state.phase == "done":
-            return  # it was written, and nobody has noted it
-        asked = RepairOptions(wanted.repairs, wanted.reconciles)
-        if wanted.sample is not None:
-            judge = judge_of(subject, means, asked)
-            await sampling_of(subject, means).run(wanted.sample, judge, state.report)
+            return  # it was written, but not noted in the catalog
+        options = RepairOptions(request.repairs, request.reconciles)
+        if request.sample is not None:
+            confirmer = new_confirmer(subject, metered, options)
+            await new_sampling(subject, metered).run(request.sample, confirmer, state.report)
             state.phase = "done"
             return
-        verification = verification_of(subject, means, asked, state)
-        stops_at = self._hands.steady_seconds() + STRETCH_SECONDS
+        verification = new_verification(subject, metered, options, state)
+        stops_at = metered.steady_seconds() + STRETCH_SECONDS
         while not verification.is_done:
             await verification.step()
-            if self._hands.steady_seconds() >= stops_at:
+            if metered.steady_seconds() >= stops_at:
                 return
 
-    async def _subject(self, wanted: VerificationRequest) -> Subject:
+    async def _subject(self, request: VerificationRequest) -> Subject:
         snapshot = await self._catalog.read()
-        target = snapshot.generation(wanted.generation)
+        target = snapshot.generation(request.generation)
         if target is None or not target.is_updated:
-            raise TaskFailedError(f"Generation {wanted.generation} is not kept any more: there is nothing to verify.")
+            raise TaskFailedError(f"Generation {request.generation} is not kept any more: there is nothing to verify.")
         plan = source_plan(snapshot, target.source_definition)
-        own = [one for one in plan.generations if one.id == target.id]
+        own = [generation for generation in plan.generations if generation.id == target.id]
         return Subject(plan, target.source_definition, own[0] if own else generation_of(target))
-
-    def _means(self, budget: Budget) -> VerificationDependencies:
-        services, hands = self._services, self._hands
-        accounts = metered(services.accounts, budget)
-        return VerificationDependencies(
-            accounts,
-            hands.facts,
-            DeadLetterStore(accounts.main, services.blobs, services.now_seconds),
-            services.sweep_queue,
-            hands.sweep_delay_seconds,
-            replace(hands.patience, now_seconds=services.now_seconds),
-            services.run_all,
-            services.run_buckets,
-            hands.chance,
-        )

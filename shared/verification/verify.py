@@ -1,12 +1,12 @@
 """Verification of one generation, page by page, with everything it knows in a state that another process can take over.
 
-    sum       read facts, ledger and table once, adding every entry on one side and taking it away on the other
-    look      only when something differs: read them again, and suspect the facts that may
-    judge     look at the suspects one by one, twice with a pause: what is still wrong then is a difference; with a
-              repairer it is mended
+    sum       read facts, ledger and table once, adding every entry on one side and subtracting it on the other
+    look      only when something differs: read them again, and suspect the facts that may be wrong
+    confirm   examine every suspect twice, with a pause: what is still wrong then is a difference; with a repairer it is
+              repaired
 
-Changes that are applied meanwhile make facts differ between the scans; being looked at again clears them. The end of a
-period does so to all facts that it has: then everything is summed up again.
+Changes that are applied meanwhile make facts differ between the scans; their examination clears them. The end of a
+period does so to all its facts: then everything is summed up again.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from shared.pipeline.cleanup.messages import Tombstone, to_messages
-from shared.verification.findings import Difference
+from shared.verification.differences import Difference
 from shared.verification.report import MORE_COUNTS, DifferenceReport
 from shared.verification.scans import FACTS, TABLE
 from shared.verification.sketch import Sketch
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
     from shared.entries.projection.generations import Place
     from shared.pipeline.cleanup.messages import SweepQueue
-    from shared.verification.judge import Judge
+    from shared.verification.confirm import Confirmer
     from shared.verification.scans import Cursor, Item, Scan, StrayRow
 
-Phase = Literal["sum", "look", "done"]
-# So many suspects are kept until they are judged together.
+ScanPhase = Literal["sum", "look", "done"]
+# So many suspects are kept until they are examined together.
 SUSPECTS_MAX: Final = 200
 
 
@@ -39,7 +39,7 @@ SUSPECTS_MAX: Final = 200
 class ScanState:
     """How far a verification has come."""
 
-    phase: Phase = "sum"
+    phase: ScanPhase = "sum"
     scan: int = 0
     cursor: Cursor = None
     report: DifferenceReport = field(default_factory=DifferenceReport)
@@ -71,7 +71,7 @@ class ScanState:
 
 @dataclass(frozen=True, slots=True)
 class StrayRemoval:
-    """How a repair announces forgotten tombstones: those that are older than any sweep message can be."""
+    """How a repair removes stray rows, and sweeps tombstones that are older than any sweep message can be."""
 
     queue: SweepQueue
     place_of: Callable[[str], Place]
@@ -80,25 +80,25 @@ class StrayRemoval:
 
 
 class Verification:
-    """A verification on its way. `oldest_open` says which periods are over now."""
+    """A verification that goes on page by page. `oldest_open` says which periods are over now."""
 
     def __init__(
         self,
         scans: Sequence[Scan],
-        judge: Judge,
+        confirmer: Confirmer,
         state: ScanState,
-        sweeping: StrayRemoval | None = None,
+        stray_removal: StrayRemoval | None = None,
         oldest_open: Callable[[], str] = str,
     ) -> None:
         self._oldest_open = oldest_open
         self._scans = scans
-        self._judge = judge
+        self._confirmer = confirmer
         self.state = state
-        self._sweeping = sweeping
+        self._stray_removal = stray_removal
 
     @property
     def is_done(self) -> bool:
-        """Whether everything has been looked at."""
+        """Whether everything has been read and confirmed."""
         return self.state.phase == "done"
 
     async def step(self) -> None:
@@ -113,7 +113,7 @@ class Verification:
         else:
             self._look(scan, page.items)
         if len(state.suspects) >= SUSPECTS_MAX:
-            await self._judge.examine_and_repair(state.suspects.take(), state.report)
+            await self._confirmer.confirm_and_repair(state.suspects.take(), state.report)
         state.cursor = page.cursor
         if page.cursor is None:
             state.scan += 1
@@ -129,7 +129,7 @@ class Verification:
             else:
                 state.phase = "look"
             return
-        await self._judge.examine_and_repair(state.suspects.take(), state.report)
+        await self._confirmer.confirm_and_repair(state.suspects.take(), state.report)
         state.phase = "done"
 
     def _sum_again(self) -> None:
@@ -138,7 +138,7 @@ class Verification:
         counts = Counter({name: old.counts[name] for name in MORE_COUNTS})
         state.report = (
             DifferenceReport(counts)
-            if self._sweeping is None
+            if self._stray_removal is None
             else DifferenceReport(counts, old.differences, old.examples)
         )
         state.sketch, state.open_from, state.is_second_sum = Sketch(), None, True
@@ -148,41 +148,41 @@ class Verification:
         for item in items:
             for entry in item.adds:
                 state.sketch.add(item.fact_hash, entry)
-            for entry in item.takes:
+            for entry in item.subtracts:
                 state.sketch.subtract(item.fact_hash, entry)
             state.report.counts.update(item.counts)
             if item.stray is not None:
                 await self._note_stray(item, item.stray)
-        if self._sweeping is not None and scan.name == TABLE:
-            await self._clean(self._sweeping, items)
+        if self._stray_removal is not None and scan.name == TABLE:
+            await self._clean(self._stray_removal, items)
 
     def _look(self, scan: Scan, items: Sequence[Item]) -> None:
         for item in items:
             # A fact that has no entries any more matters, a row that has none does not.
-            is_asked = scan.name == FACTS or item.adds or item.takes
-            if is_asked and self.state.sketch.differs(item.fact_hash):
-                self.state.suspects.add(item.who, scan.name, item.key)
+            matters = scan.name == FACTS or item.adds or item.subtracts
+            if matters and self.state.sketch.differs(item.fact_hash):
+                self.state.suspects.add(item.fact, scan.name, item.address)
 
     async def _note_stray(self, item: Item, stray: StrayRow) -> None:
-        """A row that is nobody's for certain: there is nothing to look at again."""
+        """A row that certainly belongs to no fact: there is nothing to examine."""
         if "entries" in item.counts:
-            self.state.report.note(item.who, Difference("ghost", item.key, item.at))
-        if self._sweeping is not None:
-            await self._sweeping.remove(stray)
+            self.state.report.note(item.fact, Difference("ghost", item.address, item.version))
+        if self._stray_removal is not None:
+            await self._stray_removal.remove(stray)
             self.state.report.counts["repaired"] += 1
 
-    async def _clean(self, sweeping: StrayRemoval, items: Sequence[Item]) -> None:
-        """Rows without use: hidden ones are looked at with their fact, tombstones go to the sweep as always."""
+    async def _clean(self, removal: StrayRemoval, items: Sequence[Item]) -> None:
+        """Rows without use: hidden ones are examined with their fact, tombstones go to the sweep as always."""
         own = [item for item in items if item.stray is None]
-        old = [item for item in own if item.key is not None and sweeping.is_forgotten(item.at)]
+        old = [item for item in own if item.address is not None and removal.is_forgotten(item.version)]
         for item in old:
             if "masked" in item.counts:
-                self.state.suspects.add(item.who, TABLE, item.key)
+                self.state.suspects.add(item.fact, TABLE, item.address)
         tombstones = [
-            Tombstone(sweeping.place_of(item.key[0]), item.key[1], item.at)
+            Tombstone(removal.place_of(item.address[0]), item.address[1], item.version)
             for item in old
-            if item.key is not None and "tombstones" in item.counts
+            if item.address is not None and "tombstones" in item.counts
         ]
         for message in to_messages(tombstones):
-            await sweeping.queue.send(message)
+            await removal.queue.send(message)
         self.state.report.counts["swept"] += len(tombstones)

@@ -10,7 +10,7 @@ from shared.catalog.catalog import Catalog
 from shared.catalog.rows import CatalogGeneration, ServingRow, write_source
 from shared.entries.projection.generations import plan_of
 from shared.errors import LifecycleRefusedError
-from shared.lifecycle.build import REST, Builds, BuildSources
+from shared.lifecycle.build import CATCH_UP, Builds, BuildSources
 from shared.lifecycle.generations import GenerationLifecycle, LifecycleTimes
 from shared.pipeline.apply.services import Times
 from shared.tables.port import Upsert
@@ -96,7 +96,7 @@ class Enter:
 
 
 def runner(kind: type[Builds] = Builds) -> TaskRunner:
-    """Long work whose claims run out at once, so that whoever comes takes over."""
+    """Long work whose claims run out at once, so that any worker takes over."""
     reached = accounts()
     services = services_on(
         reached,
@@ -130,7 +130,7 @@ class Build:
             if progress.task.state != "running":
                 assert progress.task.state == "done", progress.task.problem
                 return
-            if self.between is not None and progress.slices[-1].phase == REST:
+            if self.between is not None and progress.slices[-1].phase == CATCH_UP:
                 await self.between()
             await interleaved([partial(work.work, TASK, name) for name in idle(progress, NOW_SECONDS)])
             await work.after(TASK)
@@ -150,8 +150,8 @@ class Operator:
 
     async def __call__(self) -> None:
         """Whatever it is refused with is an answer, too."""
-        clocks = LifecycleTimes(lambda: NOW_SECONDS, 0, -1, self.grace_seconds)
-        lifecycle = GenerationLifecycle(definitions_of(self.text), Catalog(accounts().main), runner(), clocks)
+        times = LifecycleTimes(lambda: NOW_SECONDS, 0, -1, self.grace_seconds)
+        lifecycle = GenerationLifecycle(definitions_of(self.text), Catalog(accounts().main), runner(), times)
         try:
             if self.call == "switch":
                 await lifecycle.switch("by-town", force=True)

@@ -6,32 +6,36 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from shared.entries.keys.fact_key import encode_fact_key
-from shared.pipeline.dead_letters.store import DeadLetterStore
 from shared.tables.port import Delete, Upsert
-from shared.verification.assembly import RepairOptions, Subject, VerificationDependencies, judge_of, verification_of
+from shared.verification.assembly import (
+    RepairOptions,
+    Subject,
+    VerificationDependencies,
+    new_confirmer,
+    new_verification,
+)
+from shared.verification.confirm import GracePeriod
 from shared.verification.examine import FactIdentity
-from shared.verification.judge import GracePeriod
 from shared.verification.repair import Repairer
 from shared.verification.verify import ScanState
 from tests.simulation.programs import NOW_SECONDS, StoppingQueue, accounts
 from tests.simulation.steps import interleaved
 from tests.worlds.kept_facts import FACT_TABLE, KeptFacts, kept_key, stored_change
-from tests.worlds.world import KeptBlobs
+from tests.worlds.verifying import report_nothing
+from tests.worlds.world import services_on
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
     from shared.definitions.model import Source
     from shared.entries.changes.change import Change
     from shared.entries.projection.generations import SourcePlan
     from shared.tables.port import Operation
-    from shared.verification.examine import Key
+    from shared.verification.examine import EntryAddress
     from tests.simulation.programs import Worker
 
 
 @dataclass(frozen=True, slots=True)
 class Put:
-    """The application writes facts into the container; None deletes one there, which the feed does not show."""
+    """The application writes facts into the container; None deletes a fact there, which the feed does not show."""
 
     change: Change | None
     fact: str = "f"
@@ -84,12 +88,12 @@ class Damage:
 
 @dataclass(frozen=True, slots=True)
 class Repair:
-    """Mends one fact that somebody suspects. Without `is_redelivered` nobody goes on when it crashes."""
+    """Repairs one suspect fact. Without `is_redelivered` no process goes on when it crashes."""
 
     plan: SourcePlan
     source: Source
     fact: str = "f"
-    pairs: tuple[Key, ...] = ()
+    addresses: tuple[EntryAddress, ...] = ()
     removes_orphans: bool = False
     is_redelivered: bool = True
     repairer: type[Repairer] = Repairer
@@ -98,12 +102,13 @@ class Repair:
         """Until it is right, or nothing more can be known."""
         for generation in self.plan.generations:
             subject = Subject(self.plan, self.source, generation)
-            judge = judge_of(subject, means(), RepairOptions(repairs=True, reconciles=self.removes_orphans))
-            known = judge._repairer
+            options = RepairOptions(repairs=True, reconciles=self.removes_orphans)
+            confirmer = new_confirmer(subject, dependencies(), options)
+            known = confirmer._repairer
             assert known is not None
-            repairer = self.repairer(known._examiner, known._tools, removes_orphans=self.removes_orphans)
+            repairer = self.repairer(known._examiner, known._dependencies, removes_orphans=self.removes_orphans)
             key = encode_fact_key((self.fact,), self.fact)
-            await repairer.repair(FactIdentity(key, self.fact, (self.fact,)), self.pairs)
+            await repairer.repair(FactIdentity(key, self.fact, (self.fact,)), self.addresses)
 
     def __str__(self) -> str:
         return "repair"
@@ -115,7 +120,7 @@ class Verify:
 
     plan: SourcePlan
     source: Source
-    asked: RepairOptions
+    options: RepairOptions
     is_redelivered: bool = True
 
     async def __call__(self) -> dict[str, dict[str, int]]:
@@ -123,7 +128,9 @@ class Verify:
         found = {}
         for generation in self.plan.generations:
             state = ScanState()
-            verification = verification_of(Subject(self.plan, self.source, generation), means(), self.asked, state)
+            verification = new_verification(
+                Subject(self.plan, self.source, generation), dependencies(), self.options, state
+            )
             while not verification.is_done:
                 await verification.step()
             differences = state.report.differences
@@ -138,19 +145,11 @@ async def no_pause(seconds: float) -> None:
     """Time is not simulated; others run at every call anyway."""
 
 
-def means(sleep: Callable[[float], Awaitable[None]] = no_pause) -> VerificationDependencies:
+def dependencies() -> VerificationDependencies:
     """What a process that verifies has."""
     reached = accounts()
-    letters = DeadLetterStore(reached.main, KeptBlobs(), lambda: NOW_SECONDS)
-    patience = GracePeriod(0, 0, lambda: NOW_SECONDS, sleep)
+    services = services_on(reached, lambda: NOW_SECONDS, queue=StoppingQueue(), run_all=interleaved)
+    facts = KeptFacts(reached.main, page_facts=3)
     return VerificationDependencies(
-        reached,
-        KeptFacts(reached.main, page_facts=3),
-        letters,
-        StoppingQueue(),
-        3600,
-        patience,
-        interleaved,
-        interleaved,
-        lambda: 0.0,
+        services, facts, GracePeriod(0, 0, no_pause), lambda: 0.0, lambda: 0.0, report_nothing
     )

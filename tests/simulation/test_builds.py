@@ -60,7 +60,7 @@ def scenario(
     switches: int | None = None,
 ) -> Scenario:
     """Programs after a prefix, all after the generation was entered."""
-    changes = tuple(one.change for one in versions)
+    changes = tuple(version.change for version in versions)
     before: tuple[Program, ...] = (Enter(), *prefix)
     return Scenario(name, KNOWS_BOTH, changes, programs, before, crashes=crashes, faults=faults, switches=switches)
 
@@ -107,7 +107,7 @@ def test_a_build_after_a_worker_that_did_not_know_the_generation(name: str, faul
 
 
 @pytest.mark.parametrize("name", HISTORIES)
-def test_what_comes_between_the_feed_and_the_rest_is_found(name: str) -> None:
+def test_what_comes_between_the_feed_and_the_catch_up_is_found(name: str) -> None:
     """From a worker that ran for longer than it may, without the new generation."""
     first, second = written(*HISTORIES[name])
     around = Build(between=Live(KNOWS_OLD, second))
@@ -122,7 +122,7 @@ def test_a_build_beside_a_worker_that_does_not_know_the_generation_is_caught(nam
     caught(scenario(name, (first, second), Build(), late, prefix=[Live(KNOWS_OLD, first)], crashes=0, switches=1))
 
 
-def test_a_build_without_its_rest_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_build_without_its_catch_up_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """Negative control: what came behind the reader of the feed stays away."""
     first, second = written("A:x", None)
 
@@ -135,12 +135,12 @@ def test_a_build_without_its_rest_is_caught(monkeypatch: pytest.MonkeyPatch) -> 
     caught(scenario("rest", (first, second), around, prefix=[Live(KNOWS_OLD, first)], crashes=0))
 
 
-def test_a_rest_that_invents_versions_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Negative control: the document as it is now, at a version of our own, hides what the feed brings later."""
+def test_a_catch_up_that_invents_versions_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Negative control: the document as it is now, at an invented version, hides what the feed brings later."""
     first, second = written("A:x", "B:y")
 
-    async def invent(self: CatchUpReader, one: LedgerFact) -> Change | None:
-        found = await original(self, one)
+    async def invent(self: CatchUpReader, fact: LedgerFact) -> Change | None:
+        found = await original(self, fact)
         return None if found is None else _later(found)
 
     original = CatchUpReader._find
@@ -151,11 +151,13 @@ def test_a_rest_that_invents_versions_is_caught(monkeypatch: pytest.MonkeyPatch)
 
 
 class WithoutFeed(Builds):
-    """Leaves everything to the rest."""
+    """Leaves everything to the catch-up."""
 
-    async def _facts(self, target: CatalogGeneration, one: Slice, hand: BuildApplier) -> AsyncIterator[SliceStep]:
+    async def _apply_facts(
+        self, target: CatalogGeneration, work_slice: Slice, applier: BuildApplier
+    ) -> AsyncIterator[SliceStep]:
         """One step without facts."""
-        yield SliceStep(one.position, {}, is_done=True)
+        yield SliceStep(work_slice.position, {}, is_done=True)
 
 
 def _later(change: Change) -> Change:
@@ -168,7 +170,7 @@ def serving_problem(store: Store) -> str | None:
     found = [as_row((CATALOG_TABLE, PARTITION, key), rows[key]) for key in sorted(rows)]
     snapshot = read_snapshot([row for row in found if row is not None])
     serving = snapshot.serving("by-town", 10**12)
-    if serving is None or not serving.is_written:
+    if serving is None or serving.is_retired:
         return "nothing serves"
     try:
         store.partition_keys(serving.table)
@@ -211,7 +213,7 @@ def test_switches_rollbacks_and_retirements_at_once(programs: tuple[Program, ...
 
 
 def switching(programs: tuple[Program, ...], *, is_switched: bool) -> Scenario:
-    """Two generations with a fact, before or after a switch, and whoever works on them at once."""
+    """Two generations with a fact, before or after a switch, and programs that work on them at once."""
     (first,) = written("A:x")
     prefix: tuple[Program, ...] = (Enter(builds=False), Live(KNOWS_BOTH, first))
     if is_switched:
@@ -222,8 +224,10 @@ def switching(programs: tuple[Program, ...], *, is_switched: bool) -> Scenario:
 def test_a_retirement_that_does_not_look_at_what_serves_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """Negative control: a rollback chooses the generation while it is retired."""
 
-    async def careless(self: GenerationLifecycle, snapshot: CatalogSnapshot, one: CatalogGeneration, now: int) -> None:
-        await self._catalog.write(replace(one, state="retired", retired_at=now))
+    async def careless(
+        self: GenerationLifecycle, snapshot: CatalogSnapshot, generation: CatalogGeneration, now: int
+    ) -> None:
+        await self._catalog.write(replace(generation, state="retired", retired_at=now))
 
     monkeypatch.setattr(GenerationLifecycle, "_serve", _blind_serve)
     monkeypatch.setattr(GenerationLifecycle, "_retire", careless)

@@ -1,4 +1,4 @@
-"""Repairs beside live workers, crashes and late requests, under every interleaving: damage is mended, none is made."""
+"""Repairs beside live workers, crashes and late requests, in every interleaving: damage is repaired, none is made."""
 
 from __future__ import annotations
 
@@ -62,16 +62,16 @@ DAMAGE: dict[str, tuple[str, Operation]] = {
     "hidden by a tombstone": (GENERATION.table, Upsert(tombstone_row(*key_of(FIRST), FUTURE.version))),
     "lost ledger row": (LEDGER_TABLE, Delete(*LEDGER_KEY)),
 }
-PAIRS = (key_of(FIRST), key_of(GHOST))
+ADDRESSES = (key_of(FIRST), key_of(GHOST))
 # How often the scheduler may leave a program that could go on. Without a limit these take minutes, and are long tests.
 SWITCHES = pytest.mark.parametrize("switches", [2, pytest.param(4, marks=pytest.mark.long)])
 
 
 def scenario(
-    name: str, versions: History, *, delivered: History, pairs: tuple[tuple[str, str], ...] = PAIRS
+    name: str, versions: History, *, delivered: History, addresses: tuple[tuple[str, str], ...] = ADDRESSES
 ) -> Scenario:
     """The first version is applied, then damaged; a repair runs beside workers that deliver others."""
-    repair = Repair(PLAN, SOURCE, pairs=pairs)
+    repair = Repair(PLAN, SOURCE, addresses=addresses)
     prefix: list[Program] = [Worker(PLAN, batches_of(versions[0])), Put(versions[-1])]
     if name in DAMAGE:
         table, operation = DAMAGE[name]
@@ -80,18 +80,18 @@ def scenario(
 
 
 @pytest.mark.parametrize("name", DAMAGE)
-def test_a_repair_alone_mends_every_kind_of_damage(name: str) -> None:
+def test_a_repair_alone_repairs_every_kind_of_damage(name: str) -> None:
     """It may crash, and its requests may be late or lose their answers."""
-    one = scenario(name, (FIRST,), delivered=())
-    holds(replace(one, faults=1))
+    damaged = scenario(name, (FIRST,), delivered=())
+    holds(replace(damaged, faults=1))
 
 
 @SWITCHES
 @pytest.mark.parametrize("name", DAMAGE)
 def test_two_repairs_of_one_fact(name: str, switches: int) -> None:
     """They do the same, and do not mind."""
-    one = scenario(name, (FIRST,), delivered=())
-    holds(replace(one, programs=(one.programs[0], one.programs[0]), switches=switches))
+    damaged = scenario(name, (FIRST,), delivered=())
+    holds(replace(damaged, programs=(damaged.programs[0], damaged.programs[0]), switches=switches))
 
 
 @SWITCHES
@@ -101,8 +101,8 @@ def test_a_repair_beside_a_live_worker(name: str, specs: tuple[str | None, ...],
     """The worker brings the next version of the very fact; one of them may crash."""
     versions = history(*specs)
     deleted = versions[-1].document is None
-    one = scenario(name, versions, delivered=versions[1:]) if not deleted else _soft_delete(name, versions)
-    holds(replace(one, switches=switches))
+    damaged = scenario(name, versions, delivered=versions[1:]) if not deleted else _soft_delete(name, versions)
+    holds(replace(damaged, switches=switches))
 
 
 def _soft_delete(name: str, versions: History) -> Scenario:
@@ -111,7 +111,7 @@ def _soft_delete(name: str, versions: History) -> Scenario:
     kept = replace(gone, document={"id": "f", "gone": True})
     table, operation = DAMAGE[name]
     prefix = (Worker(PLAN, batches_of(versions[0])), Put(kept), Damage(table, (operation,)))
-    programs: tuple[Program, ...] = (Repair(PLAN, SOURCE, pairs=PAIRS), *workers((gone,)))
+    programs: tuple[Program, ...] = (Repair(PLAN, SOURCE, addresses=ADDRESSES), *workers((gone,)))
     return Scenario(name, PLAN, (versions[0], gone), programs, prefix, crashes=1)
 
 
@@ -120,11 +120,16 @@ def _soft_delete(name: str, versions: History) -> Scenario:
 def test_a_repair_that_was_not_needed_does_no_harm(specs: tuple[str, ...], switches: int) -> None:
     """It sees a worker between claim and rows, and is not resumed when it crashes."""
     versions = history(*specs)
-    one = scenario("needless", versions, delivered=versions[1:])
-    careless = Repair(PLAN, SOURCE, pairs=PAIRS, is_redelivered=False)
+    needless = scenario("needless", versions, delivered=versions[1:])
+    careless = Repair(PLAN, SOURCE, addresses=ADDRESSES, is_redelivered=False)
     faults = 1 if len(versions) == 2 else 0
     holds(
-        replace(one, programs=(careless, *one.programs[1:]), faults=faults, switches=min(switches, 5 - len(versions)))
+        replace(
+            needless,
+            programs=(careless, *needless.programs[1:]),
+            faults=faults,
+            switches=min(switches, 5 - len(versions)),
+        )
     )
 
 
@@ -137,7 +142,7 @@ def test_a_repair_beside_a_fact_that_is_just_being_written(name: str, specs: tup
     update = PutAndApply(Put(versions[1]), Worker(PLAN, batches_of(versions[1]), reads_first=True))
     table, operation = DAMAGE[name]
     prefix = (Worker(PLAN, batches_of(versions[0])), Put(versions[0]), Damage(table, (operation,)))
-    programs = (Repair(PLAN, SOURCE, pairs=PAIRS), update)
+    programs = (Repair(PLAN, SOURCE, addresses=ADDRESSES), update)
     holds(Scenario(name, PLAN, versions, programs, prefix, crashes=1, switches=switches))
 
 
@@ -145,8 +150,8 @@ def test_a_repair_beside_the_sweep() -> None:
     """The tombstones that it meets are about to go."""
     versions = history("A:x", "B:x", "A:x")
     prefix = (Worker(PLAN, batches_of(*versions)), Put(versions[2]), Damage(GENERATION.table, (row_of(versions[1]),)))
-    pairs = (key_of(versions[0]), key_of(versions[1]))
-    repair = Repair(PLAN, SOURCE, pairs=pairs)
+    addresses = (key_of(versions[0]), key_of(versions[1]))
+    repair = Repair(PLAN, SOURCE, addresses=addresses)
     holds(Scenario("sweep", PLAN, versions, (repair,), prefix, crashes=1, sweeps_beside=True, switches=3))
 
 
@@ -217,7 +222,7 @@ def test_a_repair_that_invents_versions_is_caught() -> None:
     update = PutAndApply(Put(versions[1]), Worker(PLAN, batches_of(versions[1]), reads_first=True))
     table, operation = DAMAGE["missing row"]
     prefix = (Worker(PLAN, batches_of(versions[0])), Put(versions[0]), Damage(table, (operation,)))
-    repair = Repair(PLAN, SOURCE, pairs=PAIRS, repairer=InventingRepairer)
+    repair = Repair(PLAN, SOURCE, addresses=ADDRESSES, repairer=InventingRepairer)
     caught(Scenario("invents", PLAN, versions, (repair, update), prefix, crashes=1, switches=2))
 
 

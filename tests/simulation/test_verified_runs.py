@@ -1,4 +1,4 @@
-"""Larger histories with verifications and repairs beside everything else, and with damage that they find and mend.
+"""Larger histories with verifications and repairs beside everything else, and with damage that they find and repair.
 
 A seed that fails prints its trace: SIM_SEED=… pytest tests/simulation/test_verified_runs.py
 """
@@ -32,7 +32,7 @@ def play(seed: int) -> None:
 @pytest.mark.skipif(SEED is not None, reason="one seed is asked for")
 @pytest.mark.parametrize("chunk", range(CHUNKS))
 def test_verified_runs_end_right(chunk: int) -> None:
-    """Repairs make no error, verifications tell no untruth once all is drained, and damage is found and mended."""
+    """Repairs make no error, verifications find nothing once all is drained, and damage is found and repaired."""
     for seed in range(chunk, RUNS, CHUNKS):
         play(seed)
 

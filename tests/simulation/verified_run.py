@@ -1,4 +1,4 @@
-"""One long simulation in which indexes are verified and repaired all the time; afterwards damaged, found and mended.
+"""One long simulation in which indexes are verified and repaired all the time; afterwards damaged, found and repaired.
 
 The container of the facts is always at least as far as the feed that was delivered; how much further is left to chance.
 """
@@ -54,7 +54,7 @@ class VerifiedSimulation(Simulation):
         self.written = 0
 
     def run(self) -> None:
-        """As always, beside verifications; then a verification finds nothing; then damage is found and mended."""
+        """As always, beside verifications; then a verification finds nothing; then damage is found and repaired."""
         super().run()
         self._write_facts(len(self.feed))
         self._expect(RepairOptions(), {})
@@ -65,8 +65,8 @@ class VerifiedSimulation(Simulation):
         if self.random.random() < 0.02:
             self._write_facts(min(len(self.feed), self.written + self.random.randint(1, 3)))
         if self.random.random() < 0.01 and len(self.actors) < 5:
-            asked = self.random.choice([RepairOptions(), RepairOptions(repairs=True), REPAIR])
-            self._start(Run(Verify(PLAN, SOURCE, asked)), "verification")
+            options = self.random.choice([RepairOptions(), RepairOptions(repairs=True), REPAIR])
+            self._start(Run(Verify(PLAN, SOURCE, options)), "verification")
         super()._step()
 
     def _start_batch(self, process: Process) -> None:
@@ -83,7 +83,7 @@ class VerifiedSimulation(Simulation):
     # ------------------------------------------------------------------------------------------ damage
 
     def _damage_and_repair(self) -> None:
-        """One damage at a time: a verification finds exactly it, a repair mends it, the sweep leaves nothing."""
+        """One damage at a time: a verification finds exactly it, a repair fixes it, the sweep leaves nothing."""
         name = self.random.choice(list(KINDS))
         index = self._damage(name)
         if index is None:
@@ -99,16 +99,16 @@ class VerifiedSimulation(Simulation):
         if leftovers := self._leftovers():
             raise ViolationError(f"after repairing {name} there are leftovers: {leftovers}")
 
-    def _verify(self, asked: RepairOptions) -> dict[str, dict[str, int]]:
-        run = Run(Verify(PLAN, SOURCE, asked))
+    def _verify(self, options: RepairOptions) -> dict[str, dict[str, int]]:
+        run = Run(Verify(PLAN, SOURCE, options))
         self._finish(run, "verification")
         assert isinstance(run.state, Ended)
         found: dict[str, dict[str, int]] = run.state.result
         return found
 
-    def _expect(self, asked: RepairOptions, wanted: dict[str, int]) -> None:
-        found = self._verify(asked)
-        if any(one != wanted for one in found.values()):
+    def _expect(self, options: RepairOptions, wanted: dict[str, int]) -> None:
+        found = self._verify(options)
+        if any(differences != wanted for differences in found.values()):
             raise ViolationError(f"a verification of right indexes found {found}")
 
     def _damage(self, name: str) -> str | None:
@@ -117,29 +117,32 @@ class VerifiedSimulation(Simulation):
         entries = sorted(shown(generation, self.store), key=lambda entry: entry[:2])
         if not entries:
             return None
-        partition, pair, columns = self.random.choice(entries)
+        partition, entry_key, columns = self.random.choice(entries)
         row = {"PartitionKey": partition, **dict(columns)}
-        at = self._newest_at(generation, partition, pair)
-        self._apply_damage(name, generation, row, pair, at)
+        row_version = self._newest_at(generation, partition, entry_key)
+        self._apply_damage(name, generation, row, entry_key, row_version)
         return generation.index.name
 
-    def _apply_damage(self, name: str, generation: Generation, row: Entity, pair: str, at: str) -> None:
+    def _apply_damage(self, name: str, generation: Generation, row: Entity, entry_key: str, row_version: str) -> None:
         partition = str(row["PartitionKey"])
         if name == "missing row":
-            self._put(generation, partition, row_key(pair, at), None)
+            self._put(generation, partition, row_key(entry_key, row_version), None)
         elif name == "stale columns":
-            self._put(generation, partition, row_key(pair, at), {**row, "phone": "damaged"})
+            self._put(generation, partition, row_key(entry_key, row_version), {**row, "phone": "damaged"})
         elif name.startswith("ghost"):
             other = version_of(99 if "future" in name else 0)
-            self._put(generation, _nowhere(generation), row_key(pair, other), row)
+            self._put(generation, _nowhere(generation), row_key(entry_key, other), row)
         elif name == "hidden row":
-            hiding = tombstone_row(partition, pair, version_of(99))
-            self._put(generation, partition, row_key(pair, version_of(99)), hiding)
+            hiding = tombstone_row(partition, entry_key, version_of(99))
+            self._put(generation, partition, row_key(entry_key, version_of(99)), hiding)
         elif name == "masked garbage":
-            self._put(generation, partition, row_key(pair, version_of(0)), row)
+            self._put(generation, partition, row_key(entry_key, version_of(0)), row)
         elif name == "forgotten tombstone":
             self._put(
-                generation, _nowhere(generation), row_key(pair, version_of(0)), tombstone_row("", pair, version_of(0))
+                generation,
+                _nowhere(generation),
+                row_key(entry_key, version_of(0)),
+                tombstone_row("", entry_key, version_of(0)),
             )
         else:
             self._lose_ledger_row(row)
@@ -153,10 +156,10 @@ class VerifiedSimulation(Simulation):
         whole = None if entity is None else {**entity, "PartitionKey": partition, "RowKey": row}
         self.store.put((_table(generation, partition), partition, row), whole)
 
-    def _newest_at(self, generation: Generation, partition: str, pair: str) -> str:
+    def _newest_at(self, generation: Generation, partition: str, entry_key: str) -> str:
         rows = self.store.partition(_table(generation, partition), partition)
         versions = [split_row_key(key) for key, stored in rows.items() if stored.body is not None]
-        return max(at for owner, at in versions if owner == pair)
+        return max(row_version for owner, row_version in versions if owner == entry_key)
 
     def _leftovers(self) -> int:
         """Rows beyond those that are shown, in the indexes whose entries do not expire."""

@@ -45,15 +45,16 @@ from shared.tables.retry import Timing
 from shared.tasks.bookmarks import Bookmark, Bookmarks
 from shared.tasks.rows import Slice, Task, TaskRows, TaskState
 from shared.tasks.runner import TaskRunner
-from shared.verification.findings import DifferenceKind
-from shared.verification.judge import GracePeriod
+from shared.verification.assembly import VerificationDependencies
+from shared.verification.confirm import GracePeriod
+from shared.verification.differences import DifferenceKind
 from shared.verification.rows import VerificationRows
 from shared.verification.service import VerificationService
-from shared.verification.task import Verifications, VerificationTools
-from shared.verification.verify import Phase as VerificationPhase
+from shared.verification.task import Verifications
+from shared.verification.verify import ScanPhase as VerificationPhase
 from tests.worlds.building import REFRESH_SECONDS, BuildingWorld, KeptFeed
 from tests.worlds.kept_facts import FACT_TABLE, KeptFacts, kept_key, stored
-from tests.worlds.verifying import iter_chance
+from tests.worlds.verifying import iter_chance, report_nothing
 from tests.worlds.world import KeptBlobs, definitions_of
 
 if TYPE_CHECKING:
@@ -160,14 +161,15 @@ class StoredApp(BuildingWorld):
         sources = BuildSources(KeptFeed(self.container, page_facts), KeptFacts(self.container), self.events)
         builds = Builds(self.catalog, self.services(), sources, lambda: self.seconds, asyncio.sleep, window)
         ticks = count(0, 1000)
-        hands = VerificationTools(
+        dependencies = VerificationDependencies(
+            self.services(),
             KeptFacts(self.container, page_facts),
-            GracePeriod(0, 0, lambda: self.seconds, asyncio.sleep),
-            3600,
+            GracePeriod(0, 0, asyncio.sleep),
             iter_chance().__next__,
             lambda: float(next(ticks)),
+            report_nothing,
         )
-        verifications = Verifications(self.catalog, self.services(), hands)
+        verifications = Verifications(self.catalog, dependencies)
         kinds: dict[str, TaskKind] = {"build": builds, "verification": verifications}
         return TaskRunner(self.rows, self.task_messages, kinds, lambda: self.seconds, slice_seconds)
 

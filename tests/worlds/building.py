@@ -86,7 +86,7 @@ class KeptEvents:
 
 
 class BuildingWorld:
-    """Everything around one storage."""
+    """Everything around one storage account."""
 
     def __init__(self, tables: Tables, run_all: RunAll | None = None, source: str = "people") -> None:
         self.tables = tables
@@ -126,8 +126,8 @@ class BuildingWorld:
 
     def lifecycle(self, text: str, runner: TaskRunner | None = None) -> GenerationLifecycle:
         """The operations of an app with these definitions."""
-        clocks = LifecycleTimes(lambda: self.seconds, REFRESH_SECONDS, BUILD_DELAY_SECONDS, GRACE_SECONDS)
-        return GenerationLifecycle(definitions_of(text), self.catalog, runner or self.runner(), clocks)
+        times = LifecycleTimes(lambda: self.seconds, REFRESH_SECONDS, BUILD_DELAY_SECONDS, GRACE_SECONDS)
+        return GenerationLifecycle(definitions_of(text), self.catalog, runner or self.runner(), times)
 
     async def put(self, fact: str, **document: Any) -> dict[str, Any]:
         """Write a fact into its container; the document as the feed shows it."""
@@ -153,8 +153,8 @@ class BuildingWorld:
             assert progress is not None
             if progress.task.state != "running":
                 return progress
-            for one in progress.slices:
-                await runner.work(task, one.name)
+            for work_slice in progress.slices:
+                await runner.work(task, work_slice.name)
         raise AssertionError(f"{task} does not end")
 
     async def build(self, text: str, runner: TaskRunner | None = None) -> Progress:
@@ -184,8 +184,8 @@ class BuildingWorld:
 
     async def generations(self) -> dict[str, str]:
         """The generations by state; of several the youngest."""
-        listed = sorted((await self.catalog.read()).generations, key=lambda one: one.entered_at)
-        return {one.state: one.id for one in listed}
+        generations = sorted((await self.catalog.read()).generations, key=lambda found: found.entered_at)
+        return {generation.state: generation.id for generation in generations}
 
 
 def _projected(row: dict[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""A world whose index is verified: facts in a container, a worker that applied them, and an outside hand."""
+"""A world whose index is verified: facts in a container, a worker that applied them, and damage from outside."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from shared.entries.changes.cosmos_changes import CosmosReader
 from shared.entries.keys.fact_key import encode_fact_key, fact_hash
 from shared.entries.keys.index_keys import row_key
 from shared.entries.projection.generations import place_of
-from shared.pipeline.concurrency import Bounded
-from shared.pipeline.dead_letters.store import DeadLetterStore
 from shared.pipeline.ledger.rows import LEDGER_TABLE, decode, encode, ledger_partition
 from shared.tables.accounts import Accounts
 from shared.tables.memory.memory_tables import MemoryTables
@@ -18,17 +16,19 @@ from shared.verification.assembly import (
     RepairOptions,
     Subject,
     VerificationDependencies,
-    judge_of,
-    sampling_of,
-    verification_of,
+    new_confirmer,
+    new_sampling,
+    new_verification,
 )
-from shared.verification.judge import GracePeriod
+from shared.verification.confirm import GracePeriod
 from shared.verification.report import DifferenceReport
 from shared.verification.verify import ScanState
 from tests.worlds.kept_facts import FACT_TABLE, KeptFacts, kept_key, stored
-from tests.worlds.world import TOWNS, World
+from tests.worlds.world import TOWNS, World, services_on
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from shared.entries.projection.generations import Generation
     from shared.pipeline.ledger.rows import CurrentEntry, LedgerRow
     from shared.tables.port import Operation, Tables
@@ -41,7 +41,7 @@ class VerifiedWorld(World):
 
     def __init__(self, tables: Tables, text: str = TOWNS, source: str = "people", page_facts: int = 1000) -> None:
         super().__init__(tables, text, source)
-        placed = [one.placement.accounts for one in self.definitions.indexes.values() if one.placement]
+        placed = [index.placement.accounts for index in self.definitions.indexes.values() if index.placement]
         # A second account of its own, whatever the first one is.
         others = {name: MemoryTables() for names in placed for name in names if name not in self.accounts.by_name}
         self.accounts = Accounts({**self.accounts.by_name, **others})
@@ -79,12 +79,12 @@ class VerifiedWorld(World):
         """Delete a fact in its container, which the feed does not show."""
         await self.tables.transact(FACT_TABLE, [Delete(self.plan.source, kept_key(fact))])
 
-    def means(self) -> VerificationDependencies:
-        """What a process has."""
-        patience = GracePeriod(GRACE_SECONDS, 2, lambda: self.now_seconds, self._sleep)
-        letters = DeadLetterStore(self.tables, self.blobs, lambda: self.now_seconds)
+    def dependencies(self) -> VerificationDependencies:
+        """What a process that verifies has."""
+        services = services_on(self.accounts, lambda: self.now_seconds, queue=self.queue, blobs=self.blobs)
+        grace_period = GracePeriod(GRACE_SECONDS, 2, self._sleep)
         return VerificationDependencies(
-            self.accounts, self.facts, letters, self.queue, 3600, patience, Bounded(), Bounded(), iter_chance().__next__
+            services, self.facts, grace_period, iter_chance().__next__, lambda: self.now_seconds, report_nothing
         )
 
     async def _sleep(self, seconds: float) -> None:
@@ -92,7 +92,7 @@ class VerifiedWorld(World):
 
     def generation(self, index: str) -> Generation:
         """The generation of an index."""
-        return next(one for one in self.plan.generations if one.index.name == index)
+        return next(generation for generation in self.plan.generations if generation.index.name == index)
 
     def subject(self, index: str) -> Subject:
         """What is verified."""
@@ -104,7 +104,9 @@ class VerifiedWorld(World):
         """Verify everything, taking the state apart and together again between two pages."""
         state = ScanState()
         while state.phase != "done":
-            verification = verification_of(self.subject(index), self.means(), RepairOptions(repairs, reconciles), state)
+            verification = new_verification(
+                self.subject(index), self.dependencies(), RepairOptions(repairs, reconciles), state
+            )
             await verification.step()
             state = ScanState.of_plain(state.plain(), state.sketch.state())
         return state.report
@@ -112,8 +114,8 @@ class VerifiedWorld(World):
     async def sample(self, size: int, index: str = "by-town") -> DifferenceReport:
         """Verify some facts."""
         report = DifferenceReport()
-        judge = judge_of(self.subject(index), self.means(), RepairOptions())
-        await sampling_of(self.subject(index), self.means()).run(size, judge, report)
+        confirmer = new_confirmer(self.subject(index), self.dependencies(), RepairOptions())
+        await new_sampling(self.subject(index), self.dependencies()).run(size, confirmer, report)
         return report
 
     async def ledger_row(self, fact: str) -> LedgerRow:
@@ -132,21 +134,21 @@ class VerifiedWorld(World):
         key = encode_fact_key((fact,), fact)
         return ledger_partition(self.plan.source, fact_hash(key), self.plan.buckets), key
 
-    async def live(self, fact: str, index: str = "by-town") -> tuple[CurrentEntry, ...]:
+    async def current(self, fact: str, index: str = "by-town") -> tuple[CurrentEntry, ...]:
         """The entries that the ledger has for a fact."""
         return (await self.ledger_row(fact)).states[self.generation(index).id].current
 
-    async def entity_of(self, live: CurrentEntry, index: str = "by-town") -> dict[str, Any]:
+    async def entity_of(self, entry: CurrentEntry, index: str = "by-town") -> dict[str, Any]:
         """The row of an entry."""
-        place = place_of(self.generation(index), live.partition)
+        place = place_of(self.generation(index), entry.partition)
         tables = self.accounts.tables(place.account)
-        row = await tables.get(place.table, live.partition, row_key(live.entry_key, live.version))
+        row = await tables.get(place.table, entry.partition, row_key(entry.entry_key, entry.version))
         assert row is not None
         return dict(row.entity)
 
-    async def delete_row(self, live: CurrentEntry, index: str = "by-town") -> None:
+    async def delete_row(self, entry: CurrentEntry, index: str = "by-town") -> None:
         """Damage the table: take a row away."""
-        await self._damage(index, Delete(live.partition, row_key(live.entry_key, live.version)))
+        await self._damage(index, Delete(entry.partition, row_key(entry.entry_key, entry.version)))
 
     async def put_row(self, entity: dict[str, Any], index: str = "by-town") -> None:
         """Damage the table: write a row."""
@@ -159,6 +161,10 @@ class VerifiedWorld(World):
     async def _damage(self, index: str, operation: Operation) -> None:
         place = place_of(self.generation(index), str(key_of(operation)[0]))
         await self.accounts.tables(place.account).transact(place.table, [operation])
+
+
+def report_nothing(index: str, sample: int | None, report: Mapping[str, object]) -> None:
+    """The end of a verification is not reported."""
 
 
 def iter_chance() -> Any:

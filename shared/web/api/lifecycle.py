@@ -14,7 +14,8 @@ from shared.web.answers import HttpAnswer, json_answer
 
 if TYPE_CHECKING:
     from shared.catalog.rows import CatalogGeneration, ServingRow, VerifiedMark
-    from shared.lifecycle.generations import GenerationLifecycle, IndexState
+    from shared.lifecycle.generations import GenerationLifecycle
+    from shared.lifecycle.index_state import IndexState
     from shared.tasks.rows import Progress
 
 _ACCEPTED: Final = 202

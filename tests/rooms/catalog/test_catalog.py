@@ -54,11 +54,15 @@ class Catalogued(World):
 
     async def states(self) -> list[str]:
         """The states of the source's generations."""
-        return [one.state for one in await self.entered()]
+        return [generation.state for generation in await self.entered()]
 
     async def entered(self) -> list[CatalogGeneration]:
         """The source's generations."""
-        return [one for one in (await self.catalog.read()).generations if one.source == self.plan.source]
+        return [
+            generation
+            for generation in (await self.catalog.read()).generations
+            if generation.source == self.plan.source
+        ]
 
 
 @pytest.fixture
@@ -71,7 +75,9 @@ async def world(service: Tables) -> Catalogued:
 
 async def test_a_first_definition_serves_at_once(world: Catalogued) -> None:
     """There are no facts that it could have missed. A second start finds it."""
-    assert [one.id for one in (await world.learn(world.text)).generations] == [world.plan.generations[0].id]
+    assert [generation.id for generation in (await world.learn(world.text)).generations] == [
+        world.plan.generations[0].id
+    ]
     assert (await world.learn(world.text)).generations == world.plan.generations
     assert await world.states() == ["serving"]
 
@@ -83,7 +89,7 @@ async def test_a_first_definition_is_building_when_the_feed_has_moved_on(world: 
 
 
 async def test_a_source_that_the_catalog_knows_is_not_asked(world: Catalogued) -> None:
-    """Its ledger tells more: it is empty, and there was an index that would have written to it."""
+    """Its ledger says more: it is empty, and there was an index that would have written to it."""
     await world.learn(world.text)
     await world.learn(world.text.replace(world.index, world.index + "-2"), has_moved_on=True)
     assert await world.states() == ["serving", "serving"]
@@ -95,7 +101,7 @@ async def test_a_definition_on_a_source_with_facts_is_building(world: Catalogued
     await world.apply(world.writer.change("a", {"town": "X", "name": "n"}))
     plan = await world.learn(world.text.replace("sort: name", "sort: phone"))
     assert sorted(await world.states()) == ["building", "serving"]
-    assert {one.index.sort[0].path for one in plan.generations} == {"name", "phone"}
+    assert {generation.index.sort[0].path for generation in plan.generations} == {"name", "phone"}
 
 
 async def test_a_build_starts_when_every_worker_is_known_to_write(world: Catalogued) -> None:
@@ -105,7 +111,7 @@ async def test_a_build_starts_when_every_worker_is_known_to_write(world: Catalog
     await world.learn(world.text.replace("sort: name", "sort: phone"))
     world.now_seconds += 50
     await world.learn(world.text.replace("sort: name", "sort: phone"))
-    (building,) = [one for one in await world.entered() if one.state == "building"]
+    (building,) = [generation for generation in await world.entered() if generation.state == "building"]
     assert building.starts_at == building.entered_at + 100 == world.now_seconds - 50 + 100
 
 
@@ -113,17 +119,19 @@ async def test_a_generation_whose_index_is_gone_is_kept(world: Catalogued) -> No
     """Until it is retired: another deployment may have it in its file still, and the file may come back."""
     await world.learn(world.text)
     plan = await world.learn(world.text.replace(world.index, world.index + "-2"))
-    assert {one.index.name for one in plan.generations} == {world.index, world.index + "-2"}
+    assert {generation.index.name for generation in plan.generations} == {world.index, world.index + "-2"}
     assert plan.retired == frozenset()
 
 
 async def test_a_retired_generation_that_comes_back_has_another_name(world: Catalogued) -> None:
     """Names of tables are never reused, and old ledger parts are not taken for new ones."""
     (before,) = (await world.learn(world.text)).generations
-    await world.catalog.change(before.id, lambda one: replace(one, state="retired"))
+    await world.catalog.change(before.id, lambda generation: replace(generation, state="retired"))
     plan = await world.learn(world.text)
     assert plan.retired == frozenset([before.id])
-    assert [(one.id, one.table) for one in plan.generations] == [(before.id + "r2", before.table + "r2")]
+    assert [(generation.id, generation.table) for generation in plan.generations] == [
+        (before.id + "r2", before.table + "r2")
+    ]
 
 
 async def test_the_number_of_buckets_is_fixed_when_a_source_is_first_seen(world: Catalogued) -> None:
@@ -156,12 +164,12 @@ async def test_a_definition_may_be_long(world: Catalogued) -> None:
     text = world.text.replace(
         "sort: name", f"sort: name, placement: {{by: list, default: INDEX_STORAGE, map: {{{listed}}}}}"
     )
-    (one,) = (await world.learn(text)).generations
-    assert one.index == definitions_of(text).indexes[world.index]
+    (generation,) = (await world.learn(text)).generations
+    assert generation.index == definitions_of(text).indexes[world.index]
 
 
 async def test_of_two_that_start_together_one_definition_serves(world: Catalogued) -> None:
-    """The other one is built, whoever comes first: there is one row that says what serves."""
+    """The other one is built, whichever comes first: there is one row that says what serves."""
     other = world.text.replace("sort: name", "sort: phone")
     await asyncio.gather(world.learn(world.text), world.learn(other))
     assert sorted(await world.states()) == ["building", "serving"]

@@ -1,4 +1,4 @@
-"""A source that tells its facts apart, or orders their versions, in another way than before is refused at start."""
+"""A source that distinguishes its facts, or orders their versions, in another way than before is refused at start."""
 
 from __future__ import annotations
 
@@ -81,5 +81,5 @@ async def test_a_source_without_an_index_is_free_to_change(world: BuildingWorld)
     for seconds in (0, GRACE_SECONDS + 1, BUILD_DELAY_SECONDS + 1):
         world.seconds += seconds
         await lifecycle.retire_unwanted(world.accounts)
-    assert {one.state for one in (await world.catalog.read()).generations} == {"retired"}
+    assert {generation.state for generation in (await world.catalog.read()).generations} == {"retired"}
     await world.worker(CHANGED["partitionKey"])

@@ -125,7 +125,7 @@ async def test_what_a_late_worker_left_behind_is_applied_again(world: BuildingWo
 
 
 async def test_a_fact_that_is_newer_than_the_ledger_waits_for_the_feed(world: BuildingWorld) -> None:
-    """Nobody invents a version for it: the live feed brings it, to the new generation, too."""
+    """No version is invented for it: the live feed brings it, also to the new generation."""
     old = await world.worker(TOWNS)
     await world.write(old, "a", town="t", email="1")
     new = await world.worker(CHANGED)
@@ -203,7 +203,9 @@ async def test_a_retired_generation_is_not_built(world: BuildingWorld) -> None:
     runner = world.runner()
     progress = await world.lifecycle(CHANGED, runner).build("by-town")
     world.seconds = progress.task.not_before
-    await world.catalog.change(str(progress.task.about["generation"]), lambda one: replace(one, state="retired"))
+    await world.catalog.change(
+        str(progress.task.about["generation"]), lambda generation: replace(generation, state="retired")
+    )
     ended = await world.run(runner, progress.task.id)
     assert ended.task.state == "failed"
     assert "retired" in str(ended.task.problem)
@@ -235,7 +237,7 @@ async def test_a_hub_is_replayed_from_its_earliest_event(world: BuildingWorld) -
     worker = await world.worker(HUB)
     events = [event(n, f"f{n % 3}", world.seconds + n, town="t", phone="p", email=str(n)) for n in range(1, 8)]
     lost = event(0, "lost", world.seconds, town="t", phone="p", email="0")
-    await worker.apply_events("people", [ReceivedEvent(*one) for one in [lost, *events]])
+    await worker.apply_events("people", [ReceivedEvent(*event) for event in [lost, *events]])
     world.events.events = events
     await world.worker(changed)
     progress = await world.build(changed)
@@ -267,7 +269,7 @@ async def test_an_event_that_a_build_cannot_read_can_be_replayed_as_an_event(wor
     parts = await world.parts(HUB)
     broken = HubEvent(b"{", datetime.fromtimestamp(world.seconds, UTC), 2)
     good = event(1, "a", world.seconds, town="t", email="1")
-    await parts.worker.apply_events("people", [ReceivedEvent(*one) for one in (good, broken)])
+    await parts.worker.apply_events("people", [ReceivedEvent(*event) for event in (good, broken)])
     world.events.events = [good, broken]
     await world.worker(changed)
     await world.build(changed)
@@ -294,7 +296,7 @@ async def test_facts_with_long_keys_in_any_script_are_caught_up_with(world: Buil
 
 
 def test_the_smaller_the_budget_the_fewer_changes_are_applied_together() -> None:
-    """A step must end before its claim does, or others begin with the same one."""
+    """A step must end before its claim does, or other workers begin the same step."""
     assert changes_per_apply(None, 5000) == 5000
     assert changes_per_apply(1000.0, 5000) == 5000
     assert changes_per_apply(10.0, 5000) == 200
@@ -313,8 +315,8 @@ async def test_with_a_small_budget_little_is_done_in_one_step(world: BuildingWor
     sources = BuildSources(KeptFeed(world.tables), KeptFacts(world.tables), world.events)
     builds = Builds(world.catalog, world.services(), sources, lambda: world.seconds, no_time)
     progress = await world.lifecycle(CHANGED, replace(world.runner(), kinds={"build": builds})).build("by-town", 1)
-    (one,) = progress.slices
-    steps = [step.counts["facts"] async for step in builds.work_on_slice(progress, one)]
+    (work_slice,) = progress.slices
+    steps = [step.counts["facts"] async for step in builds.work_on_slice(progress, work_slice)]
     assert steps == [20, 20, 10]
 
 
@@ -344,7 +346,7 @@ async def test_the_ledger_is_read_by_points_where_its_rows_are_many(world: Build
     progress = await world.build(CHANGED)
     queries = world.tables.counts.by_table_and_kind()[LEDGER_TABLE, "query"] - before
     assert progress.counts["facts"] == 5
-    assert queries <= 5 + 16  # one for each bucket of a fact, and the rest's
+    assert queries <= 5 + 16  # one for each bucket of a fact, and those of the catch-up
 
 
 async def test_a_build_that_waits_for_its_budget_holds_up_no_live_batch(world: BuildingWorld) -> None:

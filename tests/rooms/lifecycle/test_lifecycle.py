@@ -117,7 +117,7 @@ async def test_ledger_parts_of_a_retired_generation_are_dropped_by_the_next_clai
     await built(world)
     served = await world.lifecycle(CHANGED).switch("by-town")
     worker = await world.worker(CHANGED)
-    await world.catalog.change(served.before, lambda one: replace(one, state="retired"))
+    await world.catalog.change(served.before, lambda generation: replace(generation, state="retired"))
     world.seconds += REFRESH_SECONDS
     await world.write(worker, "a", town="u", phone="1", email="5")
     assert await world.entries(served.serving) == {"a": {"email": "5"}}
@@ -136,17 +136,17 @@ async def test_an_index_whose_definition_has_left_the_file_is_retired_after_the_
     world.seconds += GRACE_SECONDS + 1
     for _ in range(2):  # one generation of an index at a time
         await world.lifecycle(without).retire_unwanted(world.accounts)
-    states = {(one.index, one.state) for one in (await world.catalog.read()).generations}
+    states = {(generation.index, generation.state) for generation in (await world.catalog.read()).generations}
     assert states == {("by-town", "retired"), ("by-place", "building")}
 
 
 async def test_a_definition_that_was_replaced_before_it_served_is_retired(world: BuildingWorld) -> None:
-    """It is nothing that anybody waits for; what serves stays."""
+    """No caller waits for it; what serves stays."""
     await world.worker(OTHER)
     await world.lifecycle(OTHER).retire_unwanted(world.accounts)
     world.seconds += GRACE_SECONDS + 1
     await world.lifecycle(OTHER).retire_unwanted(world.accounts)
-    states = sorted(one.state for one in (await world.catalog.read()).generations)
+    states = sorted(generation.state for generation in (await world.catalog.read()).generations)
     assert states == ["building", "retired", "serving"]
 
 
@@ -177,15 +177,15 @@ async def test_a_build_that_failed_can_be_started_again(world: BuildingWorld) ->
 
 
 async def test_a_build_of_a_process_that_is_gone_can_be_started_again(world: BuildingWorld) -> None:
-    """Nobody else goes on with it. While somebody may be working on it, it is not taken away."""
+    """No other process goes on with it. While its own may be working on it, it is not taken away."""
     (build,) = world.runner().kinds.values()
     here = replace(world.runner(), kinds={"build-here": build})
     first = await world.lifecycle(CHANGED, here).build("by-town", kind="build-here")
     world.seconds = first.task.not_before
     await refused(world, "AlreadyBuilding", "build")
     world.seconds += CLAIM_SECONDS
-    (one,) = first.slices
-    held = await world.rows.save(replace(one, claimed_until=world.seconds + 1))
+    (work_slice,) = first.slices
+    held = await world.rows.save(replace(work_slice, claimed_until=world.seconds + 1))
     await refused(world, "AlreadyBuilding", "build")
     world.seconds += 1
     assert held is not None
@@ -198,15 +198,15 @@ async def test_a_build_of_a_process_that_is_gone_can_be_started_again(world: Bui
 
 async def test_a_table_out_of_reach_keeps_no_other_from_being_dropped(world: BuildingWorld) -> None:
     """The connection of its account has gone with its index."""
-    one = (await world.catalog.read()).generations[0]
-    retired = replace(one, state="retired", retired_at=int(world.seconds))
-    far = replace(one.definition, placement=Placement("hash", ("SOUTH",)))
+    generation = (await world.catalog.read()).generations[0]
+    retired = replace(generation, state="retired", retired_at=int(world.seconds))
+    far = replace(generation.definition, placement=Placement("hash", ("SOUTH",)))
     # Its row comes first.
     await world.catalog.write(retired, replace(retired, id="0", definition=far, etag=None))
     world.seconds += BUILD_DELAY_SECONDS + 1
     await world.lifecycle(CHANGED).retire_unwanted(world.accounts)
     dropped = {each.id for each in (await world.catalog.read()).generations if each.dropped_at is not None}
-    assert dropped == {one.id}
+    assert dropped == {generation.id}
 
 
 @pytest.mark.parametrize("budget", [0, -1, 0.5, float("nan")])
@@ -245,7 +245,7 @@ async def test_what_is_not_built_is_not_switched_to(world: BuildingWorld) -> Non
 
 
 async def test_what_is_not_verified_is_not_switched_to(world: BuildingWorld) -> None:
-    """Unless somebody insists."""
+    """Unless the operator insists."""
     await world.build(CHANGED)
     await refused(world, "NotVerified", "switch")
     standby = (await world.generations())["standby"]
@@ -255,10 +255,10 @@ async def test_what_is_not_verified_is_not_switched_to(world: BuildingWorld) -> 
 
 
 async def test_what_lacks_facts_is_not_switched_to(world: BuildingWorld) -> None:
-    """Unless somebody insists."""
+    """Unless the operator insists."""
     await built(world)
     standby = (await world.generations())["standby"]
-    await world.catalog.change(standby, lambda one: replace(one, unbuilt=2))
+    await world.catalog.change(standby, lambda generation: replace(generation, unbuilt=2))
     await refused(world, "Incomplete", "switch")
     await world.lifecycle(CHANGED).switch("by-town", force=True)
 
@@ -281,9 +281,9 @@ async def test_an_index_that_is_not_defined_is_unknown(world: BuildingWorld) -> 
 
 
 async def test_a_build_that_crashed_before_its_task_was_written_is_started_again(world: BuildingWorld) -> None:
-    """The catalog names a task that nobody has."""
+    """The catalog names a task that does not exist."""
     building = (await world.generations())["building"]
-    await world.catalog.change(building, lambda one: replace(one, build=f"build-{building}-1"))
+    await world.catalog.change(building, lambda generation: replace(generation, build=f"build-{building}-1"))
     progress = await world.lifecycle(CHANGED).build("by-town")
     assert isinstance(progress.task, Task)
     assert progress.task.id.endswith("-2")

@@ -98,7 +98,9 @@ async def test_a_walk_that_storage_stops_does_not_keep_periods_from_being_droppe
         f"{DATED}  fading: {{source: people, partition: town, expire: {{path: at, after: 1d}}}}\n"
     )
     await world.write(parts.worker, "a", town="t", phone="1", until="2026-12-20T00:00:00Z")
-    dated = next(one.table for one in (await world.catalog.read()).generations if one.index == "by-town")
+    dated = next(
+        generation.table for generation in (await world.catalog.read()).generations if generation.index == "by-town"
+    )
     assert f"{dated}p20270101" in await world.tables.list_tables(dated)
     world.seconds += 31 * 86_400
     with pytest.raises(StorageUnavailableError):

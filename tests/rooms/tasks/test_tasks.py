@@ -41,11 +41,11 @@ class Counting:
     async def first_phase(self, task: Task) -> Phase:
         return Phase("1", {"a": None, "b": None})
 
-    async def work_on_slice(self, progress: Progress, one: Slice) -> AsyncIterator[SliceStep]:
-        for number in range(int(one.position or 0) + 1, STEPS + 1):
+    async def work_on_slice(self, progress: Progress, work_slice: Slice) -> AsyncIterator[SliceStep]:
+        for number in range(int(work_slice.position or 0) + 1, STEPS + 1):
             if self.fails is not None and number == self.fails_at:
                 raise self.fails
-            self.done.append((one.name, number))
+            self.done.append((work_slice.name, number))
             yield SliceStep(str(number), {"steps": 1}, is_done=number == STEPS)
 
     async def next_phase(self, progress: Progress, phase: str) -> Phase | None:
@@ -128,13 +128,13 @@ async def test_a_claim_that_cannot_be_renewed_once_is_renewed_later(monkeypatch:
 
 
 async def test_whoever_is_overtaken_stops() -> None:
-    """Its claim ran out while it worked, and another one has gone on from its row."""
+    """Its claim ran out while it worked, and another worker has gone on from its row."""
     world = World()
     await world.start()
 
     class Overtaken(Counting):
-        async def work_on_slice(self, progress: Progress, one: Slice) -> AsyncIterator[SliceStep]:
-            async for step in super().work_on_slice(progress, one):
+        async def work_on_slice(self, progress: Progress, work_slice: Slice) -> AsyncIterator[SliceStep]:
+            async for step in super().work_on_slice(progress, work_slice):
                 now = await world.rows.slice("t", "1:a")
                 assert now is not None
                 await world.rows.save(now.after("4", {}, is_done=False))
@@ -149,13 +149,13 @@ async def test_whoever_is_overtaken_stops() -> None:
 
 
 async def test_a_step_that_outlasts_its_claim_is_not_repeated_for_ever() -> None:
-    """Another one has claimed the slice meanwhile and has not come further: the first to get on wins."""
+    """Another worker has claimed the slice meanwhile and has not come further: the first to finish a step wins."""
     world = World()
     await world.start()
 
     class Slow(Counting):
-        async def work_on_slice(self, progress: Progress, one: Slice) -> AsyncIterator[SliceStep]:
-            async for step in super().work_on_slice(progress, one):
+        async def work_on_slice(self, progress: Progress, work_slice: Slice) -> AsyncIterator[SliceStep]:
+            async for step in super().work_on_slice(progress, work_slice):
                 now = await world.rows.slice("t", "1:a")
                 assert now is not None
                 await world.rows.save(now)  # as a claim does
@@ -170,7 +170,7 @@ async def test_a_step_that_outlasts_its_claim_is_not_repeated_for_ever() -> None
 
 
 async def test_a_claim_is_renewed_while_a_step_takes_long() -> None:
-    """Nobody else begins with the slice meanwhile, however often the timer looks."""
+    """No other worker begins with the slice meanwhile, however often the timer looks."""
     world = World()
     await world.start()
     others: list[bool] = []
@@ -181,12 +181,12 @@ async def test_a_claim_is_renewed_while_a_step_takes_long() -> None:
         yield
 
     class Long(Counting):
-        async def work_on_slice(self, progress: Progress, one: Slice) -> AsyncIterator[SliceStep]:
+        async def work_on_slice(self, progress: Progress, work_slice: Slice) -> AsyncIterator[SliceStep]:
             for _ in range(5):
                 world.seconds += CLAIM_SECONDS / 2
                 await world.renew()
                 others.append(await TaskRunner(world.rows, None, {"count": Counting()}, world.now).work("t", "1:a"))
-            async for step in super().work_on_slice(progress, one):
+            async for step in super().work_on_slice(progress, work_slice):
                 yield step
 
     world.kind = Long()
@@ -218,7 +218,7 @@ async def test_a_task_whose_worker_is_gone_is_resumed_where_its_row_says() -> No
 
 
 async def test_a_task_that_crashed_between_two_phases_is_resumed() -> None:
-    """All slices are done and nobody has seen to what follows."""
+    """All slices are done, and the worker died before the next phase."""
     world = World()
     await world.start()
     world.queue.messages.clear()
@@ -269,7 +269,7 @@ async def test_what_may_pass_is_raised_and_the_slice_given_back() -> None:
 
 
 async def test_what_does_not_pass_ends_the_task_with_its_reason() -> None:
-    """Nobody works on it any more."""
+    """No worker works on it any more."""
     world = World()
     await world.start()
     world.kind.fails = SettingError("X is not set: set it.")
@@ -293,7 +293,7 @@ async def test_nothing_is_done_before_its_time() -> None:
 
 
 async def test_a_task_that_is_there_is_not_started_again() -> None:
-    """Whoever is second finds the first one's rows."""
+    """The second worker finds the rows of the first."""
     world = World()
     await world.start()
     await world.start()

@@ -1,4 +1,4 @@
-"""Repair of one index, on both Table services: what an outside hand damages is found and mended."""
+"""Repair of one index, on both Table services: damage from outside is found and repaired."""
 
 from __future__ import annotations
 
@@ -43,36 +43,36 @@ async def test_a_missing_row_is_written_again_at_its_own_version(
     quick_world: VerifiedWorld, index: str, fact: str
 ) -> None:
     """With the very key and columns that it had."""
-    live = (await quick_world.live(fact, index))[-1]
-    before = await quick_world.entity_of(live, index)
-    await quick_world.delete_row(live, index)
+    entry = (await quick_world.current(fact, index))[-1]
+    before = await quick_world.entity_of(entry, index)
+    await quick_world.delete_row(entry, index)
     report = await quick_world.verify(index)
     assert found(report) == {"missing": 1}
     assert report.examples[0]["id"] == fact
-    assert report.examples[0]["RowKey"] == row_key(live.entry_key, live.version)
+    assert report.examples[0]["RowKey"] == row_key(entry.entry_key, entry.version)
     assert await repaired(quick_world, index) == {"missing": 1}
-    assert await quick_world.entity_of(live, index) == before
+    assert await quick_world.entity_of(entry, index) == before
 
 
 @pytest.mark.parametrize("index", INDEXES)
 async def test_stale_columns_are_written_again(quick_world: VerifiedWorld, index: str) -> None:
     """Also when the row does not say any more whose it is."""
-    live = (await quick_world.live("g", index))[0]
-    before = await quick_world.entity_of(live, index)
+    entry = (await quick_world.current("g", index))[0]
+    before = await quick_world.entity_of(entry, index)
     await quick_world.put_row({**before, "phone": "wrong"}, index)
     assert found(await quick_world.verify(index)) == {"stale": 1}
     assert await repaired(quick_world, index) == {"stale": 1}
     await quick_world.put_row({**before, "_fact": "nonsense"}, index)
     assert await repaired(quick_world, index) == {"stale": 1}
-    assert await quick_world.entity_of(live, index) == before
+    assert await quick_world.entity_of(entry, index) == before
 
 
 async def test_a_page_has_another_etag_after_its_repair(quick_world: VerifiedWorld) -> None:
-    """Whoever keeps the wrong page must not be told that nothing has changed."""
+    """A caller that keeps the wrong page must not hear that nothing has changed."""
     lookups = Lookups(DefinedGenerations(quick_world.definitions), Replicas(quick_world.tables), PageTokens(b"key"))
-    (live,) = await quick_world.live("g")
-    before = await quick_world.entity_of(live)
-    town = {"town": live.partition.removesuffix(" !")}
+    (entry,) = await quick_world.current("g")
+    before = await quick_world.entity_of(entry)
+    town = {"town": entry.partition.removesuffix(" !")}
     right = await lookups.find("by-town", town)
     await quick_world.put_row({**before, "phone": "wrong"})
     wrong = await lookups.find("by-town", town)
@@ -87,10 +87,10 @@ async def test_a_page_has_another_etag_after_its_repair(quick_world: VerifiedWor
 @pytest.mark.parametrize("fact", ["g", "/" * 200])
 async def test_a_ghost_is_removed(quick_world: VerifiedWorld, index: str, when: int, fact: str) -> None:
     """Whatever version it claims to be."""
-    live = (await quick_world.live(fact, index))[0]
-    entity = await quick_world.entity_of(live, index)
+    entry = (await quick_world.current(fact, index))[0]
+    entity = await quick_world.entity_of(entry, index)
     await quick_world.put_row(
-        {**entity, "PartitionKey": f"{live.partition}!", "RowKey": row_key(live.entry_key, at(when))}, index
+        {**entity, "PartitionKey": f"{entry.partition}!", "RowKey": row_key(entry.entry_key, at(when))}, index
     )
     report = await quick_world.verify(index)
     assert found(report) == {"ghost": 1}
@@ -101,26 +101,26 @@ async def test_a_ghost_is_removed(quick_world: VerifiedWorld, index: str, when: 
 @pytest.mark.parametrize("when", [6, 99])
 async def test_a_row_that_hides_the_right_one_is_removed(quick_world: VerifiedWorld, when: int) -> None:
     """Live or tombstone, it stands above the row that the ledger has."""
-    (live,) = await quick_world.live("g")
-    before = await quick_world.entity_of(live)
+    (entry,) = await quick_world.current("g")
+    before = await quick_world.entity_of(entry)
     for row in (
-        tombstone_row(live.partition, live.entry_key, at(when)),
-        live_row(live.partition, live.entry_key, at(when), {"phone": "wrong"}),
+        tombstone_row(entry.partition, entry.entry_key, at(when)),
+        live_row(entry.partition, entry.entry_key, at(when), {"phone": "wrong"}),
     ):
         await quick_world.put_row(row)
         assert await repaired(quick_world) == {"missing": 1}
-        assert await quick_world.entity_of(live) == before
+        assert await quick_world.entity_of(entry) == before
 
 
 async def test_a_ghost_of_a_fact_that_never_was_is_removed(world: VerifiedWorld) -> None:
     """Neither ledger nor container knows it: the delete gets the clock of its row."""
-    (live,) = await world.live("g")
-    entity = await world.entity_of(live)
+    (entry,) = await world.current("g")
+    entity = await world.entity_of(entry)
     other = {"_fact": '{"id":"x","partitionKey":["x"]}', "RowKey": row_key("x !x !x !", at(3))}
     await world.put_row({**entity, **other})
     assert await repaired(world) == {"ghost": 1}
-    part = (await world.ledger_row("x")).states[world.generation("by-town").id]
-    assert part.version == at(3)[:35] + "1" + "00000000"
+    state = (await world.ledger_row("x")).states[world.generation("by-town").id]
+    assert state.version == at(3)[:35] + "1" + "00000000"
 
 
 async def test_a_lost_ledger_row_is_made_again_from_the_fact(world: VerifiedWorld) -> None:
@@ -136,24 +136,24 @@ async def test_a_lost_ledger_row_is_made_again_from_the_fact(world: VerifiedWorl
 
 
 async def test_a_lost_ledger_row_with_an_entry_elsewhere(world: VerifiedWorld) -> None:
-    """What the fact had when nobody knew it any more is removed, too."""
+    """What the fact had when the ledger had lost it is removed, too."""
     await world.put_ledger_row("f", None)
     await world.put_fact("f", person("n", "C"))
     assert await repaired(world) == {"unapplied": 1, "ghost": 1}
-    assert (await world.live("f"))[0].partition == "C !"
+    assert (await world.current("f"))[0].partition == "C !"
 
 
 async def test_an_entry_that_the_ledger_lost_is_claimed_again(world: VerifiedWorld) -> None:
-    """The part says nothing of an entry that its own version has."""
+    """The state says nothing of an entry that its own version has."""
     row = await world.ledger_row("f")
     identity = world.generation("by-home").id
-    part = row.states[identity]
+    state = row.states[identity]
     await world.put_ledger_row(
-        "f", replace(row, states={**row.states, identity: replace(part, current=part.current[:1])})
+        "f", replace(row, states={**row.states, identity: replace(state, current=state.current[:1])})
     )
     assert await repaired(world, "by-home") == {"unapplied": 1, "ghost": 1}
-    assert len(await world.live("f", "by-home")) == 2
-    assert (await world.ledger_row("f")).states[identity].version == part.version
+    assert len(await world.current("f", "by-home")) == 2
+    assert (await world.ledger_row("f")).states[identity].version == state.version
 
 
 async def test_a_change_that_was_dropped_when_a_clock_went_back(world: VerifiedWorld) -> None:
@@ -163,24 +163,24 @@ async def test_a_change_that_was_dropped_when_a_clock_went_back(world: VerifiedW
     assert world.outcome.dropped == 1
     assert found(await world.verify()) == {"unapplied": 1}
     assert await repaired(world) == {"unapplied": 1}
-    part = (await world.ledger_row("g")).states[world.generation("by-town").id]
-    assert part.version[:35] == ticks_clock(1_700_000_003, 7)
+    state = (await world.ledger_row("g")).states[world.generation("by-town").id]
+    assert state.version[:35] == ticks_clock(1_700_000_003, 7)
     world.restart()
     await world.apply(world.writer.change("g", person("n", "A"), 3))
     assert world.outcome.dropped == 1
     await world.write("g", person("n", "D"))
-    assert (await world.live("g"))[0].partition == "D !"
+    assert (await world.current("g"))[0].partition == "D !"
 
 
 async def test_a_claim_without_its_rows_is_a_difference(world: VerifiedWorld) -> None:
     """A worker died after its claim; the repair does what a redelivery would."""
-    part = (await world.ledger_row("f")).states[world.generation("by-town").id]
-    (live,), (left,) = part.current, part.removed
+    state = (await world.ledger_row("f")).states[world.generation("by-town").id]
+    (entry,), (removed,) = state.current, state.removed
     await world.put_row(
-        {**await world.entity_of(live), "PartitionKey": "B !", "RowKey": row_key(left.entry_key, left.version)}
+        {**await world.entity_of(entry), "PartitionKey": "B !", "RowKey": row_key(removed.entry_key, removed.version)}
     )
-    await world.delete_row(live)
-    await world.remove(tombstone_row("B !", left.entry_key, part.version))
+    await world.delete_row(entry)
+    await world.remove(tombstone_row("B !", removed.entry_key, state.version))
     assert await repaired(world) == {"missing": 1, "ghost": 1}
 
 
@@ -195,27 +195,27 @@ async def test_a_whole_table_that_was_lost_is_counted_and_written_again(world: V
 @pytest.mark.parametrize("index", ["sharded", "placed", "by-town"])
 async def test_rows_where_no_worker_writes_are_found_and_removed(quick_world: VerifiedWorld, index: str) -> None:
     """Under a key that is none of ours, without a shard, or in another account than their partition belongs to."""
-    (live,) = await quick_world.live("g", index)
-    entity = await quick_world.entity_of(live, index)
+    (entry,) = await quick_world.current("g", index)
+    entity = await quick_world.entity_of(entry, index)
     generation = quick_world.generation(index)
     for account, table in sorted(generation.tables()):
         tables = quick_world.accounts.tables(account)
         await tables.transact(table, [Upsert({**entity, "RowKey": "nonsense"})])
-        if account != generation.account_of(live.partition):
+        if account != generation.account_of(entry.partition):
             await tables.transact(table, [Upsert(entity)])
     strays = 3 if index == "placed" else 1
     assert found(await quick_world.verify(index)) == {"ghost": strays}
     assert await repaired(quick_world, index) == {"ghost": strays}
-    assert await quick_world.entity_of(live, index) == entity
+    assert await quick_world.entity_of(entry, index) == entity
 
 
 async def test_a_document_that_cannot_be_read_fails_nothing_else(quick_world: VerifiedWorld) -> None:
-    """To the feed it is a dead letter; here it is a difference that only its writer can mend."""
+    """To the feed it is a dead letter; here it is a difference that only its writer can fix."""
     key = {"PartitionKey": quick_world.plan.source, "RowKey": kept_key("g")}
     unreadable = {"id": "g", "town": "C", "_ts": 1_700_000_009, "_lsn": "none", "_etag": "other"}
     await quick_world.tables.transact(FACT_TABLE, [Upsert({**key, "document": json.dumps(unreadable)})])
-    (live,) = await quick_world.live("h")
-    await quick_world.delete_row(live)
+    (entry,) = await quick_world.current("h")
+    await quick_world.delete_row(entry)
     report = await quick_world.verify(repairs=True)
     assert (report.counts["repaired"], report.counts["unrepaired"]) == (1, 1)
     assert "missing" not in found(await quick_world.verify())

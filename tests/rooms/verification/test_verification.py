@@ -32,7 +32,7 @@ async def quick_world() -> VerifiedWorld:
 
 @pytest.mark.parametrize("index", INDEXES)
 async def test_a_right_index_has_no_differences(quick_world: VerifiedWorld, index: str) -> None:
-    """It is read once, and nobody is looked at in detail."""
+    """It is read once, and no fact is examined."""
     report = await quick_world.verify(index)
     assert found(report) == {}
     assert report.counts["facts"] == report.counts["ledgerRows"] == 5
@@ -55,8 +55,8 @@ async def test_a_young_change_is_lag_and_no_difference(world: VerifiedWorld) -> 
 async def test_facts_that_are_gone_are_reconciled_and_nothing_else(world: VerifiedWorld) -> None:
     """A repair leaves them: an emptied container must not empty the index."""
     await world.delete_fact("g")
-    (live,) = await world.live("h")
-    await world.delete_row(live)
+    (entry,) = await world.current("h")
+    await world.delete_row(entry)
     report = await world.verify(repairs=True)
     assert found(report) == {"orphan": 1, "missing": 1}
     assert found(await world.verify()) == {"orphan": 1}
@@ -73,18 +73,18 @@ async def test_a_reconciled_fact_can_come_back_and_old_changes_cannot(world: Ver
     world.restart()
     await world.apply(world.writer.change("g", person("n", "A"), 3))
     assert world.outcome.dropped == 1
-    assert await world.live("g") == ()
+    assert await world.current("g") == ()
     await world.write("g", person("n", "E"))
-    assert (await world.live("g"))[0].partition == "E !"
+    assert (await world.current("g"))[0].partition == "E !"
     assert found(await world.verify()) == {}
 
 
 async def test_hidden_rows_and_forgotten_tombstones_are_counted_and_cleaned(world: VerifiedWorld) -> None:
     """They are no differences: lookups do not see them."""
     world.queue.messages = []
-    (live,) = await world.live("g")
-    entity = await world.entity_of(live)
-    await world.put_row({**entity, "RowKey": row_key(live.entry_key, at(1))})
+    (entry,) = await world.current("g")
+    entity = await world.entity_of(entry)
+    await world.put_row({**entity, "RowKey": row_key(entry.entry_key, at(1))})
     await world.put_row(tombstone_row("A !", "gone !x !x !", at(2)))
     report = await world.verify()
     assert found(report) == {}
@@ -117,19 +117,19 @@ async def test_times_that_the_host_rewrote_are_no_difference(world: VerifiedWorl
     await world.put_fact("g", document)
     await world.apply(world.writer.change("g", {**document, "phone": "2026-01-01T00:00:00Z"}, world.writes))
     assert found(await world.verify()) == {}
-    (live,) = await world.live("g")
-    await world.delete_row(live)
+    (entry,) = await world.current("g")
+    await world.delete_row(entry)
     assert await repaired(world) == {"missing": 1}
 
 
 async def test_a_sample_finds_what_is_wrong_with_its_facts_and_their_neighbours(world: VerifiedWorld) -> None:
-    """A ghost between two entries belongs to nobody who was drawn."""
-    (live,) = await world.live("g")
-    entity = await world.entity_of(live)
+    """A ghost between two entries belongs to no fact that was drawn."""
+    (entry,) = await world.current("g")
+    entity = await world.entity_of(entry)
     await world.put_row({**entity, "RowKey": row_key("n !h !h !", at(3)), "_fact": '{"id":"h","partitionKey":["h"]}'})
     report = await world.sample(100)
     assert found(report) == {"ghost": 1}
-    await world.delete_row(live)
+    await world.delete_row(entry)
     assert found(await world.sample(100)) == {"missing": 1, "ghost": 1}
     assert (await world.sample(2)).counts["ledgerRows"] == 2
 
@@ -140,30 +140,30 @@ async def test_expired_entries_are_neither_missing_nor_ghosts(world: VerifiedWor
     await world.write("h", person("n", "B", until="2026-01-01T00:00:00Z"))
     await world.write("f", person("n", "A", until="2999-01-01T00:00:00Z"))
     assert found(await world.verify("expiring")) == {}
-    (live,) = await world.live("g", "expiring")
+    (entry,) = await world.current("g", "expiring")
     row = await world.ledger_row("g")
     identity = world.generation("expiring").id
     await world.put_ledger_row(
         "g", replace(row, states={**row.states, identity: replace(row.states[identity], current=())})
     )
     assert found(await world.verify("expiring", repairs=True)) == {}
-    await world.delete_row(live, "expiring")
+    await world.delete_row(entry, "expiring")
     assert found(await world.verify("expiring", repairs=True)) == {}
-    assert await world.live("g", "expiring") == ()
-    (live,) = await world.live("h", "expiring")
-    await world.delete_row(live, "expiring")
+    assert await world.current("g", "expiring") == ()
+    (entry,) = await world.current("h", "expiring")
+    await world.delete_row(entry, "expiring")
     assert found(await world.verify("expiring")) == {}
-    (live,) = await world.live("f", "expiring")
-    await world.delete_row(live, "expiring")
+    (entry,) = await world.current("f", "expiring")
+    await world.delete_row(entry, "expiring")
     assert found(await world.verify("expiring")) == {"missing": 1}
 
 
 async def test_a_fact_that_changes_all_the_time_is_on_its_way_and_no_difference(
     quick_world: VerifiedWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nobody can look at it between two claims; the verification goes on without it."""
-    (live,) = await quick_world.live("g")
-    await quick_world.delete_row(live)
+    """It cannot be examined between two claims; the verification goes on without it."""
+    (entry,) = await quick_world.current("g")
+    await quick_world.delete_row(entry)
     reads = quick_world.facts.read
 
     async def busy(*arguments: Any) -> dict[str, Any] | None:
@@ -171,7 +171,7 @@ async def test_a_fact_that_changes_all_the_time_is_on_its_way_and_no_difference(
         await quick_world.put_ledger_row("g", row)
         return await reads(*arguments)
 
-    # Somebody writes whenever somebody looks.
+    # A worker writes whenever the verification looks.
     monkeypatch.setattr(quick_world.facts, "read", busy)
     report = await quick_world.verify(repairs=True)
     assert found(report) == {}

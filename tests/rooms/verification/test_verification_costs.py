@@ -12,7 +12,7 @@ import pytest
 from shared.entries.keys.fact_key import encode_fact_key, fact_hash
 from shared.pipeline.ledger.rows import LEDGER_TABLE
 from shared.tables.memory.memory_tables import MemoryTables
-from shared.verification.assembly import RepairOptions, judge_of, sampling_of, verification_of
+from shared.verification.assembly import RepairOptions, new_confirmer, new_sampling, new_verification
 from shared.verification.report import DifferenceReport
 from shared.verification.verify import ScanState
 from tests.worlds.many_facts import ManyFacts, seed
@@ -32,8 +32,8 @@ async def world_of(count: int) -> VerifiedWorld:
 async def verified(world: VerifiedWorld, count: int) -> DifferenceReport:
     """One verification from its beginning to its end."""
     state = ScanState()
-    means = replace(world.means(), facts=ManyFacts(count))
-    verification = verification_of(world.subject("by-town"), means, RepairOptions(), state)
+    dependencies = replace(world.dependencies(), facts=ManyFacts(count))
+    verification = new_verification(world.subject("by-town"), dependencies, RepairOptions(), state)
     while not verification.is_done:
         await verification.step()
     return state.report
@@ -57,12 +57,12 @@ async def test_a_right_index_costs_one_transaction_per_thousand_rows() -> None:
 
 
 async def test_differences_cost_a_second_reading_and_a_look_at_each() -> None:
-    """Two looks at a fact: twice its ledger row and once each pair; nobody else is looked at."""
+    """Two looks at a fact: twice its ledger row and once each entry key; no other fact is examined."""
     world = await world_of(5000)
     right = await transactions(world, 5000)
     for number in (7, 8, 9):
-        (live,) = await world.live(f"f{number}")
-        await world.delete_row(live)
+        (entry,) = await world.current(f"f{number}")
+        await world.delete_row(entry)
     looks = 3 * 2 * (2 + 1)
     assert await transactions(world, 5000) == 2 * right + looks
     rows = 10_000
@@ -75,17 +75,17 @@ async def test_a_sample_reads_so_many_pages_and_the_next_one_goes_on() -> None:
     world.plan = replace(world.plan, buckets=1)
     await world.create_tables()
     seed(world, 2500)
-    (live,) = await world.live("f999")
-    await world.delete_row(live)
-    means = replace(world.means(), facts=ManyFacts(2500))
-    judged, found = [], []
+    (entry,) = await world.current("f999")
+    await world.delete_row(entry)
+    dependencies = replace(world.dependencies(), facts=ManyFacts(2500))
+    drawn, found = [], []
     for _ in range(4):
         report = DifferenceReport()
-        judge = judge_of(world.subject("by-town"), means, RepairOptions())
-        await sampling_of(world.subject("by-town"), means).run(1000, judge, report, pages=1)
-        judged.append(report.counts["ledgerRows"])
+        confirmer = new_confirmer(world.subject("by-town"), dependencies, RepairOptions())
+        await new_sampling(world.subject("by-town"), dependencies).run(1000, confirmer, report, pages=1)
+        drawn.append(report.counts["ledgerRows"])
         found.append(report.total)
-    assert judged == [1000, 1000, 500, 1000]
+    assert drawn == [1000, 1000, 500, 1000]
     assert found == [0, 0, 1, 0]
 
 
@@ -93,12 +93,12 @@ async def test_a_sample_reads_no_more_buckets_than_hold_enough() -> None:
     """Each of the 16 has some 30 facts; the next sample draws from others."""
     world = await world_of(500)
     assert isinstance(world.tables, MemoryTables)
-    means = replace(world.means(), facts=ManyFacts(500))
+    dependencies = replace(world.dependencies(), facts=ManyFacts(500))
     queries = []
     for _ in range(2):
         before = Counter(world.tables.counts.by_table_and_kind())
-        judge = judge_of(world.subject("by-town"), means, RepairOptions())
-        await sampling_of(world.subject("by-town"), means).run(10, judge, DifferenceReport())
+        confirmer = new_confirmer(world.subject("by-town"), dependencies, RepairOptions())
+        await new_sampling(world.subject("by-town"), dependencies).run(10, confirmer, DifferenceReport())
         queries.append((Counter(world.tables.counts.by_table_and_kind()) - before)[LEDGER_TABLE, "query"])
     assert queries == [1, 1]
 

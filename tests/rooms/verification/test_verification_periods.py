@@ -1,4 +1,4 @@
-"""Verification of an index with tables per period: what is over is nobody's difference, and all else is."""
+"""Verification of an index with tables per period: what is over is no difference, and all else is."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from shared.catalog.period_tables import drop_expired_tables, tables_of
 from shared.tables.port import Upsert
-from shared.verification.assembly import RepairOptions, verification_of
+from shared.verification.assembly import RepairOptions, new_verification
 from shared.verification.verify import ScanState
 from tests.worlds.people import found
 from tests.worlds.verifying import VerifiedWorld
@@ -44,7 +44,7 @@ async def world(service: Tables) -> VerifiedWorld:
 
 
 def person(until: str | None) -> dict[str, Any]:
-    """Somebody of X."""
+    """A person of X."""
     return {"town": "X", "name": "n", "phone": "1", "until": until}
 
 
@@ -60,7 +60,7 @@ async def dropped(world: VerifiedWorld) -> int:
 
 async def starts(world: VerifiedWorld) -> list[str]:
     """The periods that have a table."""
-    return [one.start for one in await tables_of(world.accounts, world.generation("by-town"))]
+    return [table.start for table in await tables_of(world.accounts, world.generation("by-town"))]
 
 
 async def test_entries_that_have_expired_are_no_reason_to_look_twice(world: VerifiedWorld) -> None:
@@ -86,26 +86,26 @@ async def test_entries_of_a_period_that_is_over_are_no_differences(world: Verifi
 
 async def test_a_table_that_was_dropped_too_early_is_found_and_written_again(world: VerifiedWorld) -> None:
     """With all its rows, at their own versions; the sample sees it, too."""
-    (live,) = await world.live("next")
-    before = await world.entity_of(live)
+    (entry,) = await world.current("next")
+    before = await world.entity_of(entry)
     await world.tables.delete_table(f"{world.generation('by-town').table}p20270118")
     assert found(await world.sample(10)) == {"missing": 1}
     assert found(await world.verify(repairs=True)) == {"missing": 1}
     assert found(await world.verify()) == {}
-    assert await world.entity_of(live) == before
+    assert await world.entity_of(entry) == before
 
 
 async def test_a_period_that_ends_during_a_verification_is_no_reason_to_look_at_all_its_facts(
     world: VerifiedWorld,
 ) -> None:
     """Everything is summed up again, once; what is really wrong is found all the same."""
-    (live,) = await world.live("next")
-    entity = await world.entity_of(live)
+    (entry,) = await world.current("next")
+    entity = await world.entity_of(entry)
     await world.put_row({**entity, "phone": "wrong"})
     state = ScanState()
     steps = 0
     while state.phase != "done":
-        await verification_of(world.subject("by-town"), world.means(), RepairOptions(), state).step()
+        await new_verification(world.subject("by-town"), world.dependencies(), RepairOptions(), state).step()
         state = ScanState.of_plain(state.plain(), state.sketch.state())
         steps += 1
         if steps == 1:
@@ -117,8 +117,8 @@ async def test_a_period_that_ends_during_a_verification_is_no_reason_to_look_at_
 
 async def test_a_row_in_the_table_of_another_period_is_a_stray(world: VerifiedWorld) -> None:
     """No worker can have written it there; nor one without a period."""
-    (live,) = await world.live("next")
-    entity = await world.entity_of(live)
+    (entry,) = await world.current("next")
+    entity = await world.entity_of(entry)
     table = world.generation("by-town").table
     await world.tables.transact(table, [Upsert(entity)])
     await world.tables.transact(f"{table}p20300107", [Upsert(entity)])
@@ -126,13 +126,13 @@ async def test_a_row_in_the_table_of_another_period_is_a_stray(world: VerifiedWo
     assert found(await world.verify()) == {"ghost": 3}
     assert found(await world.verify(repairs=True)) == {"ghost": 3}
     assert found(await world.verify()) == {}
-    assert await world.entity_of(live) == entity
+    assert await world.entity_of(entry) == entity
 
 
 async def test_a_ghost_in_a_period_gets_a_tombstone_there(world: VerifiedWorld) -> None:
     """As in any other table; one in a period that is over is left to its end."""
-    (live,) = await world.live("next")
-    entity = await world.entity_of(live)
+    (entry,) = await world.current("next")
+    entity = await world.entity_of(entry)
     await world.put_row({**entity, "RowKey": f"z !{entity['RowKey'].partition('!')[2]}"})
     assert found(await world.verify(repairs=True)) == {"ghost": 1}
     assert found(await world.verify()) == {}
@@ -146,5 +146,5 @@ async def test_a_fact_whose_entry_should_have_moved_to_another_period_is_unappli
     assert found(await world.verify()) == {"unapplied": 1}
     assert found(await world.verify(repairs=True)) == {"unapplied": 1}
     assert found(await world.verify()) == {}
-    (live,) = await world.live("next")
-    assert live.partition == "20270125 X !"
+    (entry,) = await world.current("next")
+    assert entry.partition == "20270125 X !"

@@ -10,7 +10,7 @@ from functions.lifecycle import lifecycle
 from functions.verifications import verifications
 from shared.catalog.rows import CatalogGeneration, ServingRow, VerifiedMark
 from shared.definitions.loading.load import load
-from shared.lifecycle.generations import IndexState
+from shared.lifecycle.index_state import IndexState
 from shared.tasks.rows import Progress, Slice, Task
 from shared.verification.report import DifferenceReport
 from shared.verification.service import VerificationResult

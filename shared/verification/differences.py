@@ -20,7 +20,7 @@ from shared.entries.keys.versions import is_clock_before
 if TYPE_CHECKING:
     from shared.entries.projection.projector import Entry
     from shared.pipeline.ledger.rows import CurrentEntry
-    from shared.verification.examine import Examined, Key, SeenRow
+    from shared.verification.examine import EntryAddress, Examined, SeenRow
 
 DifferenceKind = Literal["missing", "stale", "ghost", "unapplied", "orphan"]
 KINDS: Final[tuple[DifferenceKind, ...]] = ("missing", "stale", "ghost", "unapplied", "orphan")
@@ -28,20 +28,20 @@ Standing = Literal["applied", "failed", "behind", "unapplied", "gone", "unknown"
 
 
 class Difference(NamedTuple):
-    """One difference; about an entry, or with no key about the whole fact."""
+    """One difference; about an entry, or without an address about the whole fact."""
 
     kind: DifferenceKind
-    key: Key | None = None
-    at: str = ""
+    address: EntryAddress | None = None
+    version: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Differences:
     """The differences of a fact, how it stands in the ledger, and rows that are hidden and have no use."""
 
-    differences: tuple[Difference, ...]
+    found: tuple[Difference, ...]
     standing: Standing
-    masked: tuple[tuple[Key, SeenRow], ...] = field(default=())
+    masked: tuple[tuple[EntryAddress, SeenRow], ...] = field(default=())
 
 
 def differences_of(examined: Examined, recent_after_seconds: float) -> Differences:
@@ -53,38 +53,37 @@ def differences_of(examined: Examined, recent_after_seconds: float) -> Differenc
     if standing == "gone":
         found.append(Difference("orphan"))
     else:
-        found += _entry_findings(examined)
+        found += _wrong_entries(examined)
     found += _ghosts(examined)
     return Differences(tuple(found), standing, tuple(_masked(examined)))
 
 
 def _standing(examined: Examined, recent_after_seconds: float) -> Standing:
-    part = examined.state
+    state = examined.state
     if not examined.is_read:
         return "unknown"
     if examined.document is None:
-        return "gone" if part is not None and part.current else "applied"
+        return "gone" if state is not None and state.current else "applied"
     if same_entries(examined) is not None:
         return "applied"
-    if not examined.projections and (part is None or not part.current):
+    if not examined.projections and (state is None or not state.current):
         return "failed"
-    if part is not None and part.failed and examined.is_marked:
+    if state is not None and state.failed and examined.is_ledger_version:
         return "failed"
     return "behind" if _may_come(examined, recent_after_seconds) else "unapplied"
 
 
 def same_entries(examined: Examined) -> tuple[Entry, ...] | None:
     """The entries of the document that are those of the ledger; None when they differ."""
-    part = examined.state
-    if part is not None and part.failed:
+    if examined.state is not None and examined.state.failed:
         return None
-    live = {
+    current = {
         (entry.partition, entry.entry_key, entry.digest)
-        for entry in (() if part is None else part.current)
+        for entry in examined.ledger_entries
         if (entry.partition, entry.entry_key) not in examined.expired
     }
     for entries in examined.projections:
-        if {(entry.partition_key, entry.entry_key, entry.digest) for entry in entries} == live:
+        if {(entry.partition_key, entry.entry_key, entry.digest) for entry in entries} == current:
             return entries
     return None
 
@@ -103,46 +102,38 @@ def is_older(examined: Examined) -> bool:
     return clock is not None and newest is not None and is_clock_before(clock, newest)
 
 
-def _entry_findings(examined: Examined) -> list[Difference]:
+def _wrong_entries(examined: Examined) -> list[Difference]:
     found: list[Difference] = []
-    for live in examined.state.current if examined.state is not None else ():
-        kind = row_fault(live, examined.rows_by_key.get((live.partition, live.entry_key), ()))
-        if kind is not None and (live.partition, live.entry_key) not in examined.expired:
-            found.append(Difference(kind, (live.partition, live.entry_key), live.version))
+    for entry in examined.ledger_entries:
+        address = entry.partition, entry.entry_key
+        kind = row_fault(entry, examined.rows_by_address.get(address, ()))
+        if kind is not None and address not in examined.expired:
+            found.append(Difference(kind, address, entry.version))
     return found
 
 
-def row_fault(live: CurrentEntry, rows: tuple[SeenRow, ...]) -> DifferenceKind | None:
+def row_fault(entry: CurrentEntry, rows: tuple[SeenRow, ...]) -> DifferenceKind | None:
     """What is wrong with the row of an entry."""
-    if not rows or rows[0].version != live.version or rows[0].is_tombstone:
+    if not rows or rows[0].version != entry.version or rows[0].is_tombstone:
         return "missing"
-    return None if rows[0].digest == live.digest else "stale"
+    return None if rows[0].digest == entry.digest else "stale"
 
 
 def _ghosts(examined: Examined) -> list[Difference]:
-    live = _live_keys(examined)
+    current = {(entry.partition, entry.entry_key) for entry in examined.ledger_entries}
     return [
-        Difference("ghost", key, rows[0].version)
-        for key, rows in examined.rows_by_key.items()
-        if key not in live and rows and rows[0].is_shown
+        Difference("ghost", address, rows[0].version)
+        for address, rows in examined.rows_by_address.items()
+        if address not in current and rows and rows[0].is_shown
     ]
 
 
-def _masked(examined: Examined) -> list[tuple[Key, SeenRow]]:
+def _masked(examined: Examined) -> list[tuple[EntryAddress, SeenRow]]:
     """Older rows below the right one. Below a tombstone they go with it."""
-    at = (
-        {}
-        if examined.state is None
-        else {(live.partition, live.entry_key): live.version for live in examined.state.current}
-    )
+    versions = {(entry.partition, entry.entry_key): entry.version for entry in examined.ledger_entries}
     return [
-        (key, row)
-        for key, rows in examined.rows_by_key.items()
-        if rows and key in at and rows[0].version == at[key]
+        (address, row)
+        for address, rows in examined.rows_by_address.items()
+        if rows and address in versions and rows[0].version == versions[address]
         for row in rows[1:]
     ]
-
-
-def _live_keys(examined: Examined) -> frozenset[Key]:
-    part = examined.state
-    return frozenset() if part is None else frozenset((live.partition, live.entry_key) for live in part.current)
