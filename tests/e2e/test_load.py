@@ -52,14 +52,14 @@ def items(run_folder: Path, container: str, where: str = "true") -> list[dict[st
 def test_the_samples_are_there(run_folder: Path) -> None:
     """Every sample fact, in the container of its source."""
     for source in ("customers", "movies"):
-        lines = (ROOT / "local" / "samples" / f"{source}.jsonl").read_text().splitlines()
+        lines = (ROOT / "local" / "run" / "samples" / f"{source}.jsonl").read_text().splitlines()
         expected = {json.loads(line)["id"] for line in lines}
         assert expected <= {item["id"] for item in items(run_folder, source)}
 
 
 def test_the_sample_orders_arrive_as_events(run_folder: Path) -> None:
     """Every one of them is in its index."""
-    lines = (ROOT / "local" / "samples" / "orders.jsonl").read_text().splitlines()
+    lines = (ROOT / "local" / "run" / "samples" / "orders.jsonl").read_text().splitlines()
     expected = {fact["id"]: fact for fact in map(json.loads, lines)}
     wait_until(lambda: expected.keys() <= orders(run_folder).keys(), "all sample orders are indexed")
     found = orders(run_folder)
