@@ -94,14 +94,15 @@ class DefinitionRegistrar:
     async def _untouched(self, snapshot: CatalogSnapshot, sources: Mapping[str, Source]) -> set[str]:
         """The sources none of whose changes has been applied or passed over yet.
 
-        One that is in the catalog has workers, and while it has no index they write its changes nowhere. So it must
-        have a whole generation: that would have left ledger rows. The feed of one that is not may have moved on all the
-        same, when the tables are not those that it was applied to, or when it starts with the present.
+        A source that is in the catalog has workers, and while it has no index they write its changes nowhere. So it
+        must have a whole generation: that leaves ledger rows. An empty ledger alone proves nothing: retention forgets
+        facts whose entries have all expired, the tables may be new, or the feed may start with the present. So the
+        feed is asked, too.
         """
         whole = {one.source for one in snapshot.generations if one.is_updated and one.state != "building"}
         candidates = {name for name in sources if name not in snapshot.buckets or name in whole}
         empty = {name for name in candidates if not await self._has_facts(name, snapshot.buckets_of(name))}
-        return {name for name in empty if name in snapshot.buckets or not await self._has_moved_on(sources[name])}
+        return {name for name in empty if not await self._has_moved_on(sources[name])}
 
     def _listed(self, snapshot: CatalogSnapshot, index: Index, source: Source, now: int) -> CatalogGeneration:
         """A generation that is new, or that comes back after it was retired: then its table has another name."""
