@@ -9,13 +9,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from shared.catalog.catalog import Catalog
 from shared.entries.keys.placement import DEFAULT_ACCOUNT
 from shared.entries.projection.selection import compile_paths
 from shared.entries.rows.json_text import canonical_bytes
-from shared.errors import BadLookupError, BadRequestError, ContinuationExpiredError, SettingError
+from shared.errors import (
+    BadLookupError,
+    BadRequestError,
+    ContinuationExpiredError,
+    SettingError,
+    StorageUnavailableError,
+)
 from shared.inputs.faults import REFUSALS, fault
 from shared.inputs.page_tokens import PagePosition, PageTokens, next_page_parameters
 from shared.lookup.expand import Expander
@@ -27,6 +33,7 @@ from shared.lookup.plan import Plan, in_periods, plan
 from shared.lookup.read import read_page
 from shared.lookup.replicas import Replicas
 from shared.lookup.results import FoundEntry, is_asked_for, read_entry, shown_entry
+from shared.lookup.tombstones import SeenTombstones
 from shared.tasks.rows import TaskRows
 
 if TYPE_CHECKING:
@@ -42,6 +49,9 @@ if TYPE_CHECKING:
     from shared.sources.ports import Facts
     from shared.tables.port import Tables
     from shared.tables.retry import Timing
+
+
+_READS_AGAIN_MAX: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +102,7 @@ class Lookups:
         self._own_writes = own_writes
         self._answered = answered
         self._periods = PeriodsToRead(self._replicas_of)
+        self._tombstones = SeenTombstones()
 
     async def find(self, index: str, parameters: Mapping[str, str]) -> LookupPage:
         """The page of entries that these parameters ask for."""
@@ -99,9 +110,7 @@ class Lookups:
         await self._wait(asked)
         asked = await self._in_periods(asked, afresh=asked.options.seen is not None)
         generation, options = asked.generation, asked.options
-        page = await self._read(asked)
-        if page.has_tombstones:
-            page = await self._read_again(asked, page)
+        page = await self._read_certain(asked)
         found = _entries_asked_for(page, asked)
         facts = await self._expanded(asked, found) if options.expands_fact else None
         select = None if options.select is None else compile_paths(options.select)
@@ -156,10 +165,22 @@ class Lookups:
             self._replicas_of, table, asked.plan, asked.after_entry_key, asked.options.page_size, now_seconds
         )
 
-    async def _read_again(self, asked: _LookupRequest, page: RowPage) -> RowPage:
-        """What is hidden may have moved into a period whose table is younger than the list of them."""
-        listed = await self._in_periods(asked, afresh=True)
-        return page if listed.plan.starts == asked.plan.starts else await self._read(listed)
+    async def _read_certain(self, asked: _LookupRequest) -> RowPage:
+        """A page that misses nothing. What is hidden for the first time may have moved to a table that was read too
+        early, or that is younger than the list of them: read again. What moves even then ends the page before it."""
+        rows_read = 0
+        for is_again in (False, *[True] * _READS_AGAIN_MAX):
+            began_at = self._tombstones.moment()
+            page = await self._read(asked)
+            rows_read += page.rows_read
+            new = self._tombstones.unknown_at(began_at, page.hidden)
+            certain = page if not new else page.before(new) if is_again else None
+            if certain is not None:
+                return replace(certain, rows_read=rows_read)
+            asked = await self._in_periods(asked, afresh=True)
+        raise StorageUnavailableError(
+            "The first entries of this page move between periods all the time: try again.", outcome_unknown=False
+        )
 
     async def _in_periods(self, asked: _LookupRequest, *, afresh: bool) -> _LookupRequest:
         """With every period to read, after the change that must be seen is there: it may have made a table."""

@@ -21,7 +21,7 @@ from shared.errors import StorageUnavailableError, TableMissingError
 from shared.tables.port import ROW_KEY, Page, RowRange
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from shared.lookup.plan import Plan
     from shared.lookup.replicas import Replicas
@@ -48,16 +48,34 @@ class Stretch:
     rows_read: int = 0
 
 
+class HiddenRow(NamedTuple):
+    """A tombstone in a table of a period: what it hides may be in another period now."""
+
+    entry_key: str
+    table: str
+    version: str
+
+
 @dataclass(frozen=True, slots=True)
 class RowPage:
-    """The current rows of a page in key order. The next page begins after `last_entry_key`, None on the last one."""
+    """The current rows of a page in key order. The next page begins after `last_entry_key`, None on the last one.
+
+    `hidden` are the tombstones that the page passes, of an index with tables per period.
+    """
 
     current: list[NewestRow]
     last_entry_key: str | None
     is_secondary: bool
     rows_read: int = 0
-    # Of an index with tables per period: whether something was hidden, which may be in another period now.
-    has_tombstones: bool = False
+    hidden: tuple[HiddenRow, ...] = ()
+
+    def before(self, hidden: Iterable[HiddenRow]) -> RowPage | None:
+        """The page as if it ended before the first of these; None when nothing is left of it."""
+        end = min(utf16_order(row.entry_key) for row in hidden)
+        current = [row for row in self.current if _entry_key_order(row) < end]
+        entry_keys = [*(row.entry_key for row in self.current), *(row.entry_key for row in self.hidden)]
+        passed = [entry_key for entry_key in entry_keys if utf16_order(entry_key) < end]
+        return replace(self, current=current, last_entry_key=max(passed, key=utf16_order)) if passed else None
 
 
 async def read_page(
@@ -86,8 +104,19 @@ async def read_page(
     current, last_entry_key = merged(stretches, limit, now_seconds)
     rows_read = sum(stretch.rows_read for stretch in stretches)
     is_secondary = any(stretch.is_secondary for stretch in stretches)
-    hidden = plan.starts and any(is_tombstone(row.entity) for stretch in stretches for row in stretch.newest)
-    return RowPage(current, last_entry_key, is_secondary, rows_read, bool(hidden))
+    hidden = _hidden(tables, stretches, last_entry_key) if plan.starts else ()
+    return RowPage(current, last_entry_key, is_secondary, rows_read, hidden)
+
+
+def _hidden(tables: Sequence[str], stretches: Sequence[Stretch], last_entry_key: str | None) -> tuple[HiddenRow, ...]:
+    """The tombstones up to the end of the page."""
+    end = None if last_entry_key is None else utf16_order(last_entry_key)
+    return tuple(
+        HiddenRow(row.entry_key, table, cast(str, row.entity[ROW_KEY])[-VERSION_UNITS:])
+        for table, stretch in zip(tables, stretches, strict=True)
+        for row in stretch.newest
+        if is_tombstone(row.entity) and (end is None or _entry_key_order(row) <= end)
+    )
 
 
 def _range(plan: Plan, partition_key: str, after_entry_key: str | None) -> RowRange:

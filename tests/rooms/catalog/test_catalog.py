@@ -88,13 +88,6 @@ async def test_a_first_definition_is_building_when_the_feed_has_moved_on(world: 
     assert await world.states() == ["building"]
 
 
-async def test_a_second_index_of_a_source_without_facts_serves_at_once(world: Catalogued) -> None:
-    """Its ledger is empty, and its feed has passed nothing."""
-    await world.learn(world.text)
-    await world.learn(world.text.replace(world.index, world.index + "-2"))
-    assert await world.states() == ["serving", "serving"]
-
-
 async def test_an_empty_ledger_is_not_believed_when_the_feed_has_moved_on(world: Catalogued) -> None:
     """Retention forgets facts whose entries have all expired: the facts are still in their container."""
     await world.learn(world.text)

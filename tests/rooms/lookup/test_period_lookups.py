@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import asyncio
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
 
@@ -11,16 +12,19 @@ from shared.lookup.generations import DefinedGenerations
 from shared.lookup.lookups import Lookups
 from shared.lookup.replicas import Replicas
 from shared.tables.memory.memory_tables import MemoryTables
-from tests.worlds.dated import lookups, new_world, person
+from tests.worlds.dated import at, lookups, new_world, person
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Awaitable, Callable, Sequence
 
     from shared.definitions.model import Source
     from shared.entries.keys.fact_key import FactKeyValue
+    from shared.tables.memory.calls import Call
+    from shared.tables.memory.store import Store
     from shared.tables.port import Tables
     from tests.worlds.world import World
 
+T = TypeVar("T")
 ASKED = {"town": "X"}
 
 
@@ -64,7 +68,77 @@ async def test_tables_are_listed_again_only_for_what_is_hidden() -> None:
     await world.apply(world.writer.change("f", None))
     world.tables.counts.take()
     await reader.find("by-town", ASKED)
-    assert world.tables.counts.take() == tables + 1
+    assert world.tables.counts.take() == 2 * tables + 1
+    await reader.find("by-town", ASKED)
+    assert world.tables.counts.take() == tables  # what it hides was there before this lookup began
+
+
+class SlowPeriod:
+    """Answers the query of one period last: after all others, and after what happens meanwhile."""
+
+    def __init__(self) -> None:
+        self.waits_for: Callable[[], Awaitable[None]] | None = None
+        self.slow = ""
+
+    async def carry(self, call: Call[T], store: Store) -> T:
+        is_slow = call.kind == "query" and self.slow and call.table.endswith(self.slow)
+        if is_slow and self.waits_for is not None:
+            meanwhile, self.waits_for = self.waits_for, None
+            for _ in range(20):
+                await asyncio.sleep(0)  # the other requests of the fan-out are answered
+            await meanwhile()
+        return call.perform(store)
+
+
+NEAR = {"p20270201": "2027-01-10T00:00:00Z", "p20270301": "2027-02-10T00:00:00Z"}
+
+
+@pytest.mark.parametrize("slow", NEAR)
+async def test_a_fact_that_moves_between_near_periods_is_there_throughout(slow: str) -> None:
+    """Its old period is read after it has left, its new one before it came."""
+    carrier = SlowPeriod()
+    world = await new_world(MemoryTables(carrier=carrier))
+    at(world, "2027-01-15T00:00:00")
+    (other,) = [until for period, until in NEAR.items() if period != slow]
+    for fact, until in (("a", other), ("f", NEAR[slow]), ("z", NEAR[slow])):
+        await world.apply(world.writer.change(fact, person(until, name=fact)))
+    reader = lookups(world)
+
+    async def move() -> None:
+        await world.apply(world.writer.change("f", person(other, name="f")))
+
+    carrier.slow, carrier.waits_for = slow, move
+    assert [entry["id"] for entry in (await reader.find("by-town", ASKED)).entries] == ["a", "f", "z"]
+    assert carrier.waits_for is None
+
+
+@pytest.mark.parametrize("size", ["1", "100"])
+async def test_a_page_ends_before_an_entry_that_keeps_moving(size: str) -> None:
+    """The fact goes back and forth under every read: the pages before and after it are whole all the same."""
+    carrier = SlowPeriod()
+    world = await new_world(MemoryTables(carrier=carrier))
+    at(world, "2027-01-15T00:00:00")
+    slow, there = "p20270201", NEAR["p20270201"]
+    for fact in ("a", "f", "z"):
+        await world.apply(world.writer.change(fact, person(there, name=fact)))
+    reader, moves = lookups(world), 0
+
+    async def move() -> None:
+        nonlocal moves
+        moves += 1
+        for until in (NEAR["p20270301"], there, NEAR["p20270301"])[: 1 if moves == 1 else 3]:
+            await world.apply(world.writer.change("f", person(until, name="f")))
+        if moves < 3:
+            carrier.waits_for = move
+
+    carrier.slow, carrier.waits_for = slow, move
+    asked: dict[str, str] | None = {**ASKED, "maxpagesize": size}
+    ids = []
+    while asked is not None:
+        page = await reader.find("by-town", asked)
+        ids += [entry["id"] for entry in page.entries]
+        asked = page.next_parameters
+    assert ids == ["a", "f", "z"]
 
 
 async def test_a_fact_whose_expiry_is_not_applied_yet_comes_with_its_entry(world: World) -> None:
