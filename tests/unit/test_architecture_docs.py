@@ -1,0 +1,196 @@
+"""docs/architecture.md names everything that there is, and no page names what is not there."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from functools import cache
+from pathlib import PurePosixPath
+from typing import Final
+
+import pytest
+
+from tests.support import ROOT
+
+ARCHITECTURE: Final = "docs/architecture.md"
+PAGES: Final = [
+    *sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md")),
+    "README.md",
+    "CONTRIBUTING.md",
+    "bench/README.md",
+]
+DIAGRAMS: Final = {"flowchart", "sequenceDiagram", "classDiagram", "stateDiagram-v2"}
+PACKAGES: Final = {"bench", "cli", "functions", "local", "shared", "tests"}
+# What developers or commands make; git does not keep it.
+MADE: Final = {"local.settings.json", "local/node_modules"}
+
+_CODE: Final = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
+_FENCED: Final = re.compile(r"^```.*?^```$", re.DOTALL | re.MULTILINE)
+_PATH: Final = re.compile(r"[\w.-]+(?:/[\w.-]+)*/?")
+_MODULE: Final = re.compile(r"[a-z]\w*(?:\.\w+)+")
+# A word of a diagram that can only be a name: `two_words` or `TwoWords`.
+_COMPOUND: Final = re.compile(r"\b(?:[a-z]+_\w+|[A-Z][a-z]+[A-Z]\w*)\b")
+_LINK: Final = re.compile(r"\]\(([^)\s]+)\)")
+
+
+@cache
+def text_of(page: str) -> str:
+    """The text of a page, by its path from the root."""
+    return (ROOT / page).read_text(encoding="utf-8")
+
+
+@cache
+def tracked_files() -> frozenset[str]:
+    """Every file of the project, also one that is new and not ignored."""
+    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
+    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
+    return frozenset(name for name in listed if (ROOT / name).exists())
+
+
+@cache
+def folders() -> frozenset[str]:
+    """Every folder of the project."""
+    return frozenset(parent.as_posix() for name in tracked_files() for parent in PurePosixPath(name).parents)
+
+
+def modules_in(folder: str) -> set[str]:
+    """The names of the modules directly in a folder."""
+    paths = map(PurePosixPath, tracked_files())
+    found = {path.stem for path in paths if path.parent.as_posix() == folder and path.suffix == ".py"}
+    return found - {"__init__"}
+
+
+def code_in(text: str) -> list[str]:
+    """What stands in backticks, outside of blocks."""
+    return _CODE.findall(_FENCED.sub("", text))
+
+
+def module_tables() -> dict[str, list[tuple[str, list[str]]]]:
+    """The modules that each table of docs/architecture.md lists, with the names beside each, by the folder in the
+    heading above it."""
+    sections = re.split(r"^### `([\w/]+)/`$", text_of(ARCHITECTURE), flags=re.MULTILINE)[1:]
+    bodies = [body.partition("\n## ")[0] for body in sections[1::2]]
+    return {
+        folder: [
+            (module, re.findall(r"`(\w+)`", names))
+            for module, names in re.findall(r"^\| `(\w+)` \|.*\|([^|]*)\|$", body, re.MULTILINE)
+        ]
+        for folder, body in zip(sections[::2], bodies, strict=True)
+    }
+
+
+def test_every_module_of_shared_has_one_row() -> None:
+    """In the table of its folder, and no row is left of a module that is gone."""
+    listed = {folder: sorted(module for module, _ in rows) for folder, rows in module_tables().items()}
+    there = {
+        folder: sorted(modules_in(folder)) for folder in folders() if PurePosixPath(folder).parts[:1] == ("shared",)
+    }
+    assert listed == {folder: modules for folder, modules in there.items() if modules}
+
+
+def test_the_names_of_a_row_are_in_its_module() -> None:
+    """A function or class that moves takes its name along."""
+    elsewhere = [
+        f"{folder}/{module}: {name}"
+        for folder, rows in module_tables().items()
+        for module, names in rows
+        for name in names
+        if not re.search(rf"\b{name}\b", (ROOT / folder / f"{module}.py").read_text(encoding="utf-8"))
+    ]
+    assert elsewhere == []
+
+
+def test_every_folder_of_local_and_cli_is_named() -> None:
+    """With its whole path."""
+    named = {code.rstrip("/") for code in code_in(text_of(ARCHITECTURE))}
+    assert {folder for folder in folders() if PurePosixPath(folder).parts[:1] in {("local",), ("cli",)}} <= named
+
+
+def diagrams_in(page: str) -> list[str]:
+    """The text of each diagram of a page."""
+    return re.findall(r"^```mermaid\n(.*?)^```$", text_of(page), re.DOTALL | re.MULTILINE)
+
+
+def test_every_name_of_the_architecture_is_in_the_code() -> None:
+    """Classes, functions and constants, also in diagrams: a rename reaches the page."""
+    in_text = [
+        code for code in code_in(text_of(ARCHITECTURE)) if re.fullmatch(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*", code)
+    ]
+    names = {word for code in in_text for word in code.split(".")}
+    names |= {word for diagram in diagrams_in(ARCHITECTURE) for word in _COMPOUND.findall(diagram)}
+    sources = [ROOT / name for name in tracked_files() if name.endswith((".py", ".yaml", ".toml"))]
+    known = {word for path in sources for word in re.findall(r"\w+", path.read_text(encoding="utf-8"))}
+    assert sorted(names - known) == []
+
+
+def is_there(path: str) -> bool:
+    """Whether a path of the project is a file or a folder."""
+    return path in MADE or path in tracked_files() or path in folders()
+
+
+def is_module_or_member(dotted: str) -> bool:
+    """Whether a dotted name is a module, a package, or a name in one."""
+    path = dotted.replace(".", "/")
+    if is_there(f"{path}.py") or is_there(path):
+        return True
+    module, _, member = dotted.rpartition(".")
+    file = ROOT / f"{module.replace('.', '/')}.py"
+    return file.exists() and re.search(rf"\b{member}\b", file.read_text(encoding="utf-8")) is not None
+
+
+def is_missing(code: str, page: str) -> bool:
+    """Whether this looks like a file, folder or module of the project, and is none."""
+    words = code.split()
+    if len(words) != 1:
+        return any(is_missing(word, page) for word in words) if words else False
+    beside = PurePosixPath(page).parent.as_posix()
+    if _PATH.fullmatch(code):
+        path = code.rstrip("/")
+        if "/" in path and path.partition("/")[0] in folders():
+            return not is_there(path)
+        if path.endswith(".py"):
+            return not any(name == path or name.endswith(f"/{path}") for name in tracked_files())
+        if path.endswith(".md"):
+            return not (is_there(path) or is_there(f"{beside}/{path}"))
+    if _MODULE.fullmatch(code) and code.partition(".")[0] in PACKAGES:
+        return not (is_there(code) or is_module_or_member(code))
+    return False
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_path_and_module_that_a_page_names_is_there(page: str) -> None:
+    """In backticks: files, folders and modules of the project."""
+    assert [code for code in code_in(text_of(page)) if is_missing(code, page)] == []
+
+
+def anchors_of(page: str) -> set[str]:
+    """The anchors of a page's headings, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.+)$", _FENCED.sub("", text_of(page)), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_link_of_a_page_leads_somewhere(page: str) -> None:
+    """To a file or folder of the project, and to a heading in it."""
+    broken = []
+    for link in _LINK.findall(_FENCED.sub("", text_of(page))):
+        path, _, anchor = link.partition("#")
+        if "://" in link:
+            continue
+        target = (ROOT / page).parent.joinpath(path).resolve() if path else ROOT / page
+        if not target.exists() or (anchor and anchor not in anchors_of(target.relative_to(ROOT).as_posix())):
+            broken.append(link)
+    assert broken == []
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_diagram_is_of_a_known_kind(page: str) -> None:
+    """A block that begins otherwise is shown as an error."""
+    assert {diagram.split()[0] for diagram in diagrams_in(page)} <= DIAGRAMS
+
+
+def test_the_architecture_has_a_diagram_of_each_path() -> None:
+    """A change, a lookup, a build and a dead letter."""
+    for path in ("a change", "a lookup", "a build", "a dead letter"):
+        section = text_of(ARCHITECTURE).partition(f"\n## The path of {path}\n")[2].partition("\n## ")[0]
+        assert "```mermaid" in section, path
