@@ -32,7 +32,7 @@ from shared.entries.rows.columns import fact_columns
 from shared.errors import OperationFailedError, UnreadableChangeError
 from shared.pipeline.cleanup.messages import Tombstone, to_messages
 from shared.pipeline.concurrency import all_of
-from shared.pipeline.ledger.rows import LEDGER_TABLE, PARTS_BYTES_MAX, encode, ledger_partition, parts_bytes
+from shared.pipeline.ledger.rows import LEDGER_TABLE, STATES_BYTES_MAX, encode, ledger_partition, states_bytes
 from shared.tables.limits import OPERATIONS_MAX
 from shared.tables.port import Delete, Replace
 from shared.verification.differences import differences_of, is_older, same_entries
@@ -174,7 +174,7 @@ class Repairer:
         assert examined.etag is not None
         row = replace(examined.row, states={**examined.row.states, self._examiner.generation.id: state})
         entity = encode(row, ledger_partition(plan.source, fact_hash(fact_key), plan.buckets), fact_key)
-        if parts_bytes(entity) > PARTS_BYTES_MAX:
+        if states_bytes(entity) > STATES_BYTES_MAX:
             return False
         try:
             await self._dependencies.accounts.main.transact(LEDGER_TABLE, [Replace(entity, examined.etag)])

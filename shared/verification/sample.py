@@ -18,7 +18,7 @@ from shared.entries.projection.generations import place_of
 from shared.entries.rows.entry_row import is_tombstone
 from shared.errors import TableMissingError
 from shared.pipeline.concurrency import all_of
-from shared.pipeline.ledger.rows import LEDGER_TABLE, MARK, bucket_partition, decode, ledger_partition
+from shared.pipeline.ledger.rows import LEDGER_TABLE, SOURCE_ETAG, bucket_partition, decode, ledger_partition
 from shared.pipeline.ledger.without_expired_periods import without_expired_periods
 from shared.tables.port import ROW_KEY, RowRange
 from shared.tasks.bookmarks import Bookmark, Bookmarks
@@ -85,7 +85,7 @@ class Sampling:
         while pages > 0 and buckets_left > 0 and (continuation is not None or drawn.seen < size):
             rows = RowRange(bucket_partition(self._plan.source, bucket))
             # Rows keep their keys, so continuations are safe here.
-            page = await self._accounts.main.query(LEDGER_TABLE, rows, select=(MARK,), continuation=continuation)
+            page = await self._accounts.main.query(LEDGER_TABLE, rows, select=(SOURCE_ETAG,), continuation=continuation)
             drawn.pass_by([cast(str, row.entity[ROW_KEY]) for row in page.rows])
             pages, continuation = pages - 1, page.continuation
             if continuation is None:

@@ -1,15 +1,17 @@
 """Applies batches of changes: the write protocol, step by step.
 
-    0. coalesce    only the newest version of each fact counts
-    1. look        cached row, or none assumed (insert first), or read
-    2. claim       trim what is left of the previous version; then write the ledger rows, each on the condition that
-                   it is as it was; whoever loses looks again
-    3. write       live rows, in full transactions while claims are answered, then the rest; when acknowledged,
-                   removals: all blind and idempotent
-    4. announce    put dead letters; close outdated ones; sweep messages for the tombstones
+    0. coalesce    keep only the newest version of each fact
+    1. look        take the cached ledger row; without one, assume that there is no row (insert first), or read it
+    2. claim       first remove early: write again the tombstones that the claim drops from the ledger row. Then write
+                   the ledger rows, each on the condition that it has not changed. A worker that loses a claim reads
+                   the row again
+    3. write       live rows first: full transactions go out while other facts are claimed, the rest follows. When all
+                   of them are acknowledged, the removals. All these writes are unconditional and idempotent
+    4. announce    put dead letters; close outdated ones; send sweep messages for the tombstones
     5. finish      remember which (fact, ETag) is finished; raise if any fact is not
 
-Nothing is acknowledged that is not done: a crash between any two requests is healed by applying the batch again.
+The batch is acknowledged only when all of it is done. After a crash between any two requests, applying the batch again
+completes it.
 """
 
 from __future__ import annotations
@@ -64,7 +66,7 @@ class Applier:
         self._claimer = BatchClaimer(accounts.main, self._entry_writer, cache, run_all, run_buckets, now_seconds)
 
     async def apply(self, plan: SourcePlan, changes: Sequence[Change]) -> BatchOutcome:
-        """Apply every change or raise `IncompleteBatchError`; then the whole batch is to be applied again."""
+        """Apply every change, or raise `IncompleteBatchError`: then apply the whole batch again."""
         newest = newest_of_each(changes)
         live_rows = self._entry_writer.new_buffer()
         claims = await self._claimer.claim(plan, newest, partial(self._start_writing, live_rows))
@@ -82,11 +84,11 @@ class Applier:
         return _outcome(plan, len(changes), len(newest), claims)
 
     async def _start_writing(self, live_rows: TransactionBuffer, claimed: Sequence[ClaimedChange]) -> None:
-        """Live rows of facts that are claimed: what fills a transaction is sent while other facts are claimed."""
+        """Write live rows of claimed facts: a full transaction is sent while other facts are still being claimed."""
         await self._entry_writer.add_live(live_rows, _writes(claimed))
 
     async def _write(self, live_rows: TransactionBuffer, claimed: Sequence[ClaimedChange]) -> dict[str, Exception]:
-        """Both waves. A fact whose live rows are not all acknowledged keeps its old entries for now."""
+        """Live rows first, then removals. A fact without all live rows acknowledged keeps its old entries for now."""
         await live_rows.finish()
         standing = [work for work in claimed if work.fact not in live_rows.failures]
         return live_rows.failures | await self._entry_writer.write_removals(_writes(standing))
@@ -94,7 +96,7 @@ class Applier:
     async def _announce_tombstones(
         self, works: Sequence[ClaimedChange], early_removals: Sequence[tuple[str, EarlyRemoval]]
     ) -> dict[str, Exception]:
-        """Messages come after the tombstones they name, and before the facts are finished."""
+        """Send sweep messages: after the tombstones that they name are written, before the facts are finished."""
         removals = [(work.fact, writes) for work in works for writes in work.decision.writes if writes.removed]
         results = await self._run_all(
             [
@@ -103,12 +105,12 @@ class Applier:
             ]
         )
         errors = [result for result in results if isinstance(result, Exception)]
-        # Which facts a message named does not matter: the batch comes back as a whole.
+        # It does not matter which facts the message named: the batch comes back as a whole.
         return {fact: errors[0] for fact, _ in [*early_removals, *removals]} if errors else {}
 
 
 def newest_of_each(changes: Iterable[Change]) -> list[Change]:
-    """The newest change of each fact; of two with the same version the later."""
+    """The newest change of each fact; of two with the same version, the later one."""
     newest: dict[str, Change] = {}
     for change in changes:
         other = newest.get(change.fact_key)
@@ -122,7 +124,7 @@ def _writes(works: Iterable[ClaimedChange]) -> list[tuple[str, GenerationWrites]
 
 
 def _dead_letters(works: Iterable[ClaimedChange]) -> list[tuple[str, DeadLetter]]:
-    """One for every generation that failed, by fact."""
+    """A dead letter for every generation that failed, with its fact."""
     failed = [(work, entries) for work in works for entries in work.decision.failed]
     return [
         (work.fact, dead_letter_of(work.change, entries.generation.index.name, *entries.failure))

@@ -1,7 +1,7 @@
-"""Steps 1 and 2 of the protocol for a batch: look at the ledger, decide, trim, claim, until every fact is settled.
+"""Steps 1 and 2 of the protocol for a batch: look, decide, remove early and claim, until every fact is settled.
 
-A fact whose claim conflicts is looked at again in the next round, by a read. Somebody else has then made progress, so
-the rounds end.
+When the claim of a fact conflicts, the next round reads its ledger row again. A conflict means that another worker has
+made progress, so the rounds end.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from shared.pipeline.apply.decide import Decision, decide
 from shared.pipeline.apply.insert_or_read import InsertOrRead
 from shared.pipeline.ledger.cache import ABSENT, KnownRow
 from shared.pipeline.ledger.ledger_writes import Claim, write_claims
-from shared.pipeline.ledger.rows import LEDGER_TABLE, PARTS_BYTES_MAX, decode, encode, ledger_partition, parts_bytes
+from shared.pipeline.ledger.rows import LEDGER_TABLE, STATES_BYTES_MAX, decode, encode, ledger_partition, states_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Sequence
@@ -43,11 +43,11 @@ class ClaimedChange:
     key: tuple[str, str]
     projected: list[GenerationEntries]
     known: KnownRow = ABSENT
-    # The fact key, which is how a batch tells its facts apart.
+    # The fact key, which identifies the fact within its batch.
     fact: str = field(init=False)
     decision: Decision = field(init=False)
     entity: Entity | None = None
-    # Of the ledger row that the writes belong to: the claimed one, or for a redelivery the one that was read.
+    # The ETag of the ledger row that the writes belong to: the claimed row, or for a redelivery the row that was read.
     etag: str = ""
 
     def __post_init__(self) -> None:
@@ -55,11 +55,11 @@ class ClaimedChange:
 
     @property
     def written(self) -> frozenset[str]:
-        """The generations that are finished when this work's writes are."""
+        """The generations that are finished when the writes of this change are."""
         return frozenset([state.generation.id for state in self.decision.writes if state.is_whole])
 
     def has_written(self, generation: str, version: str) -> bool:
-        """Whether the entries of a version are all written, when this work's writes are; False when unknown."""
+        """Whether all entries of a version are written once the writes of this change are; False when unknown."""
         if version == self.change.version and generation in self.written:
             return all(projection.generation.id != generation for projection in self.decision.failed)
         state = self.known.row.states.get(generation)
@@ -69,9 +69,9 @@ class ClaimedChange:
 
 @dataclass(slots=True)
 class ClaimResult:
-    """What became of a batch: facts with writes to make, facts with nothing to do, facts that failed.
+    """What became of a batch: facts with writes to make (`claimed`), facts with nothing to do (`passed`), and failures.
 
-    `trims` have been written; their tombstones are to be swept, whatever became of the claims.
+    The `early_removals` have been written. Their tombstones must be swept even if the claims failed.
     """
 
     claimed: list[ClaimedChange] = field(default_factory=list)
@@ -80,7 +80,7 @@ class ClaimResult:
     early_removals: list[tuple[str, EarlyRemoval]] = field(default_factory=list)
 
     def add(self, other: ClaimResult) -> None:
-        """Take what became of other changes."""
+        """Add the result of other changes."""
         self.claimed += other.claimed
         self.passed += other.passed
         self.failures |= other.failures
@@ -110,7 +110,7 @@ class BatchClaimer:
     async def claim(self, plan: SourcePlan, changes: Iterable[Change], on_claimed: OnClaimed) -> ClaimResult:
         """Settle every change, bucket by bucket: while one bucket's claims are on their way, the next is projected.
 
-        `then` gets the claimed works of each bucket, as soon as they are.
+        `on_claimed` gets the claimed changes of each bucket, as soon as they are claimed.
         """
         if not plan.generations:
             return ClaimResult()
@@ -151,7 +151,7 @@ class BatchClaimer:
         return claims
 
     async def _look_first(self, works: Sequence[ClaimedChange], claims: ClaimResult) -> None:
-        """What is cached; of the rest, assume that there is no ledger row, or read."""
+        """Take cached rows. For the other facts, assume that there is no ledger row, or read it."""
         unknown = []
         for work in works:
             known = self._cache.get(work.key)
@@ -189,7 +189,7 @@ class BatchClaimer:
     async def _decide_all(
         self, plan: SourcePlan, works: Sequence[ClaimedChange], claims: ClaimResult
     ) -> list[ClaimedChange]:
-        """Settle what needs no claim; the others."""
+        """Settle the changes that need no claim; return the others."""
         for work in works:
             self._decide(plan, work)
         outdated = [work for work in works if work.decision.needs_read]
@@ -211,21 +211,21 @@ class BatchClaimer:
         return claimants
 
     def _decide(self, plan: SourcePlan, work: ClaimedChange) -> None:
-        """Decide; a ledger row that would be too large lets the largest parts fail, before anything is claimed."""
+        """Decide. While the ledger row would be too large, let one more generation fail, before anything is claimed."""
         now_seconds = int(self._now_seconds())
         while True:
             work.decision = decide(work.change, work.projected, work.known, plan, now_seconds)
             if work.decision.claim is None:
                 return
             work.entity = encode(work.decision.claim, *work.key)
-            if parts_bytes(work.entity) <= PARTS_BYTES_MAX or not any(
+            if states_bytes(work.entity) <= STATES_BYTES_MAX or not any(
                 projection.entries for projection in work.projected
             ):
                 return
             fail_for_ledger_row(work.projected, work.change, plan)
 
     async def _claim_all(self, works: Sequence[ClaimedChange], claims: ClaimResult) -> list[ClaimedChange]:
-        """Trim and claim; the works that lost."""
+        """Remove early and claim; return the changes that lost their claim."""
         await self._write_early_removals(works, claims)
         works = [work for work in works if work.fact not in claims.failures]
         wanted = [Claim(work.fact, work.entity, work.known.etag) for work in works if work.entity is not None]
@@ -238,7 +238,7 @@ class BatchClaimer:
                 self._won(work, etag)
                 claims.claimed.append(work)
             else:
-                # After an error without an answer the claim may stand as well: either way the row is not as cached.
+                # After an error without an answer the claim may have landed: either way the cached row is outdated.
                 self._cache.forget(work.key)
                 if work.fact not in result.failures:
                     lost.append(work)
@@ -246,14 +246,14 @@ class BatchClaimer:
         return lost
 
     def _observe_inserts(self, works: Sequence[ClaimedChange], lost: Sequence[ClaimedChange]) -> None:
-        """Only of rows that were assumed to be absent is there something to learn."""
+        """Learn from the rows that were assumed to be absent; other claims say nothing about inserts."""
         inserted = sum([work.known is ABSENT for work in works])
         existing = sum([work.known is ABSENT for work in lost])
         if self.insert_or_read.is_insert:
             self.insert_or_read.observe(existing=existing, absent=inserted - existing)
 
     async def _write_early_removals(self, works: Sequence[ClaimedChange], claims: ClaimResult) -> None:
-        """Before the claim: the tombstones that it lets go of."""
+        """Before the claim: write the tombstones that it drops from the ledger row."""
         early_removals = [(work.fact, removal) for work in works for removal in work.decision.early_removals]
         if early_removals:
             claims.failures |= await self._entry_writer.write_early_removals(early_removals)
@@ -269,5 +269,6 @@ class BatchClaimer:
 
 def _contended() -> StorageUnavailableError:
     return StorageUnavailableError(
-        f"A ledger row changed under our hands {_ROUNDS_MAX} times: try again later.", outcome_unknown=False
+        f"Other workers changed a ledger row {_ROUNDS_MAX} times before it could be claimed: try again later.",
+        outcome_unknown=False,
     )

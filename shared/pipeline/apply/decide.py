@@ -1,19 +1,23 @@
 """What to do with a change, given what the ledger says about its fact. Pure: the protocol's steps 1 and 2.
 
-Per part, `v` being the change's version:
-- the ledger's version is newer: drop;
-- it is `v`: a redelivery. Nothing to do when its writes are known finished, else write what the part says;
-- it is older, or there is none: claim `v`. An entry whose columns did not change keeps its row (`at`), which is
-  written again unless the previous version's writes are known finished. What the fact had and no longer has is
-  `left`, to be hidden by tombstones. What it had left before is forgotten when the previous version is finished.
-  Otherwise it stays `left` and gets tombstones again; or, when that is too much, it is trimmed: tombstones are
-  written again before the claim, at the version that the ledger holds. At the new version they would hide rows
-  of a claim in between;
-- it is `v` and failed, and the change fits now: claim `v` again, with rows just above it, and tombstones above those
-  that earlier code wrote there;
-- it is `v`, not failed and perhaps not written, and this code cannot project it: claim `v` as failed.
+The decision is made for each generation, from its state in the ledger row. `v` is the change's version.
+- The state's version is newer: drop the change.
+- It is `v`: this is a redelivery. If the writes of `v` are known to be finished, there is nothing to do. Otherwise
+  write again what the state says.
+- It is older, or there is no state: claim `v`.
+  - An entry whose columns did not change stays in `current` with the version that its row has. The row is written again
+    unless the writes of the previous version are known to be finished.
+  - An entry that the fact had and no longer has goes into `removed`, and a tombstone hides it.
+  - Entries that were in `removed` before are dropped if the previous version is known to be finished. Otherwise they
+    stay in `removed` and get tombstones again. If they are too many, they are removed early instead: their tombstones
+    are written again before the claim, at the version that the ledger holds. At the new version these tombstones would
+    hide rows of a claim in between.
+- It is `v` and failed, and the change fits now: claim `v` again. Its rows are written just above `v`, and tombstones
+  above the rows that earlier code wrote there.
+- It is `v`, did not fail and may not be written yet, and this code cannot project the change: claim `v` as failed.
 
-Entries of periods that are over are neither written nor hidden any more: they are not there, in ledger and projection.
+Entries of periods that are over are neither written nor hidden any more. They count as absent, in the ledger and in
+the projection.
 """
 
 from __future__ import annotations
@@ -39,10 +43,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What to claim (none: nothing), what to write before and after it, and which dead letters change.
+    """What to claim (None: nothing), what to write before and after the claim, and which dead letters change.
 
-    A dead letter is put after the claim that says `failed`; a redelivery puts it again. `lettered` are the indexes
-    whose letter of the fact may be due or not: it is looked at last, by any worker (`dead_letters/due.py`).
+    A dead letter is put after the claim that says `failed`; a redelivery puts it again. `indexes_to_check` are the
+    indexes where the fact may have a dead letter. As its last step, every worker checks whether it is still due
+    (`dead_letters/due.py`).
     """
 
     claim: LedgerRow | None
@@ -50,9 +55,9 @@ class Decision:
     early_removals: tuple[EarlyRemoval, ...]
     failed: tuple[GenerationEntries, ...]
     indexes_to_check: tuple[str, ...]
-    # Parts known finished before, and still as they were.
+    # Generations that were known to be finished before, and that this decision does not touch.
     still_finished: frozenset[str]
-    # The newest version that made a part drop the change.
+    # The newest version that made a generation drop the change.
     newer: str | None
     needs_read: bool = False
 
@@ -68,7 +73,7 @@ def decide(
     plan: SourcePlan,
     now_seconds: int,
 ) -> Decision:
-    """The decision for one change. With `needs_read` a cached row was not enough."""
+    """The decision for one change. With `needs_read`, a cached row is not enough: read the row and decide again."""
     if plan.is_replay and (newer := _newer_than(change, known.row)) is not None:
         return replace(NOTHING, newer=newer)
     decider = _Decider(change, known, plan, now_seconds)
@@ -80,16 +85,16 @@ def decide(
 
 
 class _Decider:
-    """Collects the parts of one decision."""
+    """Collects one decision, generation by generation."""
 
     def __init__(self, change: Change, known: KnownRow, plan: SourcePlan, now_seconds: int) -> None:
         self._change = change
         self._plan = plan
         self._now_seconds = now_seconds
-        # An entry was let go before it was written: its period is over.
+        # An entry was dropped before it was written, because its period is over.
         self._came_late = False
         self._known = known
-        # By index, not by part: the letter of a generation that is retired is closed by its successor.
+        # By index, not by generation: the successor closes the dead letter of a retired generation.
         self._may_have_dead_letter = {
             plan.index_of(generation) for generation, state in known.row.states.items() if state.may_have_dead_letter
         }
@@ -102,13 +107,13 @@ class _Decider:
         self._newer: str | None = None
 
     def decide_generation(self, projection: GenerationEntries) -> None:
-        """Decide about one part."""
+        """Decide about one generation."""
         state = self._known.row.states.get(projection.generation.id)
         if projection.generation.periods is not None:
             state = None if state is None else without_expired_periods(state, projection.generation, self._now_seconds)
-            there = entries_in_open_periods(projection, self._now_seconds)
-            self._came_late |= there is not projection
-            projection = there
+            in_open_periods = entries_in_open_periods(projection, self._now_seconds)
+            self._came_late |= in_open_periods is not projection
+            projection = in_open_periods
         version = self._change.version
         if projection.generation.index.name in self._may_have_dead_letter:
             self._indexes_to_check.add(projection.generation.index.name)
@@ -153,46 +158,51 @@ class _Decider:
         )
 
     def _carried(self, projection: GenerationEntries, state: GenerationState) -> list[RemovedEntry]:
-        """What stays left from an unfinished version; nothing when it is trimmed."""
+        """The removed entries of an unfinished version that stay in `removed`; none when they are removed early."""
         if len(state.removed) > self._plan.removed_max:
             self._early_removals.append(
-                EarlyRemoval(projection.generation, state.tombstones_at, tuple(_without_rows(state.removed)))
+                EarlyRemoval(projection.generation, state.tombstone_version, tuple(_without_rows(state.removed)))
             )
             return []
         keys = {(entry.partition_key, entry.entry_key) for entry in projection.entries}
         return [old for old in state.removed if (old.partition, old.entry_key) not in keys]
 
     def _claim_again(self, projection: GenerationEntries, state: GenerationState) -> None:
-        """A part that failed at this very version and does not fail any more. Its tombstones are at `v`, and whoever
-        failed may still be writing them: the rows are written just above, where a late tombstone cannot hide them."""
+        """Claim a version again that failed before and does not fail any more. Its tombstones are at `v`, and the
+        worker that failed may still be writing them: rows are written just above `v`, where a late tombstone cannot
+        hide them."""
         version = self._change.version
         keys = {(entry.partition_key, entry.entry_key) for entry in projection.entries}
-        # Only code that fails where other code has claimed leaves live entries in a failed part.
+        # A failed state has current entries only if this version was claimed by code that could project it, and then
+        # claimed as failed by code that could not.
         before = [*state.removed, *(RemovedEntry(old.partition, old.entry_key, old.version) for old in state.current)]
-        at = next_version(newest_of_same_clock(version, [old.version for old in before]))
+        row_version = next_version(newest_of_same_clock(version, [old.version for old in before]))
         removed = tuple([old for old in before if (old.partition, old.entry_key) not in keys])
         current = tuple(
-            [CurrentEntry(entry.partition_key, entry.entry_key, at, entry.digest) for entry in projection.entries]
+            [
+                CurrentEntry(entry.partition_key, entry.entry_key, row_version, entry.digest)
+                for entry in projection.entries
+            ]
         )
         claimed = GenerationState(version, current, removed, failed_before=True)
         self.claimed[projection.generation.id] = claimed
-        writes = tuple([_live_write(entry, at, None) for entry in projection.entries])
+        writes = tuple([_live_write(entry, row_version, None) for entry in projection.entries])
         removals = tuple(_without_rows(removed))
         self._writes.append(
-            GenerationWrites(projection.generation, claimed.tombstones_at, writes, removals, must_list=True)
+            GenerationWrites(projection.generation, claimed.tombstone_version, writes, removals, must_list=True)
         )
 
     def _redeliver(self, projection: GenerationEntries, state: GenerationState) -> None:
-        """Write what the part says. The same version of a fact has the same entries, so their columns are here;
-        unless the code that claimed them could project what this code cannot. Then nobody may know whether they were
-        written: the part has failed, and a dead letter says so."""
+        """Write again what the state says. The same version of a fact has the same entries, so their columns are known
+        here; unless the code that claimed them could project what this code cannot. Then it is not known whether they
+        were written: the generation has failed, and a dead letter says so."""
         self.redelivers = True
-        at = {(entry.partition, entry.entry_key): entry.version for entry in state.current}
+        versions = {(entry.partition, entry.entry_key): entry.version for entry in state.current}
         writes = tuple(
             [
-                _live_write(entry, at[entry.partition_key, entry.entry_key], None)
+                _live_write(entry, versions[entry.partition_key, entry.entry_key], None)
                 for entry in projection.entries
-                if (entry.partition_key, entry.entry_key) in at
+                if (entry.partition_key, entry.entry_key) in versions
             ]
         )
         self._note_failure(projection)
@@ -202,7 +212,7 @@ class _Decider:
         is_whole = len(writes) == len(state.current)
         self._writes.append(
             GenerationWrites(
-                projection.generation, state.tombstones_at, writes, removals, must_list=True, is_whole=is_whole
+                projection.generation, state.tombstone_version, writes, removals, must_list=True, is_whole=is_whole
             )
         )
 
@@ -212,7 +222,7 @@ class _Decider:
             self._indexes_to_check.add(projection.generation.index.name)
 
     def decision(self) -> Decision:
-        """Everything together."""
+        """The decision about all generations."""
         touched = {writes.generation.id for writes in self._writes}
         return Decision(
             self._row() if self.claimed else None,
@@ -234,7 +244,7 @@ class _Decider:
             return LedgerRow(states, old.source_etag, old.deleted_at_seconds, _if_empty(states, old.expired_at_seconds))
         if self._change.is_delete:
             return LedgerRow(states, self._change.source_etag, self._now_seconds)
-        # A build brings the version that the ledger has to another generation: what has expired stays so.
+        # A build brings a version that the ledger already has to another generation: what has expired stays expired.
         is_known = any(state.version == self._change.version for state in old.states.values())
         expired_before = old.expired_at_seconds if is_known else None
         expired_at = self._now_seconds if self._came_late else expired_before
@@ -245,20 +255,20 @@ class _Decider:
 
 
 def _if_empty(states: Mapping[str, GenerationState], expired_at_seconds: int | None) -> int | None:
-    """When the last entry expired, unless there is one: an older change may bring some to a new generation."""
+    """When the last entry expired; None while there are entries. An older change may bring some to a new generation."""
     return None if any(state.current for state in states.values()) else expired_at_seconds
 
 
 def _newer_than(change: Change, row: LedgerRow) -> str | None:
-    """The newest version of a fact that has moved on since the change, in whatever generation; else None."""
+    """The newest version of the fact in any generation, if it is newer than the change; else None."""
     newest = max([state.version for state in row.states.values()], default="")
     return newest if newest > change.version else None
 
 
 def _without_rows(removed: Iterable[RemovedEntry]) -> list[Removal]:
-    """To be hidden; the rows were deleted by whoever claimed that they are left, or the sweep finds them."""
+    """Removals without rows to delete: the worker that claimed them as removed deleted the rows, or the sweep will."""
     return [Removal(old.partition, old.entry_key, None) for old in removed]
 
 
-def _live_write(entry: Entry, at: str, replaces: str | None) -> LiveWrite:
-    return LiveWrite(entry.partition_key, entry.entry_key, at, entry.columns, replaces)
+def _live_write(entry: Entry, version: str, replaces: str | None) -> LiveWrite:
+    return LiveWrite(entry.partition_key, entry.entry_key, version, entry.columns, replaces)

@@ -1,6 +1,7 @@
 """How to begin with a fact that is not in the cache: insert its ledger row at once, or read first.
 
-An insert that succeeds saves the read; one that fails costs a request. Chosen by how many facts had a row lately.
+An insert that succeeds saves the read; an insert that fails costs a request. The share of recent facts that had a row
+decides.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ _EXISTING_SHARE_MAX: Final = 1 / 3
 
 
 class InsertOrRead:
-    """Remembers what became of recent first moves."""
+    """Remembers how many recent facts had a ledger row."""
 
     def __init__(self) -> None:
         self._seen = 0
@@ -21,11 +22,11 @@ class InsertOrRead:
 
     @property
     def is_insert(self) -> bool:
-        """True while inserting at once is likely the cheaper way."""
+        """True while inserting at once is probably cheaper."""
         return self._existing <= self._seen * _EXISTING_SHARE_MAX
 
     def observe(self, *, existing: int, absent: int) -> None:
-        """So many facts turned out to have a ledger row, and so many not."""
+        """Count facts that turned out to have a ledger row, and facts that have none."""
         self._existing += existing
         self._seen += existing + absent
         while self._seen > _RECENT:

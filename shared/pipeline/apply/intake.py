@@ -1,4 +1,4 @@
-"""From what a trigger delivers to changes: each item is read on its own; what cannot be read is a dead letter."""
+"""Turns what a trigger delivers into changes, item by item. An item that cannot be read becomes a dead letter."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Intake:
-    """The changes of a batch, and the letters of what was none."""
+    """The changes of a batch, and dead letters for the items that could not be read."""
 
     changes: list[Change] = field(default_factory=list)
     unreadable: list[DeadLetter] = field(default_factory=list)
@@ -32,7 +32,7 @@ def read_all(
     plain: Callable[[T], object] = lambda item: item,
     via: ArrivedBy = "feed",
 ) -> Intake:
-    """Read every item; one that cannot be read delays none of the others. `plain` is what its letter keeps."""
+    """Read every item; one that cannot be read does not delay the others. `plain` gives what its dead letter keeps."""
     intake = Intake()
     for item in items:
         try:

@@ -1,4 +1,4 @@
-"""What the pipeline of one process is connected to, and how long it waits for what."""
+"""What the pipeline of one process is connected to, and its delays and retentions."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ _DAY_SECONDS: Final = 86_400
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """Delays and retentions. `shared.app.timing_checks` says how they depend on each other."""
+    """Delays and retentions. `shared.app.timing_checks` checks how they depend on each other."""
 
     # How long the ledger rows of deleted facts stay.
     ledger_retention_seconds: int = 30 * _DAY_SECONDS
-    # How long dead letters stay, which is less than deleted facts do.
+    # How long dead letters stay: less than the ledger rows of deleted facts.
     dead_letter_retention_seconds: int = 14 * _DAY_SECONDS
     # How long a sweep message waits.
     sweep_delay_seconds: int = 3600
@@ -42,7 +42,7 @@ class Times:
     build_delay_seconds: int = 1920
     # How long a generation that is no longer wanted stays: time to roll back, and to page on.
     grace_seconds: int = _DAY_SECONDS
-    # A change that is younger and not applied yet is lag to a verification, not a difference.
+    # A verification counts a change that is younger than this and not applied yet as lag, not as a difference.
     verification_grace_seconds: int = 300
 
 
@@ -58,11 +58,11 @@ class Services:
     now_seconds: Callable[[], float]
     # Requests to the Table service since the last call.
     take_transactions: Callable[[], int]
-    # Told of every batch that was applied.
+    # Called after every batch that was applied.
     report: Callable[[str, BatchOutcome], None]
     times: Times = Times()
     run_replays: RunAll = field(default_factory=partial(Bounded, REPLAYS_AT_ONCE))
-    # Whether the feed of a source that the catalog does not know has passed changes already.
+    # Whether the feed of a source that is new to the catalog has already passed changes.
     has_moved_on: HasMovedOn = feed_starts_at_beginning
 
     def dead_letter_store(self) -> DeadLetterStore:
@@ -70,7 +70,7 @@ class Services:
         return DeadLetterStore(self.accounts.main, self.blobs, self.now_seconds)
 
     def new_applier(self, cache: LedgerCache | None = None) -> Applier:
-        """What applies changes here, with a cache of ledger rows of its own unless it is given one."""
+        """An applier of changes, with its own cache of ledger rows unless it is given one."""
         return Applier(
             self.accounts,
             self.dead_letter_store(),

@@ -1,6 +1,6 @@
 """A worker: reads what triggers deliver and applies it, batch by batch.
 
-One lives as long as its process, because its cache of ledger rows serves every batch.
+It lives as long as its process, because its cache of ledger rows serves every batch.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Worker:
-    """Keeps the indexes of all sources of its definitions."""
+    """Keeps the indexes of all defined sources up to date."""
 
     def __init__(self, definitions: Definitions, services: Services, plans: WritePlans) -> None:
         self._services = services
@@ -56,7 +56,7 @@ class Worker:
         await self._apply(source, read_all(source, events, read, ReceivedEvent.plain, "event"))
 
     async def _apply(self, source: str, intake: Intake) -> None:
-        """Dead letters first: they are few, and nothing of the batch may be acknowledged without them."""
+        """Put dead letters first: they are few, and no part of the batch may be acknowledged without them."""
         plan = (await self._plans.current())[source]
         try:
             puts = [partial(self._dead_letters.put, dead_letter) for dead_letter in intake.unreadable]

@@ -1,4 +1,4 @@
-"""What every batch writes to: the plan of each source, as the catalog said lately, with all its tables made."""
+"""What every batch writes to: the plan of each source from a recent read of the catalog, with all tables created."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _log = logging.getLogger(__name__)
 
 
 def needed_tables(definitions: Definitions) -> set[tuple[str, str]]:
-    """Account and name of every table: the pipeline's own, and one per generation, were all of them new."""
+    """Account and name of every table: the pipeline's own, and those of every index in its first generation."""
     needed = set(PIPELINE_TABLES)
     for source in definitions.sources:
         needed |= {place for generation in plan_of(definitions, source).generations for place in generation.tables()}
@@ -59,7 +59,7 @@ class WritePlans:
     async def prepare(self) -> None:
         """Create the tables that are missing, register what is new in the definitions, and learn what to write to.
 
-        A storage account that is not there is found out before anything is written.
+        A storage account without a connection raises `SettingError` before anything is written.
         """
         services = self._services
         services.accounts.require(self._definitions.indexes.values())
@@ -72,22 +72,22 @@ class WritePlans:
         await self._learn(await registrar.register(self._definitions, now_seconds), now_seconds)
 
     async def current(self) -> Mapping[str, SourcePlan]:
-        """The plan of each source, no older than a batch may start with."""
+        """The plan of each source, recent enough to start a batch with."""
         now_seconds = self._services.now_seconds()
         read_at = self._read_at_seconds
-        # A clock that went back says nothing about how old the view is.
+        # After the clock went back, the age of the plans is not known.
         if read_at is None or not 0 <= now_seconds - read_at < self._services.times.refresh_seconds:
             await self._learn(await self._catalog.read(), now_seconds)
         return self._plans
 
     async def create_missing_tables(self, error: Exception) -> None:
-        """Create a table again that was removed, if that is why a batch failed: it succeeds when it comes back."""
+        """If a batch failed because a table is gone, create the table: the batch succeeds when it comes back."""
         if isinstance(error, TableMissingError) or isinstance(error.__cause__, TableMissingError):
             self._created.clear()
             await self.prepare()
 
     async def _learn(self, snapshot: CatalogSnapshot, read_at_seconds: float) -> None:
-        """Write to what this snapshot says, which is as old as its query: not as its answer."""
+        """Write to what this snapshot says from now on. Its age counts from the query, not from the answer."""
         check_sources(snapshot, self._definitions)
         plans = {name: self._within_reach(plan) for name, plan in source_plans(snapshot, self._definitions).items()}
         generations = [generation for plan in plans.values() for generation in plan.generations]
@@ -98,14 +98,14 @@ class WritePlans:
         self._read_at_seconds = read_at_seconds
 
     async def _create_near_tables(self, generation: Generation) -> None:
-        """The tables of the periods that entries of now expire in, unless this process has seen to them before."""
+        """Create the tables of the periods in which entries of now expire, unless this process has done so before."""
         wanted = generation.near_tables(self._services.now_seconds()) - self._created
         if wanted and await create_near_tables(self._services.accounts, generation, wanted):
             self._created |= wanted
 
     def _within_reach(self, plan: SourcePlan) -> SourcePlan:
-        """Without generations whose index has left the file, together with the connection of its account: they wait
-        for their end. What the file has must be reachable."""
+        """The plan without generations that cannot be reached: both their index and the connection of its account have
+        left the app, and they wait to be retired. An index that is still defined must be reachable."""
         return replace(plan, generations=tuple(filter(self._is_within_reach, plan.generations)))
 
     def _is_within_reach(self, generation: Generation) -> bool:
@@ -119,7 +119,7 @@ class WritePlans:
         return True
 
     async def _create(self, places: AbstractSet[tuple[str, str]]) -> None:
-        """Create tables, by account and name, unless this process has seen to them before."""
+        """Create tables, by account and name, unless this process has done so before."""
         accounts = self._services.accounts
         missing = sorted(places - self._created)
         work = [partial(accounts.tables(account).create_table, table) for account, table in missing]

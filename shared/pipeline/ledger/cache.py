@@ -1,6 +1,7 @@
-"""Ledger rows that this worker has seen, with their ETags and what it knows to be finished; the oldest go first.
+"""Ledger rows that this worker has seen, with their ETags and the generations whose writes are finished.
 
-A cached row saves a read. It may be outdated: a claim made on it carries its ETag.
+A cached row saves a read. It may be outdated: a claim that is based on it carries its ETag, and fails then. When the
+cache is full, it drops the row that was not used for the longest time.
 """
 
 from __future__ import annotations
@@ -11,14 +12,14 @@ from typing import Final
 
 from shared.pipeline.ledger.rows import LedgerRow
 
-# A row with one entry takes about a kilobyte: this is some 50 MB at most.
+# A row with one entry takes about a kilobyte: this limits the cache to about 50 MB.
 WEIGHT_MAX: Final = 50_000
 
 
 @dataclass(frozen=True, slots=True)
 class KnownRow:
-    """What this worker knows of a ledger row: its content and ETag (none: there is no row), and which generations'
-    writes are finished. A cached one may be outdated; the ETag of a claim finds that out."""
+    """What this worker knows of a ledger row: its content, its ETag (None: there is no row), and the generations whose
+    writes are finished. A cached row may be outdated; the ETag of a claim detects that."""
 
     row: LedgerRow
     etag: str | None
@@ -30,7 +31,7 @@ ABSENT: Final = KnownRow(LedgerRow(), None)
 
 
 class LedgerCache:
-    """A bounded number of rows, counted with their entries, by ledger partition and fact key."""
+    """Rows by ledger partition and fact key. The limit counts rows and their entries."""
 
     def __init__(self, weight_max: int = WEIGHT_MAX) -> None:
         self._rows: OrderedDict[tuple[str, str], KnownRow] = OrderedDict()
@@ -45,7 +46,7 @@ class LedgerCache:
         return known
 
     def put(self, key: tuple[str, str], known: KnownRow) -> None:
-        """Know this of a row from now on."""
+        """Remember this about a row."""
         self.forget(key)
         self._rows[key] = KnownRow(known.row, known.etag, known.finished, is_cached=True)
         self._weight += _weight(known)
@@ -54,18 +55,18 @@ class LedgerCache:
             self._weight -= _weight(oldest)
 
     def forget(self, key: tuple[str, str]) -> None:
-        """Know nothing of a row."""
+        """Forget a row."""
         known = self._rows.pop(key, None)
         if known is not None:
             self._weight -= _weight(known)
 
     def clear(self) -> None:
-        """Know nothing of any row."""
+        """Forget all rows."""
         self._rows.clear()
         self._weight = 0
 
     def mark_finished(self, key: tuple[str, str], etag: str, finished: frozenset[str]) -> None:
-        """These parts' writes are finished for the row with this ETag. Of any other it says nothing."""
+        """The writes of these generations are finished, if the cached row has this ETag. Otherwise nothing changes."""
         known = self._rows.get(key)
         if known is not None and known.etag == etag:
             self._rows[key] = KnownRow(known.row, known.etag, known.finished | finished, is_cached=True)

@@ -1,8 +1,8 @@
 """Claims: the conditional ledger writes that come before any entry write, many facts in one transaction.
 
 When one operation of a transaction conflicts, the error names it: that fact is set aside and the rest is sent again.
-A conflict is never judged here, also not after an attempt without an answer that may have landed: whoever lost
-reads the row, and finds there either another's claim or its own.
+A conflict is never judged here, not even after an attempt without an answer, which may have landed. A worker that loses
+a claim reads the row again, and finds there either the claim of another worker or its own.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from shared.pipeline.concurrency import RunAll
     from shared.tables.port import Entity, Tables
 
-# After so many conflicts in one transaction, reading the rest is cheaper than finding them out one by one.
+# After this many conflicts in one transaction, reading the remaining rows is cheaper than one conflict after another.
 _CONFLICTS_MAX: Final = 3
 
 
 class Claim(NamedTuple):
-    """A ledger row to write if it is still as it was: absent, or with this ETag."""
+    """A ledger row to write if it has not changed: it is still absent, or still has this ETag."""
 
     fact: str
     entity: Entity
@@ -34,7 +34,7 @@ class Claim(NamedTuple):
 
 
 class Claimed(NamedTuple):
-    """What became of claims: new ETags of the winners, and facts that failed; the rest must read its row."""
+    """What became of claims: the new ETags of claimed facts, and failures. All other facts must be read again."""
 
     etags: dict[str, str]
     failures: dict[str, Exception]
@@ -63,7 +63,7 @@ def _groups(claims: Sequence[Claim]) -> Iterator[list[Claim]]:
 
 
 async def _claim_group(tables: Tables, group: Sequence[Claim]) -> dict[str, str]:
-    """The new ETags of those that won; all others lost or were not tried."""
+    """The new ETags of the facts that were claimed; the others lost their claim or were not tried."""
     claims = list(group)
     for _ in range(_CONFLICTS_MAX):
         try:
@@ -83,7 +83,7 @@ async def _send(tables: Tables, claims: Sequence[Claim]) -> dict[str, str]:
 
 
 async def _claim_halves(tables: Tables, claims: Sequence[Claim]) -> dict[str, str]:
-    """Over 4 MiB together. One row alone is far below, since its size is checked before it is claimed."""
+    """Together the claims are over 4 MiB. One row alone is far below: its size is checked before it is claimed."""
     if len(claims) == 1:
         raise LimitError("A ledger row is over the limits of the Table service; report this.")
     middle = len(claims) // 2

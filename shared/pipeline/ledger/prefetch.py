@@ -1,8 +1,7 @@
 """Reads the ledger rows of many facts at once, by ranges: a build would otherwise pay one point read per fact.
 
-The facts of a bucket are looked for in key order. A page of the ledger holds 1000 neighbours; the next page begins at
-the next fact that is looked for. Where facts are so few among the rows that a page finds hardly any, the rest is left
-to point reads.
+The facts of a bucket are read in key order. A page of the ledger holds 1000 neighbouring rows; the next page begins at
+the next fact that is wanted. If a page contains too few wanted facts, the rest is left to point reads.
 """
 
 from __future__ import annotations
@@ -24,14 +23,14 @@ if TYPE_CHECKING:
     from shared.pipeline.ledger.cache import LedgerCache
     from shared.tables.port import Tables
 
-# A page that finds fewer costs more in bytes than the point reads would in requests.
+# A page with fewer wanted facts costs more in bytes than point reads cost in requests.
 _FOUND_MIN: Final = 10
 
 
 async def prefetch(
     ledger: Tables, cache: LedgerCache, plan: SourcePlan, changes: Iterable[Change], run_all: RunAll
 ) -> None:
-    """Put the ledger rows of these changes into the cache, as far as that is cheap. A hint: claims check it."""
+    """Put the ledger rows of these changes into the cache, as far as that is cheap: hints, which claims check."""
     buckets: dict[str, set[str]] = {}
     for change in changes:
         partition = ledger_partition(plan.source, change.fact_hash, plan.buckets)
@@ -46,18 +45,18 @@ async def prefetch(
 
 
 async def _read_bucket(ledger: Tables, cache: LedgerCache, partition: str, wanted: Sequence[str]) -> None:
-    place, among = 0, set(wanted)
-    while place < len(wanted):
-        page = await ledger.query(LEDGER_TABLE, RowRange(partition, lower=wanted[place]))
+    position, wanted_set = 0, set(wanted)
+    while position < len(wanted):
+        page = await ledger.query(LEDGER_TABLE, RowRange(partition, lower=wanted[position]))
         found = 0
         for row in page.rows:
-            if row.entity[ROW_KEY] in among:
+            if row.entity[ROW_KEY] in wanted_set:
                 cache.put((partition, row.entity[ROW_KEY]), KnownRow(decode(row.entity), row.etag))
                 found += 1
         if page.continuation is None:
             return
-        if not page.rows or found < min(_FOUND_MIN, len(wanted) - place):
+        if not page.rows or found < min(_FOUND_MIN, len(wanted) - position):
             return
         last = utf16_order(cast(str, page.rows[-1].entity[ROW_KEY]))
-        while place < len(wanted) and utf16_order(wanted[place]) <= last:
-            place += 1
+        while position < len(wanted) and utf16_order(wanted[position]) <= last:
+            position += 1

@@ -1,12 +1,12 @@
-"""Ledger retention: the ledger rows of facts that were deleted long ago are forgotten.
+"""Ledger retention: deletes the ledger rows of facts that were deleted long ago.
 
-They stay that long because a replay, a lagging hub partition or an old build page would otherwise bring the fact back.
-A row is deleted only if it is as it was when it was looked at, says when the fact was deleted or its last entry
-expired, and has no live entry in any generation. A fact that is merely filtered out is not deleted.
+Rows stay that long because a replay, a lagging hub partition or an old build page would otherwise bring the fact back.
+A row is deleted only if it has not changed since it was read, if it says when the fact was deleted or when its last
+entry expired, and if it has no current entry in any generation. A fact that a filter excludes is not deleted.
 
-Rows say nothing about entries in tables per period, which go without a word. Sources with such an index have their rows
-read whole; a row is forgotten when all of its entries have been over for the retention. There may be millions of them,
-so that they go by the hundred.
+Entries in tables per period disappear with their table, and the ledger row does not record when. For sources with such
+an index, whole rows are read, and a row is deleted when all of its entries have been over for the retention. There may
+be millions of such rows, so they are deleted in transactions of a hundred.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from shared.pipeline.ledger.rows import CurrentEntry, LedgerRow
     from shared.tables.port import Continuation, Page, Row, Tables
 
-# What one run does before it leaves the rest to the next: pages of a thousand facts, and facts that it looks at to
-# forget them. Either takes minutes at most, so that a run ends long before functionTimeout.
+# What one run does before it leaves the rest to the next: how many pages of a thousand facts it reads, and how many
+# facts it reads again to delete them. Either takes minutes at most, so a run ends long before functionTimeout.
 PAGES: Final = 1000
 LOOKS: Final = 10_000
-# From the end of a round through a ledger to the beginning of the next; with a run every hour it is one round a day.
+# From the end of one round through a ledger to the start of the next: with a run every hour, that is one round a day.
 REST_SECONDS: Final = 23 * 3600
 _WALK: Final = "retention"
 
@@ -39,7 +39,7 @@ _log = logging.getLogger(__name__)
 
 
 class Retention:
-    """Cleans the ledger, a bounded part of it in each run: runs go on where the last one stopped, round after round."""
+    """Cleans a bounded part of the ledger in each run, and continues there in the next, round after round."""
 
     def __init__(self, ledger: Tables, retention_seconds: int, now_seconds: Callable[[], float]) -> None:
         self._ledger = ledger
@@ -48,7 +48,8 @@ class Retention:
         self._bookmarks = Bookmarks(ledger, _WALK)
 
     async def clean(self, plans: Iterable[SourcePlan], pages: int = PAGES, looks: int = LOOKS) -> int:
-        """Go on through the ledger of every source, each as far as its share of a run allows; how many rows went."""
+        """Continue through the ledger of every source, each as far as its share of a run allows; return how many rows
+        were deleted."""
         forgotten = 0
         awake = [(plan, bookmark) for plan in plans if (bookmark := await self._awake(plan.source)) is not None]
         for plan, bookmark in awake:
@@ -58,7 +59,7 @@ class Retention:
         return forgotten
 
     async def _awake(self, source: str) -> Bookmark | None:
-        """Where to go on with a source, unless it rests."""
+        """Where to continue with a source; None while it rests."""
         bookmark = await self._bookmarks.read(source)
         return None if bookmark.is_resting(self._now_seconds(), REST_SECONDS) else bookmark
 
@@ -84,12 +85,13 @@ class Retention:
         return forgotten
 
     async def _page(self, plan: SourcePlan, partition: str, continuation: Continuation | None) -> Page:
-        """Some rows, with nothing but their ends if that will do. Rows keep their keys: continuations are safe here."""
+        """A page of rows, without their states if these are not needed. Rows never change their keys: continuations are
+        safe here."""
         select = () if plan.has_periods else (DELETED_AT, EXPIRED_AT)
         return await self._ledger.query(LEDGER_TABLE, RowRange(partition), select=select, continuation=continuation)
 
     def _ended(self, page: Page) -> list[str]:
-        """The facts of a page that were deleted, or whose last entry expired, long ago."""
+        """The keys of facts on a page that were deleted long ago, or whose last entry expired long ago."""
         limit_seconds = self._limit_seconds()
         found = []
         for row in page.rows:
@@ -102,18 +104,17 @@ class Retention:
         return self._now_seconds() - self._retention_seconds
 
     def _is_forgettable(self, row: LedgerRow, plan: SourcePlan) -> bool:
-        """Whether a fact has ended for long enough and has nothing left. What a retired generation had is gone with its
-        table; what is in a generation that this worker does not know counts."""
+        """Whether a fact ended long enough ago and has no entries any more. Entries of a retired generation do not
+        count: they are gone with its table. Entries of a generation that this worker does not know do count."""
         limit_seconds, ended_at = self._limit_seconds(), row.ended_at_seconds
-        known = {one.id: one for one in plan.generations}
-        live = [
-            (known.get(one), part.current)
-            for one, part in row.states.items()
-            if part.current and one not in plan.retired
+        known = {generation.id: generation for generation in plan.generations}
+        current = [
+            (known.get(generation), state.current)
+            for generation, state in row.states.items()
+            if state.current and generation not in plan.retired
         ]
-        if ended_at is None:
-            return bool(live) and all(_is_over(one, entries, limit_seconds) for one, entries in live)
-        return ended_at <= limit_seconds and all(_is_over(one, entries, limit_seconds) for one, entries in live)
+        has_ended = bool(current) if ended_at is None else ended_at <= limit_seconds
+        return has_ended and all(_is_over(generation, entries, limit_seconds) for generation, entries in current)
 
     async def _forget(self, plan: SourcePlan, partition: str, fact_key: str) -> int:
         row = await self._ledger.get(LEDGER_TABLE, partition, fact_key)
@@ -122,7 +123,7 @@ class Retention:
         return await self._forget_together(partition, [row])
 
     async def _forget_together(self, partition: str, rows: Sequence[Row]) -> int:
-        """Delete rows as they were read; what somebody has written meanwhile is not old any more."""
+        """Delete rows that have not changed since they were read; a row that was written meanwhile is not old."""
         forgotten = 0
         for start in range(0, len(rows), OPERATIONS_MAX):
             group = rows[start : start + OPERATIONS_MAX]
@@ -138,4 +139,4 @@ class Retention:
 
 
 def _is_over(generation: Generation | None, entries: Sequence[CurrentEntry], at_seconds: float) -> bool:
-    return generation is not None and all(generation.is_over(one.partition, at_seconds) for one in entries)
+    return generation is not None and all(generation.is_over(entry.partition, at_seconds) for entry in entries)

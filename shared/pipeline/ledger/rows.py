@@ -1,7 +1,7 @@
 """The ledger row of a fact: its newest claimed version and the entries it has, in every generation.
 
-A row is written as compact JSON, compressed, split over binary properties. Pairs are kept without the fact key
-that they all end with.
+The states of all generations are stored as compact JSON, compressed and split over binary properties. Entry keys are
+stored without the fact key that all of them end with.
 """
 
 from __future__ import annotations
@@ -21,18 +21,19 @@ if TYPE_CHECKING:
     from shared.tables.port import Entity
 
 LEDGER_TABLE: Final = "Ledger"
-# The service takes 1 MiB; the rest is room for keys, names and the mark.
-PARTS_BYTES_MAX: Final = 900 * 1024
-MARK: Final = "mark"
+# The service takes 1 MiB; the rest is room for keys, names and the source ETag.
+STATES_BYTES_MAX: Final = 900 * 1024
+# The ETag that the source gave the fact at its newest version.
+SOURCE_ETAG: Final = "mark"
 # When the fact was claimed as deleted, in seconds since 1970; on rows of deleted facts only.
 DELETED_AT: Final = "deletedAt"
-# When the last entry of a fact that is not deleted expired, likewise.
+# When the last entry of a fact expired that is not deleted, in seconds since 1970.
 EXPIRED_AT: Final = "expiredAt"
-_PARTS: Final = "parts"
+_STATES: Final = "parts"
 
 
 class CurrentEntry(NamedTuple):
-    """An entry that the fact has: where, the version that its row carries, and the digest of its columns."""
+    """An entry that the fact has: its keys, the version of its row, and the digest of its columns."""
 
     partition: str
     entry_key: str
@@ -41,7 +42,7 @@ class CurrentEntry(NamedTuple):
 
 
 class RemovedEntry(NamedTuple):
-    """An entry that the fact had before and no longer has, and the version that its row carried."""
+    """An entry that the fact had before and no longer has, with the version that its row had."""
 
     partition: str
     entry_key: str
@@ -50,24 +51,24 @@ class RemovedEntry(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class GenerationState:
-    """What the ledger says about one generation."""
+    """What the ledger says about a fact in one generation."""
 
     version: str
     current: tuple[CurrentEntry, ...] = ()
     removed: tuple[RemovedEntry, ...] = ()
-    # The version does not fit, and has a dead letter. Only after code that could not project what other code had
-    # claimed does a failed part have live entries.
+    # The version does not fit, and has a dead letter. A failed state has current entries only if code that could
+    # project the version claimed it first, and code that could not claimed it as failed.
     failed: bool = False
-    # An earlier version failed, in this part or in an earlier generation of its index: a worker that was overtaken may
-    # put its letter at any time.
+    # An earlier version failed, in this generation or in an earlier one of its index: a worker that was overtaken may
+    # still put the dead letter of that version.
     failed_before: bool = False
 
     @property
-    def tombstones_at(self) -> str:
-        """The version that hides what is left. It is the part's own, unless a row was written just above that: see
-        `shared.pipeline.apply.decide`."""
-        newest = newest_of_same_clock(self.version, [one.version for one in self.removed])
-        return next_version(newest) if any(one.version == newest for one in self.removed) else self.version
+    def tombstone_version(self) -> str:
+        """The version of the tombstones that hide the removed entries. It is the state's own version, unless a row was
+        written just above that: see `shared.pipeline.apply.decide`."""
+        newest = newest_of_same_clock(self.version, [entry.version for entry in self.removed])
+        return next_version(newest) if any(entry.version == newest for entry in self.removed) else self.version
 
     @property
     def may_have_dead_letter(self) -> bool:
@@ -77,7 +78,7 @@ class GenerationState:
 
 @dataclass(frozen=True, slots=True)
 class LedgerRow:
-    """All parts of a fact, by generation. `mark` is the fact's own ETag at the newest version."""
+    """The states of a fact, by generation. `source_etag` is the ETag that the source gave its newest version."""
 
     states: Mapping[str, GenerationState] = field(default_factory=dict)
     source_etag: str | None = None
@@ -86,7 +87,7 @@ class LedgerRow:
 
     @property
     def ended_at_seconds(self) -> int | None:
-        """Since when the fact has had no reason for a ledger row but to keep old changes out."""
+        """When the fact was deleted or its last entry expired. Since then the row only keeps old changes out."""
         return self.expired_at_seconds if self.deleted_at_seconds is None else self.deleted_at_seconds
 
 
@@ -104,9 +105,9 @@ def encode(row: LedgerRow, partition: str, fact_key: str) -> Entity:
     """The row as an entity."""
     plain = [_plain(generation, state, len(fact_key)) for generation, state in sorted(row.states.items())]
     entity: Entity = {PARTITION_KEY: partition, ROW_KEY: fact_key}
-    put_bytes(entity, _PARTS, compress(orjson.dumps(plain)))
+    put_bytes(entity, _STATES, compress(orjson.dumps(plain)))
     if row.source_etag is not None:
-        entity[MARK] = row.source_etag
+        entity[SOURCE_ETAG] = row.source_etag
     if row.deleted_at_seconds is not None:
         entity[DELETED_AT] = row.deleted_at_seconds
     if row.expired_at_seconds is not None:
@@ -117,23 +118,23 @@ def encode(row: LedgerRow, partition: str, fact_key: str) -> Entity:
 def decode(entity: Mapping[str, Any]) -> LedgerRow:
     """The row that an entity holds."""
     fact_key = entity[ROW_KEY]
-    plain = orjson.loads(decompress(take_bytes(entity, _PARTS)))
+    plain = orjson.loads(decompress(take_bytes(entity, _STATES)))
     return LedgerRow(
         {generation: _generation_state(rest, fact_key) for generation, *rest in plain},
-        entity.get(MARK),
+        entity.get(SOURCE_ETAG),
         entity.get(DELETED_AT),
         entity.get(EXPIRED_AT),
     )
 
 
 def versions_in(entity: Mapping[str, Any]) -> dict[str, str]:
-    """The version of every part that an entity holds, by generation: a tenth of the work of `decode`."""
-    return {generation: version for generation, version, *_ in orjson.loads(decompress(take_bytes(entity, _PARTS)))}
+    """The version of every state that an entity holds, by generation: a tenth of the work of `decode`."""
+    return {generation: version for generation, version, *_ in orjson.loads(decompress(take_bytes(entity, _STATES)))}
 
 
-def parts_bytes(entity: Mapping[str, Any]) -> int:
-    """How many bytes the parts of an encoded row take."""
-    return len(take_bytes(entity, _PARTS))
+def states_bytes(entity: Mapping[str, Any]) -> int:
+    """How many bytes the states of an encoded row take."""
+    return len(take_bytes(entity, _STATES))
 
 
 def _plain(generation: str, state: GenerationState, suffix: int) -> list[Any]:
@@ -155,9 +156,12 @@ def _generation_state(fields: list[Any], fact_key: str) -> GenerationState:
     return GenerationState(
         version,
         tuple(
-            [CurrentEntry(partition, sort + fact_key, at or version, digest) for partition, sort, at, digest in current]
+            [
+                CurrentEntry(partition, sort + fact_key, row_version or version, digest)
+                for partition, sort, row_version, digest in current
+            ]
         ),
-        tuple([RemovedEntry(partition, sort + fact_key, at) for partition, sort, at in removed]),
+        tuple([RemovedEntry(partition, sort + fact_key, row_version) for partition, sort, row_version in removed]),
         bool(failures & 1),
         bool(failures & 2),
     )

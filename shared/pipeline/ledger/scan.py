@@ -1,4 +1,4 @@
-"""Reads the ledger bucket by bucket, row by row: every fact that was ever applied and is not forgotten."""
+"""Reads the ledger bucket by bucket: every fact that was ever applied and is not forgotten."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from shared.pipeline.concurrency import all_of
-from shared.pipeline.ledger.rows import DELETED_AT, LEDGER_TABLE, MARK, bucket_partition, versions_in
+from shared.pipeline.ledger.rows import DELETED_AT, LEDGER_TABLE, SOURCE_ETAG, bucket_partition, versions_in
 from shared.tables.port import ROW_KEY, RowRange
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class LedgerFact(NamedTuple):
-    """A fact as the ledger keeps it, with the version of each of its parts. Of most facts nobody asks for more."""
+    """A fact as the ledger keeps it, with its version in each generation: for most facts, nothing else is decoded."""
 
     fact_key: str
     versions: Mapping[str, str]
@@ -25,13 +25,13 @@ class LedgerFact(NamedTuple):
 
     @classmethod
     def of(cls, row: Row) -> LedgerFact:
-        """A row that was read."""
+        """The fact of a ledger row."""
         return cls(cast(str, row.entity[ROW_KEY]), versions_in(row.entity), row.entity)
 
     @property
     def source_etag(self) -> str | None:
-        """The fact's own ETag at the newest version."""
-        return cast("str | None", self.entity.get(MARK))
+        """The ETag that the source gave the fact at its newest version."""
+        return cast("str | None", self.entity.get(SOURCE_ETAG))
 
     @property
     def is_deleted(self) -> bool:
@@ -42,7 +42,7 @@ class LedgerFact(NamedTuple):
 async def ledger_pages(ledger: Tables, partition: str, after: str | None = None) -> AsyncIterator[list[LedgerFact]]:
     """The rows of a bucket in key order, from its beginning or after a fact, page by page; no page is empty.
 
-    Rows keep their keys, so that the service's own continuations are safe here.
+    Rows never change their keys, so the continuations of the service are safe here.
     """
     rows = RowRange(partition) if after is None else RowRange(partition, lower=after, lower_inclusive=False)
     continuation = None
@@ -56,7 +56,7 @@ async def ledger_pages(ledger: Tables, partition: str, after: str | None = None)
 
 
 async def read_ledger_fact(ledger: Tables, partition: str, fact_keys: Iterable[str]) -> list[LedgerFact]:
-    """The rows of these facts of a bucket, as far as they are there, one by one."""
+    """The rows of these facts of a bucket, each by a point read; facts without a row are left out."""
     found = [await ledger.get(LEDGER_TABLE, partition, key) for key in fact_keys]
     return [LedgerFact.of(row) for row in found if row is not None]
 
@@ -68,5 +68,5 @@ async def has_rows(ledger: Tables, run_all: RunAll, source: str, buckets: int) -
 
 
 async def _has_row(ledger: Tables, partition: str) -> bool:
-    page = await ledger.query(LEDGER_TABLE, RowRange(partition), limit=1, select=(MARK,))
+    page = await ledger.query(LEDGER_TABLE, RowRange(partition), limit=1, select=(SOURCE_ETAG,))
     return bool(page.rows) or page.continuation is not None

@@ -1,7 +1,8 @@
-"""What lookups ask of the ledger: has an index got this change, or a newer one, with its rows written?
+"""What lookups ask the ledger: has this change, or a newer one, reached an index, with its rows written?
 
-A claim comes before its rows, so the rows are looked at, too: every live row must be there, and every entry that the
-fact no longer has must show a tombstone, or nothing. What is of a period that is over is not shown, whatever is there.
+A claim comes before its rows, so the rows are checked, too: the row of every current entry must be there, and the
+newest row of every removed entry must be a tombstone, or there must be no row. Entries of periods that are over are not
+shown, so their rows are not checked.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class LedgerView:
-    """The ledger as lookups ask it. `plans` gives what every source writes to."""
+    """The ledger, for lookups. `plans` returns what every source writes to."""
 
     def __init__(
         self,
@@ -64,11 +65,11 @@ async def _has_applied(
     except TableMissingError:
         if generation.periods is None:
             raise
-        return False  # it is made with the first row of its period
+        return False  # the table of a period is created with its first row
 
 
 def _is_claimed(row: LedgerRow, state: GenerationState, seen: SeenVersion) -> bool:
-    """Of two versions of one second only the ETag tells which is which; then only that very version counts."""
+    """Only the ETag distinguishes two versions of the same second; then only exactly that version counts."""
     if seen.declared_clock is not None:
         return clock_of(state.version) >= seen.declared_clock
     if row.source_etag is not None and row.source_etag == seen.etag:

@@ -1,6 +1,6 @@
-"""What is still there of a fact: entries of periods that are over are gone, though nobody has touched its ledger row.
+"""The entries that a fact still has. Entries of periods that are over are gone, but its ledger row still lists them.
 
-Everything that acts on ledger rows looks at them through this. Pure.
+All code that acts on ledger rows reads their states through this function. Pure.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def without_expired_periods(state: GenerationState, generation: Generation, now_seconds: float) -> GenerationState:
-    """A part without the entries of periods that are over; the same object when there are none."""
+    """A state without the entries of periods that are over; the same object when there are none."""
     if generation.periods is None:
         return state
     current = tuple([entry for entry in state.current if not generation.is_over(entry.partition, now_seconds)])
