@@ -1,4 +1,4 @@
-"""Runs several storage calls at once, a bounded number of them. A parameter, so that a simulator can schedule them."""
+"""Runs several storage calls at once, up to a limit. It is a parameter, so that a simulator can schedule the calls."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ CALLS_AT_ONCE: Final = 16
 class RunAll(Protocol):
     """Runs every piece of work to its end, in any order.
 
-    Work that runs other work must not wait for the same permits: it has a `RunAll` of its own.
+    Work that runs other work must not wait for the same permits: it needs its own `RunAll`.
     """
 
     async def __call__(self, work: Sequence[Work[T]]) -> list[T | Exception]:
-        """The result of each, or what it raised; one that fails does not stop the others."""
+        """The result of each piece of work, or what it raised; a failure does not stop the others."""
 
 
 async def all_of(run_all: RunAll, work: Sequence[Work[T]]) -> list[T]:
@@ -35,7 +35,7 @@ async def all_of(run_all: RunAll, work: Sequence[Work[T]]) -> list[T]:
 
 
 class Bounded:
-    """On the event loop, at most so many at once over all callers."""
+    """Runs work on the event loop, at most `at_once` pieces at the same time over all callers."""
 
     def __init__(self, at_once: int = CALLS_AT_ONCE) -> None:
         self._permits = asyncio.Semaphore(at_once)
@@ -44,25 +44,25 @@ class Bounded:
         """The results, in the order of the work."""
         if len(work) == 1:
             return [await self._run(work[0])]
-        return await asyncio.gather(*[self._run(one) for one in work])
+        return await asyncio.gather(*[self._run(piece) for piece in work])
 
-    async def _run(self, one: Work[T]) -> T | Exception:
+    async def _run(self, piece: Work[T]) -> T | Exception:
         async with self._permits:
             try:
-                return await one()
-            except Exception as error:  # every outcome is the caller's to judge; cancellation passes through
+                return await piece()
+            except Exception as error:  # the caller judges every result; cancellation passes through
                 return error
 
 
 class Staggered(Bounded):
-    """The same for work that computes a while before it calls: one piece starts per turn of the event loop, so that
-    answers to the earlier ones are not left waiting until the last has computed."""
+    """The same for work that computes for a while before it calls. One piece starts per turn of the event loop, so that
+    answers to the first pieces are processed before the last piece has computed."""
 
     async def __call__(self, work: Sequence[Work[T]]) -> list[T | Exception]:
         """The results, in the order of the work."""
         started = []
         async with asyncio.TaskGroup() as group:
-            for one in work:
-                started.append(group.create_task(self._run(one)))
+            for piece in work:
+                started.append(group.create_task(self._run(piece)))
                 await asyncio.sleep(0)
         return [task.result() for task in started]

@@ -15,7 +15,7 @@ class IndexOutcome:
 
 @dataclass(slots=True)
 class BatchOutcome:
-    """Counts of one batch. `redelivered` changes were claimed before; `dropped` ones are older than the ledger's."""
+    """Counts of one batch. `redelivered` changes were claimed before; `dropped` ones are older than the ledger row."""
 
     received: int = 0
     coalesced: int = 0
@@ -23,7 +23,7 @@ class BatchOutcome:
     unchanged: int = 0
     redelivered: int = 0
     dropped: int = 0
-    # Older by clock, but written later: a clock of the source may have gone back.
+    # Older by clock, but written later: a clock at the source may have gone back.
     dropped_with_higher_lsn: int = 0
     entries_written: int = 0
     entries_removed: int = 0
@@ -41,4 +41,4 @@ class BatchOutcome:
 
     def numbers(self) -> dict[str, int]:
         """The counts of the whole batch by their names."""
-        return {one.name: getattr(self, one.name) for one in fields(self) if one.name != "by_index"}
+        return {count.name: getattr(self, count.name) for count in fields(self) if count.name != "by_index"}

@@ -1,4 +1,4 @@
-"""Bytes in the columns of a row: compressed, and split over as many properties as they take."""
+"""Bytes in the columns of a row: compressed, and split over as many properties as they need."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ if TYPE_CHECKING:
     from shared.tables.port import Entity
 
 _PROPERTY_BYTES: Final = 64 * 1024
-# A deflater of full size takes 100 µs to set up, seven times as long as a small one takes for a usual row.
+# A full-size deflater takes 100 µs to set up: seven times as long as a small one needs for a usual row.
 _SMALL_BYTES: Final = 4096
 
 
 def compress(raw: bytes) -> bytes:
-    """Deflated, as cheaply as the size allows."""
+    """Compress bytes, as cheaply as their size allows."""
     if len(raw) > _SMALL_BYTES:
         deflater = zlib.compressobj(6, zlib.DEFLATED, -15)
     else:
@@ -25,18 +25,18 @@ def compress(raw: bytes) -> bytes:
 
 
 def decompress(packed: bytes) -> bytes:
-    """What `compress` was given."""
+    """The bytes that `compress` was given."""
     return zlib.decompress(packed, -15)
 
 
 def put_bytes(entity: Entity, name: str, raw: bytes) -> None:
-    """Bytes under a name, in as many properties as they take: `name`, `name1`, `name2` and so on."""
+    """Store bytes under a name, in as many properties as they need: `name`, `name1`, `name2` and so on."""
     for number, start in enumerate(range(0, len(raw), _PROPERTY_BYTES)):
         entity[f"{name}{number or ''}"] = raw[start : start + _PROPERTY_BYTES]
 
 
 def take_bytes(entity: Mapping[str, Any], name: str) -> bytes:
-    """The bytes that `put_bytes` put; empty when there are none."""
+    """The bytes that `put_bytes` stored; empty when there are none."""
     pieces: list[bytes] = []
     while isinstance(piece := entity.get(f"{name}{len(pieces) or ''}"), bytes):
         pieces.append(piece)

@@ -165,7 +165,7 @@ class OnlyTheRow(Expirer):
     """Deletes the expired row and leaves what it masks."""
 
     async def _try(self, expired: Expired) -> bool:
-        await self._let_go(self._accounts.main, expired)
+        await self._drop_from_ledger(self._accounts.main, expired)
         place: Place = expired.place
         key = row_key(expired.entry_key, expired.version)
         await self._accounts.tables(place.account).transact(place.table, [Delete(place.partition, key)])
@@ -175,7 +175,7 @@ class OnlyTheRow(Expirer):
 class WithoutLedger(Expirer):
     """Removes rows and lets the ledger list them for ever."""
 
-    async def _let_go(self, ledger: object, expired: Expired) -> None:
+    async def _drop_from_ledger(self, ledger: object, expired: Expired) -> None:
         return None
 
 

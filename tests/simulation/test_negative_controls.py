@@ -124,7 +124,7 @@ def test_left_keys_are_forgotten_without_their_tombstones(monkeypatch: pytest.Mo
 class BlindSweeper(Sweeper):
     """Deletes every row of the pair, whether or not the tombstone is still the newest there."""
 
-    async def _try_pair(self, tombstone: Tombstone) -> bool:
+    async def _try(self, tombstone: Tombstone) -> bool:
         place = tombstone.place
         tables = self._accounts.tables(place.account)
         for row in await list_rows_of(tables, place.table, place.partition, tombstone.entry_key):
@@ -135,7 +135,7 @@ class BlindSweeper(Sweeper):
 class HastySweeper(Sweeper):
     """Deletes a tombstone and leaves what it hides."""
 
-    async def _try_pair(self, tombstone: Tombstone) -> bool:
+    async def _try(self, tombstone: Tombstone) -> bool:
         place = tombstone.place
         tables = self._accounts.tables(place.account)
         for row in await list_rows_of(tables, place.table, place.partition, tombstone.entry_key):
@@ -171,7 +171,7 @@ def test_a_replay_closes_its_letter_before_it_is_applied(monkeypatch: pytest.Mon
     """After a crash in between nobody knows of the change any more."""
 
     async def hasty(self: Replayer, letter: StoredDeadLetter) -> Replayed:
-        await self._letters.remove(letter.row)
+        await self._store.remove(letter.row)
         return await replay_of_it(self, letter)
 
     replay_of_it = Replayer._replay

@@ -1,15 +1,17 @@
-"""Expiry: entries whose time is over are removed, from their table and from the ledger, long after nobody shows them.
+"""Expiry: removes expired entries from their table and from the ledger, long after lookups have stopped showing them.
 
 The steps, for each entry:
 1. A walk through the tables of indexes with `expire` finds its row and sends a sweep message.
-2. The message comes after the sweep delay. By then every request of a version before that row's has landed or never
-   will: such a request belongs to a worker that looked at the ledger before the row's version was claimed.
-3. If the row is still there, the ledger row lets go of the entry, at the version it has, if nobody claims meanwhile:
-   a redelivery of that version writes the entry no more.
-4. The row goes with all older ones of its pair, in one transaction, as they were listed. A newer one stays.
+2. The message arrives after the sweep delay. By then every request of an older version than the row's has landed or
+   never will: such a request belongs to a worker that read the ledger before the row's version was claimed.
+3. If the row is still there, the ledger row drops the entry from its state. The state keeps its version, and the write
+   fails if another worker claims the fact at the same time. From then on, a redelivery of that version does not write
+   the entry again.
+4. The row and all older rows of its entry key are deleted in one transaction, each only if it has not changed since it
+   was listed. A newer row stays.
 
-A crash between 3 and 4, or a late request that brings the row back, leaves a row that no lookup shows: the next
-walk finds it. Entries of indexes with tables per period need none of this: see `period_tables`.
+A crash between 3 and 4, or a late request that brings the row back, leaves a row that no lookup shows: the next walk
+finds it. Entries of indexes with tables per period need none of this: see `shared.catalog.period_tables`.
 """
 
 from __future__ import annotations
@@ -45,9 +47,9 @@ if TYPE_CHECKING:
     from shared.tables.accounts import Accounts
     from shared.tables.port import Row, Tables
 
-# Pages of a thousand rows per walk: a table of ten million rows is walked through in a day.
+# Pages of a thousand rows per walk: a walk every 15 minutes gets through ten million rows in about a day.
 WALK_PAGES: Final = 100
-# How many sweep delays pass between two rounds through a table: a message is worked on some time after its delay.
+# How many sweep delays pass between two rounds through a table: a message is processed some time after its delay.
 REST_DELAYS: Final = 1.25
 _WALK: Final = "expiry"
 _MORE_OF_FACT: Final = f"{FACT}_1"
@@ -57,9 +59,9 @@ _log = logging.getLogger(__name__)
 
 
 class ExpiryWalk:
-    """Finds expired entries, some pages at a time; where it stopped is kept in the catalog.
+    """Finds expired entries, some pages at a time. A bookmark keeps where it stopped.
 
-    A round through a table is followed by a rest in which the sweep removes what was found: nothing is named twice.
+    After a round through a table it rests, so that the sweep can remove what was found: no entry is announced twice.
     """
 
     def __init__(
@@ -72,11 +74,11 @@ class ExpiryWalk:
         self._bookmarks = Bookmarks(accounts.main, _WALK)
 
     async def walk(self, plans: Iterable[SourcePlan], pages: int = WALK_PAGES) -> int:
-        """Go on through every table whose entries expire, at most so many pages of each; how many were found."""
+        """Continue through every table whose entries expire, at most `pages` of each; return how many were found."""
         found = 0
         for plan in plans:
             for generation in plan.generations:
-                # With tables per period, only what never expires is in the generation's own.
+                # With tables per period, the generation's own table holds only entries that never expire.
                 if generation.index.expire is not None and generation.periods is None:
                     for account, _ in sorted(generation.tables()):
                         found += await self._walk_table(plan, generation, account, pages)
@@ -95,7 +97,7 @@ class ExpiryWalk:
                     generation.table, None, select=_COLUMNS, continuation=continuation
                 )
             except TableMissingError:
-                return found  # no fact of this index has come yet
+                return found  # no fact of this index has arrived yet
             expired = [row for row in page.rows if is_expired(row.entity, self._now_seconds())]
             await self._announce([await self._expired(plan, generation, account, row) for row in expired])
             found += len(expired)
@@ -119,7 +121,7 @@ class ExpiryWalk:
         return Expired(place, *split_row_key(row_key), generation.id, partition, fact_key)
 
     async def _whole(self, place: Place, row: Row) -> Columns:
-        """The columns of a row that say which fact it is of; an id that takes several is read with all of them."""
+        """The columns that identify the fact of a row. If a long id takes more than were selected, read them all."""
         entity = row.entity
         if _MORE_OF_FACT in entity:
             tables = self._accounts.tables(place.account)
@@ -137,8 +139,8 @@ class Expirer:
         self._now_seconds = now_seconds
 
     async def remove(self, expired: Sequence[Expired]) -> int:
-        """Remove them all; how many went. Raises when storage does, so that the message comes back."""
-        removed = sum(await all_of(self._run_all, [partial(self._remove, one) for one in expired]))
+        """Remove them all; return how many were removed. Raises when storage fails, so that the message comes back."""
+        removed = sum(await all_of(self._run_all, [partial(self._remove, entry) for entry in expired]))
         _log.info("Expired entries removed", extra={"named": len(expired), "removed": removed})
         return removed
 
@@ -146,7 +148,7 @@ class Expirer:
         try:
             return await self._try(expired)
         except (OperationFailedError, TableMissingError):
-            # Somebody else is at work on the fact, and the next walk finds what is left; or the table has gone.
+            # Another worker changed the fact, and the next walk finds what remains; or the table is gone.
             return False
 
     async def _try(self, expired: Expired) -> bool:
@@ -156,15 +158,15 @@ class Expirer:
         rows = [row for row in listed if row.version <= expired.version]
         if not rows or rows[0].version != expired.version or not self._is_over(rows[0].expires_seconds):
             return False
-        await self._let_go(self._accounts.main, expired)
+        await self._drop_from_ledger(self._accounts.main, expired)
         await delete_rows(tables, place, rows)
         return True
 
     def _is_over(self, expires_seconds: int | None) -> bool:
         return expires_seconds is not None and expires_seconds <= self._now_seconds()
 
-    async def _let_go(self, ledger: Tables, expired: Expired) -> None:
-        """The ledger lists the entry no more, if it did; raises when somebody claims at the same time."""
+    async def _drop_from_ledger(self, ledger: Tables, expired: Expired) -> None:
+        """Drop the entry from the ledger row, if it lists it; raises when another worker writes the row meanwhile."""
         found = await ledger.get(LEDGER_TABLE, expired.ledger_partition, expired.fact_key)
         if found is None:
             return
@@ -176,21 +178,21 @@ class Expirer:
 
 
 def _without(row: LedgerRow, expired: Expired, now_seconds: int) -> LedgerRow:
-    """The row without the entry; the same object when it does not list it."""
-    part = row.states.get(expired.generation)
-    if part is None:
+    """The row without the entry; the same object when it does not list the entry."""
+    state = row.states.get(expired.generation)
+    if state is None:
         return row
-    listed = (expired.place.partition, expired.entry_key, expired.version)
-    live = tuple([entry for entry in part.current if (entry.partition, entry.entry_key, entry.version) != listed])
-    if len(live) == len(part.current):
+    dropped = (expired.place.partition, expired.entry_key, expired.version)
+    current = tuple([entry for entry in state.current if (entry.partition, entry.entry_key, entry.version) != dropped])
+    if len(current) == len(state.current):
         return row
-    parts = {**row.states, expired.generation: replace(part, current=live)}
-    is_last = row.deleted_at_seconds is None and not any(one.current for one in parts.values())
-    return replace(row, states=parts, expired_at_seconds=now_seconds if is_last else None)
+    states = {**row.states, expired.generation: replace(state, current=current)}
+    is_last = row.deleted_at_seconds is None and not any(other.current for other in states.values())
+    return replace(row, states=states, expired_at_seconds=now_seconds if is_last else None)
 
 
 async def sweep_message(message: str | bytes, sweeper: Sweeper, expirer: Expirer) -> None:
     """Do all that a sweep message asks for."""
     named = from_message(message)
-    await sweeper.sweep([one for one in named if isinstance(one, Tombstone)])
-    await expirer.remove([one for one in named if isinstance(one, Expired)])
+    await sweeper.sweep([tombstone for tombstone in named if isinstance(tombstone, Tombstone)])
+    await expirer.remove([entry for entry in named if isinstance(entry, Expired)])

@@ -1,4 +1,4 @@
-"""Work that follows later, as the sweep queue and timers ask for it: sweeping, expiry, forgetting deleted facts."""
+"""Later work that sweep messages and timers start: sweeping, expiry, and forgetting deleted facts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Maintenance:
-    """Keeps tables and ledger of all sources clean. `plans` gives what every source writes to."""
+    """Cleans the tables and the ledger of all sources. `plans` returns what every source writes to."""
 
     def __init__(
         self,
@@ -49,9 +49,9 @@ class Maintenance:
 
     async def find_expired(self) -> None:
         """Look for expired entries on the next pages of their tables, and drop the tables of periods that are over;
-        called every few minutes. Tables of periods to come are created with the plans."""
+        called every few minutes. The tables of future periods are created when plans are read."""
         plans = (await self._plans()).values()
         try:
             await self._walk.walk(plans)
-        finally:  # an account that does not answer one of them may answer the other
+        finally:  # an account that does not answer the first may answer the second
             await drop_expired_tables(self._accounts, plans, self._now_seconds())

@@ -11,13 +11,13 @@ from shared.entries.projection.generations import Place
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-# The queue takes 64 KiB of base64, which is 48 KiB of ours.
+# The queue takes 64 KiB of Base64, which is 48 KiB of text.
 MESSAGE_BYTES_MAX: Final = 48 * 1024 - 64
 _TOMBSTONE_FIELDS: Final = 5
 
 
 class Tombstone(NamedTuple):
-    """A tombstone that was written: its place, pair and version."""
+    """A tombstone that was written: its place, entry key and version."""
 
     place: Place
     entry_key: str
@@ -25,7 +25,7 @@ class Tombstone(NamedTuple):
 
 
 class Expired(NamedTuple):
-    """An entry whose time is over: its place, pair and version, and the ledger row that still lists it."""
+    """An expired entry: its place, entry key and version, and the key of the ledger row that may still list it."""
 
     place: Place
     entry_key: str
@@ -36,10 +36,10 @@ class Expired(NamedTuple):
 
 
 class SweepQueue(Protocol):
-    """Where sweep messages wait until no late request can come any more."""
+    """Where sweep messages wait until no late request can land any more."""
 
     async def send(self, message: str) -> None:
-        """Keep a message; it becomes visible after the sweep delay."""
+        """Store a message; it becomes visible after the sweep delay."""
 
 
 def to_messages(swept: Iterable[Tombstone | Expired]) -> Iterator[str]:

@@ -1,8 +1,8 @@
-"""The sweeper: removes a tombstone and all that it hides, long after it was written.
+"""The sweeper: removes a tombstone and all rows that it hides, long after it was written.
 
-If the tombstone is not there any more, somebody else has dealt with the pair, and nothing is done. All rows up to the
-tombstone go in one transaction with the ETags that were listed: none that changed meanwhile is deleted, and no
-newer row is deleted before an older one.
+If the tombstone is no longer there, another worker has changed the entry key's rows, and the sweeper does nothing. All
+rows up to the tombstone are deleted in one transaction, on the condition of the ETags that were listed: no row that
+changed meanwhile is deleted, and no newer row is deleted before an older one.
 """
 
 from __future__ import annotations
@@ -40,22 +40,22 @@ class Sweeper:
         self._run_all = run_all
 
     async def sweep(self, tombstones: Sequence[Tombstone]) -> int:
-        """Sweep them all; how many were still there. Raises when storage does, so that the message comes back."""
-        swept = sum(await all_of(self._run_all, [partial(self._sweep_pair, tombstone) for tombstone in tombstones]))
+        """Sweep all; return how many were still there. Raises when storage fails, so that the message comes back."""
+        swept = sum(await all_of(self._run_all, [partial(self._sweep, tombstone) for tombstone in tombstones]))
         _log.info("Swept", extra={"tombstones": len(tombstones), "swept": swept})
         return swept
 
-    async def _sweep_pair(self, tombstone: Tombstone) -> bool:
+    async def _sweep(self, tombstone: Tombstone) -> bool:
         for _ in range(_ATTEMPTS - 1):
             try:
-                return await self._try_pair(tombstone)
+                return await self._try(tombstone)
             except OperationFailedError:
-                continue  # the pair changed under our hands: look again
+                continue  # another worker changed the rows meanwhile: list them again
             except TableMissingError:
-                return False  # retired, with all its rows
-        return await self._try_pair(tombstone)
+                return False  # the generation is retired, and its table dropped
+        return await self._try(tombstone)
 
-    async def _try_pair(self, tombstone: Tombstone) -> bool:
+    async def _try(self, tombstone: Tombstone) -> bool:
         place = tombstone.place
         tables = self._accounts.tables(place.account)
         rows = [
@@ -70,7 +70,8 @@ class Sweeper:
 
 
 async def delete_rows(tables: Tables, place: Place, rows: Sequence[StoredRow]) -> None:
-    """Delete listed rows of a pair, as they were: in one transaction, or oldest first should there be too many."""
+    """Delete listed rows of an entry key, if they have not changed: in one transaction, or in several with the oldest
+    rows first."""
     ordered = rows[::-1]
     for start in range(0, len(ordered), OPERATIONS_MAX):
         group = ordered[start : start + OPERATIONS_MAX]

@@ -1,12 +1,12 @@
 """Which dead letters of a batch are due, and which are outdated: the last step before its facts are finished.
 
-A dead letter is due while a generation of its index stands at the dead letter's version, as the ledger says, and has
-failed there. A worker that puts one, or that claims a version of a fact that has failed before, looks at the ledger
-afterwards. Of two workers that pass each other, the one that looks last sees what the other did: no order of events
-leaves a dead letter of an older version, and none removes one that is due.
+A dead letter is due while the ledger says that a generation of its index is at the dead letter's version and has failed
+there. A worker that puts a dead letter reads the ledger after that. So does a worker that claims a version of a fact
+that failed before. When two workers overtake each other, the one that reads last sees what the other did. So no order
+of events leaves a dead letter of an older version, and none removes a dead letter that is due.
 
-When other code has claimed the same version again without a failure, only a worker that has written its rows may close
-the dead letter: it is the only trace of the change until then.
+When other code has claimed the same version again without a failure, only a worker that has written the rows of this
+version may close the dead letter: until then it is the only trace of the change.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class DueCheck:
-    """A fact and an index that may have a dead letter: is it due?
+    """A fact that may have a dead letter in an index, which may be due or not.
 
-    `has_written` says whether the entries of a version are all written to a generation; False when unknown.
+    `has_written` says whether all entries of a version are written to a generation; False when unknown.
     """
 
     fact: str
@@ -52,13 +52,13 @@ class DeadLetterUpdates:
         self._run_all = run_all
 
     async def put(self, dead_letters: Sequence[tuple[str, DeadLetter]]) -> dict[str, Exception]:
-        """Put each, by its fact; the facts whose dead letters could not be put."""
+        """Put dead letters, given with their facts; return the facts whose dead letters could not be put."""
         results = await self._run_all([partial(self._dead_letters.put, dead_letter) for _, dead_letter in dead_letters])
         outcomes = zip(dead_letters, results, strict=True)
         return {fact: result for (fact, _), result in outcomes if isinstance(result, Exception)}
 
     async def close_outdated(self, plan: SourcePlan, checks: Sequence[DueCheck]) -> dict[str, Exception]:
-        """Close every dead letter that is not due; the facts where that could not be done."""
+        """Close every dead letter that is not due; return the facts where that could not be done."""
         if not checks:
             return {}
         results = await self._run_all([partial(self._close, plan, check) for check in checks])
@@ -67,14 +67,14 @@ class DeadLetterUpdates:
 
     async def _close(self, plan: SourcePlan, check: DueCheck) -> None:
         is_due = partial(self._is_due, plan, check)
-        # Mostly the dead letter that was put is due: one look at the ledger says so.
+        # Usually the dead letter that was put is due, and one read of the ledger is enough to know.
         if not (check.was_put and await is_due(check.version)):
             identity = dead_letter_id(plan.source, check.fact, check.index)
             await self._dead_letters.close(plan.source, identity, is_due)
 
     async def _is_due(self, plan: SourcePlan, check: DueCheck, version: str) -> bool:
-        """Whether a generation of the index stands at the version, and has failed or is not known to be written. A
-        generation that is not in the plan may be of the index."""
+        """Whether a generation of the index is at this version, and has failed or is not known to be written. A
+        generation that this worker does not know may belong to the index, so it counts."""
         row = await self._ledger.get(LEDGER_TABLE, *check.ledger_key)
         if row is None:
             return False

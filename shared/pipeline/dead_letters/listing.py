@@ -1,7 +1,7 @@
-"""Reading and thinning out the dead letters: pages with filters, one by its id, and purging what is old.
+"""Reads dead letters, page by page with a filter or by id, and purges old ones.
 
-Letters never move, so a page continues after the last row that was looked at. How many rows a page looks at is bounded:
-with a narrow filter it may be short, even empty, and still not be the last.
+Dead letters never change their keys, so a page continues after the last row that was read. A page reads a bounded
+number of rows: with a narrow filter it may be short, even empty, and still not be the last.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _ID: Final = re.compile(r"[0-9a-f]{32}", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class DeadLetterFilter:
-    """Which letters are meant; None is any. `reason` is a text that the reason contains, whatever its case."""
+    """Which dead letters to list; None matches all. `reason` is a part of the reason, in upper or lower case."""
 
     source: str | None = None
     index: str | None = None
@@ -36,50 +36,50 @@ class DeadLetterFilter:
     reason: str | None = None
     failed_before_seconds: float | None = None
 
-    def matches(self, letter: StoredDeadLetter) -> bool:
-        """Whether this letter is meant."""
+    def matches(self, dead_letter: StoredDeadLetter) -> bool:
+        """Whether the filter includes this dead letter."""
         return (
-            self.source in (None, letter.source)
-            and self.index in (None, letter.index)
-            and self.kind in (None, letter.kind)
-            and (self.reason is None or self.reason.casefold() in letter.reason.casefold())
-            and (self.failed_before_seconds is None or letter.failed_at_seconds < self.failed_before_seconds)
+            self.source in (None, dead_letter.source)
+            and self.index in (None, dead_letter.index)
+            and self.kind in (None, dead_letter.kind)
+            and (self.reason is None or self.reason.casefold() in dead_letter.reason.casefold())
+            and (self.failed_before_seconds is None or dead_letter.failed_at_seconds < self.failed_before_seconds)
         )
 
 
 class ListPosition(NamedTuple):
-    """A letter's place in the order of all letters."""
+    """A position in the list of all dead letters."""
 
     source: str
     id: str
 
 
 class DeadLetterPage(NamedTuple):
-    """Letters, and the place after which the next page begins; None after the last one."""
+    """Dead letters, and the position after which the next page begins; None after the last page."""
 
     dead_letters: list[StoredDeadLetter]
     last: ListPosition | None
 
 
 class DeadLetterList:
-    """The dead letters of these sources, which may be more than those that are defined now."""
+    """Lists dead letters of given sources, also of sources that are no longer defined."""
 
-    def __init__(self, tables: Tables, letters: DeadLetterStore) -> None:
+    def __init__(self, tables: Tables, store: DeadLetterStore) -> None:
         self._tables = tables
-        self._letters = letters
+        self._store = store
 
     async def page(
         self, sources: Sequence[str], wanted: DeadLetterFilter, size: int, after: ListPosition | None
     ) -> DeadLetterPage:
-        """At most `size` letters after a place."""
+        """At most `size` dead letters after a position."""
         found: list[StoredDeadLetter] = []
         looked_at = 0
-        async for letter in self._rows(sources, wanted, after):
+        async for dead_letter in self._rows(sources, wanted, after):
             looked_at += 1
-            if wanted.matches(letter):
-                found.append(letter)
+            if wanted.matches(dead_letter):
+                found.append(dead_letter)
             if len(found) == size or looked_at == ROWS_LOOKED_AT_MAX:
-                return DeadLetterPage(found, ListPosition(letter.source, letter.id))
+                return DeadLetterPage(found, ListPosition(dead_letter.source, dead_letter.id))
         return DeadLetterPage(found, None)
 
     async def _rows(
@@ -89,8 +89,8 @@ class DeadLetterList:
             if wanted.source not in (None, source) or (after is not None and source < after.source):
                 continue
             lower = after.id if after is not None and source == after.source else None
-            async for letter in self._rows_of(source, lower):
-                yield letter
+            async for dead_letter in self._rows_of(source, lower):
+                yield dead_letter
 
     async def _rows_of(self, source: str, lower: str | None) -> AsyncIterator[StoredDeadLetter]:
         continuation = None
@@ -104,7 +104,7 @@ class DeadLetterList:
                 return
 
     async def find(self, sources: Sequence[str], identity: str) -> StoredDeadLetter:
-        """The letter with this id, whole; raises `UnknownDeadLetterError`."""
+        """The dead letter with this id, with all columns; raises `UnknownDeadLetterError`."""
         for source in sorted(sources) if _ID.fullmatch(identity) else ():
             row = await self._tables.get(DEAD_LETTER_TABLE, source, identity)
             if row is not None:
@@ -114,11 +114,12 @@ class DeadLetterList:
             "or it was replayed or purged. List those that there are."
         )
 
-    async def again(self, letter: StoredDeadLetter) -> StoredDeadLetter | None:
-        """The same letter as it is now, whole."""
-        row = await self._tables.get(DEAD_LETTER_TABLE, letter.source, letter.id)
+    async def read_again(self, dead_letter: StoredDeadLetter) -> StoredDeadLetter | None:
+        """The same dead letter as it is now, with all columns; None when it is gone."""
+        row = await self._tables.get(DEAD_LETTER_TABLE, dead_letter.source, dead_letter.id)
         return None if row is None else stored_dead_letter(row)
 
-    async def purge(self, letters: Sequence[StoredDeadLetter]) -> int:
-        """Forget letters that are still as they were read; how many. Their facts stay out of the index."""
-        return sum([await self._letters.remove(letter.row) for letter in letters])
+    async def purge(self, dead_letters: Sequence[StoredDeadLetter]) -> int:
+        """Delete dead letters that have not changed since they were read; return how many. Their facts stay out of the
+        index."""
+        return sum([await self._store.remove(dead_letter.row) for dead_letter in dead_letters])

@@ -1,4 +1,4 @@
-"""Dead letters as values: what failed, why, and how a row of table `DeadLetters` tells it."""
+"""Dead letters as values, and as rows of the table `DeadLetters`: what failed, and why."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 from shared.entries.keys.fact_key import MISSING
 from shared.entries.rows.columns import FACT, take_text
 from shared.entries.rows.json_text import NotJsonError, dumps, loads
-from shared.errors import FailureKind
+from shared.errors import FailureKind, NotReplayableError
 from shared.tables.port import PARTITION_KEY, ROW_KEY
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ DOCUMENT: Final = "document"
 SUMMARY: Final = ("index", "kind", "reason", "version", FAILED_AT, "via", "mark", BLOB, FACT)
 _REASON_CHARACTERS_MAX: Final = 8000
 
-# How a change arrived: what could not be read is read again by the same reader.
+# How a change arrived: a replay reads a change that could not be read with the same reader.
 ArrivedBy = Literal["feed", "event"]
 
 
@@ -43,14 +43,14 @@ class DeadLetter:
     reason: str
     version: str
     content: bytes
-    # Which fact it is, as in its entries; of what could not be read nobody knows.
+    # The columns that identify the fact, as in its entries; none if the change could not be read.
     fact: Columns = field(default_factory=dict)
     source_etag: str | None = None
     via: ArrivedBy | None = None
 
 
 def dead_letter_id(source: str, fact: str, index: str) -> str:
-    """The id of the one dead letter that a fact may have in an index."""
+    """The id of the only dead letter that a fact may have in an index."""
     return sha256(f"{source}\0{fact}\0{index}".encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
@@ -70,7 +70,7 @@ def dead_letter_of(change: Change, index: str, kind: FailureKind, reason: str) -
 
 
 def unreadable_dead_letter(source: str, raw: object, reason: str, via: ArrivedBy) -> DeadLetter:
-    """The dead letter of what was no change; what arrived takes the place of the fact."""
+    """The dead letter of an item that could not be read; its content stands in for the fact in the id."""
     content = _content(raw)
     identity = dead_letter_id(source, sha256(content).hexdigest(), "")
     return DeadLetter(identity, source, "", "unreadable", reason, "", content, via=via)
@@ -82,43 +82,43 @@ def _content(document: Any) -> bytes:
     except (NotJsonError, RecursionError):
         pass
     try:
-        # Escapes can say what UTF-8 cannot, such as half of a character.
+        # Escapes can represent what UTF-8 cannot, such as half of a surrogate pair.
         return json.dumps(document, ensure_ascii=True, allow_nan=False).encode()
     except (ValueError, TypeError, RecursionError):
         return repr(document).encode("utf-8", "backslashreplace")
 
 
-def to_entity(letter: DeadLetter) -> Entity:
-    """The row of a letter, without its time and its document."""
+def to_entity(dead_letter: DeadLetter) -> Entity:
+    """The row of a dead letter, without its time and its document."""
     entity: Entity = {
-        PARTITION_KEY: letter.source,
-        ROW_KEY: letter.id,
-        "index": letter.index,
-        "kind": letter.kind,
-        "reason": letter.reason[:_REASON_CHARACTERS_MAX],
-        "version": letter.version,
-        **letter.fact,
+        PARTITION_KEY: dead_letter.source,
+        ROW_KEY: dead_letter.id,
+        "index": dead_letter.index,
+        "kind": dead_letter.kind,
+        "reason": dead_letter.reason[:_REASON_CHARACTERS_MAX],
+        "version": dead_letter.version,
+        **dead_letter.fact,
     }
-    if letter.source_etag is not None:
-        entity["mark"] = letter.source_etag
-    if letter.via is not None:
-        entity["via"] = letter.via
+    if dead_letter.source_etag is not None:
+        entity["mark"] = dead_letter.source_etag
+    if dead_letter.via is not None:
+        entity["via"] = dead_letter.via
     return entity
 
 
-def blob_folder(letter: DeadLetter) -> str:
-    """Where the document of a letter goes that fits in no row."""
-    return f"{letter.source}/{letter.id}/{letter.version or 'unreadable'}"
+def blob_folder(dead_letter: DeadLetter) -> str:
+    """The blob folder for the document of a dead letter that is too large for a row."""
+    return f"{dead_letter.source}/{dead_letter.id}/{dead_letter.version or 'unreadable'}"
 
 
 def version_of(row: Row) -> str:
-    """The version of the change that a row keeps; empty for what could not be read."""
+    """The version of the change that a row keeps; empty if the change could not be read."""
     return str(row.entity.get("version", ""))
 
 
 @dataclass(frozen=True, slots=True)
 class StoredDeadLetter:
-    """A dead letter as its row tells it, without its document."""
+    """A dead letter as it is stored, without its document."""
 
     id: str
     source: str
@@ -135,12 +135,12 @@ class StoredDeadLetter:
 
     @property
     def is_unreadable(self) -> bool:
-        """True when nobody knows which fact it is."""
+        """True when the change could not be read, so that its fact is not known."""
         return not self.index
 
 
 def stored_dead_letter(row: Row) -> StoredDeadLetter:
-    """The letter that a row is."""
+    """The dead letter in a row."""
     fields: dict[str, Any] = dict(row.entity)
     fact = _fact(fields)
     return StoredDeadLetter(
@@ -160,7 +160,7 @@ def stored_dead_letter(row: Row) -> StoredDeadLetter:
 
 
 def _fact(fields: dict[str, Any]) -> dict[str, Any]:
-    """Which fact it is. Of a very long id a summary has only the beginning, which says nothing."""
+    """The id and partition key of the fact. A summary has only the start of a very long id: then both are unknown."""
     try:
         fact: dict[str, Any] = loads(take_text(fields, FACT) or "{}")
     except ValueError:
@@ -169,9 +169,14 @@ def _fact(fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def document_of(content: bytes) -> Any:
-    """What a letter keeps, as JSON; what was none is its text."""
+    """What a dead letter keeps, as JSON; as text if it is no JSON."""
     text = content.decode()
     try:
         return loads(text)
     except (ValueError, RecursionError):
         return text
+
+
+def document_gone_error() -> NotReplayableError:
+    """The error for a dead letter whose blob is gone."""
+    return NotReplayableError("The blob with its document is gone: write the fact again, then purge the dead letter.")

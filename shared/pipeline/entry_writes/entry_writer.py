@@ -1,7 +1,7 @@
-"""The two waves of entry writes: first every live row, then, when they are acknowledged, the removals.
+"""Writes entry rows in two steps: first every live row; then, when these are acknowledged, the removals.
 
-A reader may thus see a fact twice for a moment, never not at all. Per pair there is one newest row that ought to be
-there, live or tombstone; older ones are deleted with it.
+So a reader may see a fact twice for a moment, but never misses it. The newest row of each entry key is the wanted one,
+a live row or a tombstone; older rows are deleted together with writing it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class WantedRow(NamedTuple):
-    """The newest row that a pair of a fact should have, and the row that it replaces."""
+    """The newest row that an entry key of a fact should have, and the key of the row that it replaces."""
 
     fact: str
     place: Place
@@ -47,17 +47,17 @@ class EntryWriter:
         self._run_all = run_all
 
     def new_buffer(self) -> TransactionBuffer:
-        """Nothing written yet."""
+        """A buffer without writes."""
         return TransactionBuffer(self._accounts, self._run_all)
 
     async def write_live(self, all_writes: Iterable[tuple[str, GenerationWrites]]) -> dict[str, Exception]:
-        """The first wave; the facts that failed."""
+        """Write live rows, the first step; return the facts that failed."""
         buffer = self.new_buffer()
         await self.add_live(buffer, all_writes)
         return await self._finished(buffer)
 
     async def add_live(self, buffer: TransactionBuffer, all_writes: Iterable[tuple[str, GenerationWrites]]) -> None:
-        """More of the first wave: what fills a transaction is sent."""
+        """Add live rows to a buffer, which sends full transactions."""
         known: list[WantedRow] = []
         unknown: list[WantedRow] = []
         for fact, writes in all_writes:
@@ -66,7 +66,7 @@ class EntryWriter:
         await self._add(buffer, known, unknown)
 
     async def write_removals(self, all_writes: Iterable[tuple[str, GenerationWrites]]) -> dict[str, Exception]:
-        """The second wave; the facts that failed."""
+        """Write removals, the second step; return the facts that failed."""
         known: list[WantedRow] = []
         unknown: list[WantedRow] = []
         for fact, writes in all_writes:
@@ -75,7 +75,8 @@ class EntryWriter:
         return await self._write(known, unknown)
 
     async def write_early_removals(self, early_removals: Iterable[tuple[str, EarlyRemoval]]) -> dict[str, Exception]:
-        """Tombstones of previous versions. The rows they hide are most likely gone; if not, the sweep finds them."""
+        """Write tombstones of previous versions; return the facts that failed. The rows that they hide are most likely
+        gone; if not, the sweep finds them."""
         wanted = [
             _tombstone(fact, removal_writes, removal)
             for fact, removal_writes in early_removals
@@ -130,10 +131,11 @@ def _operations(wanted: WantedRow) -> tuple[Operation, ...]:
 
 
 def _missing_operations(wanted: WantedRow, rows: Sequence[StoredRow]) -> tuple[Operation, ...]:
-    """What makes a listed pair right: the wanted row unless it or a newer one is there, without the older ones."""
+    """The operations that lead from the listed rows to the wanted row: write it, unless it or a newer row is there, and
+    delete older rows."""
     is_there = any(row.version > wanted.version or _is_wanted(row, wanted) for row in rows)
     older = [Delete(wanted.place.partition, row.row_key) for row in rows if row.version < wanted.version]
-    # The oldest first, should they take more than one transaction: no newer row goes before an older one.
+    # The oldest first, in case they need more than one transaction: no newer row is deleted before an older one.
     return (*(() if is_there else (wanted.row,)), *reversed(older))
 
 

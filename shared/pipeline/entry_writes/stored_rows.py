@@ -1,4 +1,4 @@
-"""The rows of one pair, as they are: needed after a crash and by the sweeper, when nobody knows them."""
+"""Lists the stored rows of one entry key: after a crash and in the sweeper, they are not known."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from shared.tables.port import ROW_KEY, RowRange
 if TYPE_CHECKING:
     from shared.tables.port import Tables
 
-# Inverted versions are hex digits, which all sort before it.
+# Row keys end with inverted versions, which are hex digits: all of them sort before this.
 _AFTER_VERSIONS: Final = "g"
 
 
 class StoredRow(NamedTuple):
-    """A row of a pair: the version it carries, whether it is a tombstone, its ETag, and until when it counts."""
+    """A row of an entry key: its version, whether it is a tombstone, its ETag, and when it expires."""
 
     row_key: str
     version: str
@@ -29,7 +29,7 @@ class StoredRow(NamedTuple):
 
 
 async def list_rows_of(tables: Tables, table: str, partition: str, entry_key: str) -> list[StoredRow]:
-    """All rows of a pair, the newest first; none when its period has no table."""
+    """All rows of an entry key, the newest first; none when its period has no table."""
     try:
         return await _list_rows_of(tables, table, partition, entry_key)
     except TableMissingError:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class EntryWrite(NamedTuple):
-    """What is done to the rows of one pair of a fact, together."""
+    """Operations on the rows of one entry key of a fact, to be sent in one transaction."""
 
     fact: str
     place: Place
@@ -36,8 +36,8 @@ class _Group:
 
 
 class TransactionBuffer:
-    """Writes that are sent when they fill a transaction, or at the end. `failures` are the facts whose writes were not
-    all acknowledged, each with a reason."""
+    """Collects writes, and sends them when they fill a transaction, or at the end. `failures` has the facts whose
+    writes were not all acknowledged, each with its error."""
 
     def __init__(self, accounts: Accounts, run_all: RunAll) -> None:
         self._accounts = accounts
@@ -46,7 +46,7 @@ class TransactionBuffer:
         self.failures: dict[str, Exception] = {}
 
     async def add(self, writes: Iterable[EntryWrite]) -> None:
-        """Keep these, and send the transactions that are full."""
+        """Add writes, and send the transactions that are full."""
         await self._send(list(self._filled(writes)))
 
     async def finish(self) -> None:

@@ -30,10 +30,10 @@ class Removal(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class GenerationWrites:
-    """The unconditional writes of one generation: live rows first, then tombstones at `version` for what is removed.
+    """The unconditional writes of one generation: live rows first, then tombstones at `version` for removed entries.
 
-    `must_list`: it is not known which rows the entry keys have, so look before writing. `is_whole`: these are all the
-    writes that the generation needs, so that it is finished after them.
+    `must_list`: it is not known which rows the entry keys have, so list them before writing. `is_whole`: the generation
+    needs no other writes, so it is finished after these.
     """
 
     generation: Generation
@@ -46,7 +46,7 @@ class GenerationWrites:
 
 @dataclass(frozen=True, slots=True)
 class EarlyRemoval:
-    """Tombstones of a previous version, to be written before the claim lets go of them."""
+    """Tombstones of a previous version, to be written before a claim drops their entries from the ledger row."""
 
     generation: Generation
     version: str

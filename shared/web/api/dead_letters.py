@@ -266,7 +266,7 @@ def _index_json(dead_letter: StoredDeadLetter) -> _IndexNameJson:
 
 
 def _replay_json(replayed: Replayed) -> ReplayJson:
-    dead_letter = replayed.letter
+    dead_letter = replayed.dead_letter
     return {
         "id": dead_letter.id,
         "source": dead_letter.source,
