@@ -18,7 +18,7 @@ MAX_ITEMS = 1000
 
 
 def changes(definitions: Definitions, index_account: str) -> func.Blueprint:
-    """A trigger for every container that the definitions name, with leases for the account that the ledger is in."""
+    """A trigger for every container that the definitions name. Its leases name the account that holds the ledger."""
     blueprint = func.Blueprint()  # type: ignore[no-untyped-call]  # the SDK leaves it unannotated
     for source in definitions.sources.values():
         if source.cosmos is not None:
@@ -26,7 +26,7 @@ def changes(definitions: Definitions, index_account: str) -> func.Blueprint:
     return blueprint
 
 
-def _register(blueprint: func.Blueprint, source: Source, place: CosmosContainer, lease_prefix: str) -> None:
+def _register(blueprint: func.Blueprint, source: Source, container: CosmosContainer, lease_prefix: str) -> None:
     async def on_changes(documents: func.DocumentList) -> None:
         items = [document.data for document in documents]
         worker = (await app().parts_for_batch()).worker
@@ -39,8 +39,8 @@ def _register(blueprint: func.Blueprint, source: Source, place: CosmosContainer,
     blueprint.cosmos_db_trigger(
         arg_name="documents",
         connection=COSMOS.name,
-        database_name=place.database,
-        container_name=place.container,
+        database_name=container.database,
+        container_name=container.container,
         lease_container_name=LEASE_CONTAINER,
         lease_container_prefix=lease_prefix,
         create_lease_container_if_not_exists=False,

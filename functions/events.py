@@ -1,7 +1,7 @@
 """Event Hubs triggers: one function per source with a hub, registered from the definitions.
 
-Bodies are bytes: otherwise Azure's host parses them as JSON, and one that is none fails there instead of becoming a
-dead letter.
+Bodies are bytes. Otherwise Azure's host parses them as JSON, and a body that is no JSON fails there instead of becoming
+a dead letter.
 """
 
 from __future__ import annotations
@@ -50,5 +50,5 @@ def _register(blueprint: func.Blueprint, source: str, hub: str) -> None:
 def _received(event: func.EventHubEvent) -> ReceivedEvent:
     from shared.entries.changes.received_event import ReceivedEvent  # needed at the first event, not at the start
 
-    # Declared optional for events that a function makes; one that a hub delivers has both.
+    # Both are optional only for events that a function sends; an event that a hub delivers has both.
     return ReceivedEvent(event.get_body(), cast("datetime", event.enqueued_time), cast("int", event.sequence_number))

@@ -1,4 +1,4 @@
-"""HTTP functions for the life of generations: build, switch, roll back. They need the admin key."""
+"""HTTP functions for the lifecycle of generations: build, switch, roll back. They need the admin key."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ lifecycle = func.Blueprint()  # type: ignore[no-untyped-call]  # the SDK leaves 
 
 @lifecycle.route(route="indexes/{name}/builds", methods=["GET"], auth_level=func.AuthLevel.ADMIN)
 async def get_builds(req: func.HttpRequest) -> func.HttpResponse:
-    """How an index stands."""
+    """The state of an index and of its build."""
     return await _respond(lambda api: api.builds(req.route_params["name"], req.url))
 
 
@@ -32,7 +32,7 @@ async def start_build(req: func.HttpRequest) -> func.HttpResponse:
 
 @lifecycle.route(route="indexes/{name}/read-only", methods=["POST"], auth_level=func.AuthLevel.ADMIN)
 async def make_index_read_only(req: func.HttpRequest) -> func.HttpResponse:
-    """Write no more to what serves, while its successor takes its place."""
+    """Stop writing to the serving generation, while its successor replaces it."""
     return await _respond(lambda api: api.make_read_only(req.route_params["name"], req.get_body(), req.url))
 
 
@@ -44,7 +44,7 @@ async def switch_index(req: func.HttpRequest) -> func.HttpResponse:
 
 @lifecycle.route(route="indexes/{name}/rollback", methods=["POST"], auth_level=func.AuthLevel.ADMIN)
 async def roll_back_index(req: func.HttpRequest) -> func.HttpResponse:
-    """Let the generation serve that served before."""
+    """Let the previous generation serve again."""
     return await _respond(lambda api: api.rollback(req.route_params["name"], req.get_body(), req.url))
 
 

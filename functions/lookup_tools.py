@@ -25,7 +25,7 @@ def lookup_tools() -> func.Blueprint:
 
 
 def _add_tool(blueprint: func.Blueprint, index: Index, source: Source) -> None:
-    from shared.web import assistant_tools as tools  # what an app without tools does not need at its start
+    from shared.web import assistant_tools as tools  # an app without tools does not need it
 
     async def look_up(context: str) -> str:
         return await tools.answer_tool_call(lambda: app().lookup.lookups, index.name, context)
@@ -41,8 +41,8 @@ def _add_tool(blueprint: func.Blueprint, index: Index, source: Source) -> None:
 
 
 def _function_name(index: str) -> str:
-    """What the host calls the tool of an index: another name for every index.
+    """The function name of the tool of an index; no two indexes share one.
 
-    Dashes become underscores behind `tool_`; a name that has underscores of its own stays as it is, behind `tool-`.
+    Dashes become underscores, after `tool_`. A name that already has underscores stays as it is, after `tool-`.
     """
     return f"tool-{index}" if "_" in index else f"tool_{index.replace('-', '_')}"

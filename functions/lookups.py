@@ -1,4 +1,4 @@
-"""HTTP functions for those who look things up: indexes, their entries, explanations, and what the API is."""
+"""HTTP functions for lookups: indexes, their entries, explanations, and the description of the API."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ async def get_openapi(req: func.HttpRequest) -> func.HttpResponse:
     """The OpenAPI document."""
 
     async def work() -> HttpAnswer:
-        from shared.web.openapi.document import answer_openapi  # rarely asked for, and brings in much
+        from shared.web.openapi.document import answer_openapi  # rarely used, and imports much
 
         return await answer_openapi(app().definitions.require(), req.url)
 
@@ -58,12 +58,12 @@ async def get_openapi(req: func.HttpRequest) -> func.HttpResponse:
 
 @lookups.route(route="docs", methods=["GET"], auth_level=func.AuthLevel.ANONYMOUS)
 async def get_docs(req: func.HttpRequest) -> func.HttpResponse:
-    """The page that shows the OpenAPI document. It holds nothing of the app; what it shows needs a key."""
+    """The page that shows the OpenAPI document. The page has no data of the app; loading the document needs a key."""
     return await respond(docs_page())
 
 
 async def _respond(call: Callable[[LookupApi], Awaitable[HttpAnswer]]) -> func.HttpResponse:
-    """The answer of a call on the API, which cannot even be made while the definitions have faults."""
+    """The answer of an API call. While the definitions have faults, making the API already fails."""
 
     async def work() -> HttpAnswer:
         return await call(app().lookup.api)

@@ -1,4 +1,4 @@
-"""Work that follows later: sweeping tombstones, slices of long tasks, and what timers see to."""
+"""Later work: sweeping tombstones, slices of long tasks, and what timers start."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ maintenance = func.Blueprint()  # type: ignore[no-untyped-call]  # the SDK leave
 
 @maintenance.queue_trigger(arg_name="message", queue_name=SWEEP_QUEUE, connection=HOST_STORAGE)
 async def sweep(message: func.QueueMessage) -> None:
-    """Remove the tombstones and expired entries that a message names, with all that they hide."""
+    """Remove the tombstones and expired entries that a message names, with all rows that they hide."""
     await (await app().parts_for_batch()).maintenance.sweep(message.get_body())
 
 
@@ -36,7 +36,7 @@ async def watch(timer: func.TimerRequest) -> None:
 
 @maintenance.timer_trigger(arg_name="timer", schedule="0 */15 * * * *")
 async def expire(timer: func.TimerRequest) -> None:
-    """Find entries whose time is over, some pages of their tables at a time; the sweep removes them later."""
+    """Find expired entries, some pages of their tables at a time; the sweep removes them later."""
     await (await app().triggers.ready()).maintenance.find_expired()
 
 
@@ -48,7 +48,7 @@ async def tasks(message: func.QueueMessage) -> None:
 
 @maintenance.timer_trigger(arg_name="timer", schedule="45 * * * * *")
 async def resume(timer: func.TimerRequest) -> None:
-    """Go on with long tasks whose worker is gone."""
+    """Continue long tasks whose worker is gone."""
     await (await app().triggers.ready()).tasks.resume()
 
 
@@ -60,6 +60,6 @@ async def verify(timer: func.TimerRequest) -> None:
 
 @maintenance.timer_trigger(arg_name="timer", schedule="0 */5 * * * *")
 async def tidy(timer: func.TimerRequest) -> None:
-    """Retire generations that nobody has wanted for as long as the grace, and drop their tables."""
+    """Retire generations that have been unwanted for the grace period, and drop their tables."""
     parts = await app().triggers.ready()
     await parts.lifecycle.retire_unwanted(parts.services.accounts)

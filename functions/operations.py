@@ -1,4 +1,4 @@
-"""HTTP functions for those who run the app: health and status, and dead letters with the admin key."""
+"""HTTP functions for operators: health and status, and dead letters with the admin key."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ operations = func.Blueprint()  # type: ignore[no-untyped-call]  # the SDK leaves
 
 @operations.route(route="health/live", methods=["GET"], auth_level=func.AuthLevel.ANONYMOUS)
 async def health_live(req: func.HttpRequest) -> func.HttpResponse:
-    """The process runs: nothing else is asked, so that a storage outage does not make the platform restart it."""
+    """The process runs. Nothing else is checked, so that a storage outage does not make the platform restart it."""
     return await respond(health.live())
 
 
@@ -37,7 +37,7 @@ async def health_ready(req: func.HttpRequest) -> func.HttpResponse:
 
 @operations.route(route="status", methods=["GET"])
 async def get_status(req: func.HttpRequest) -> func.HttpResponse:
-    """How far behind the app is, what it did and what that costs."""
+    """How far behind the app is, what it did and what that cost."""
     return await _respond(lambda reader: status_api.status(reader, req.url))
 
 
@@ -49,13 +49,13 @@ async def get_lag_history(req: func.HttpRequest) -> func.HttpResponse:
 
 @operations.route(route="status/page", methods=["GET"], auth_level=func.AuthLevel.ANONYMOUS)
 async def get_status_page(req: func.HttpRequest) -> func.HttpResponse:
-    """The page that shows the status. It holds nothing of the app; what it shows needs a key."""
+    """The page that shows the status. The page itself has no data of the app; loading the status needs a key."""
     return await respond(status_page())
 
 
 @operations.route(route="advice", methods=["GET"])
 async def get_advice(req: func.HttpRequest) -> func.HttpResponse:
-    """Every index in numbers, and what the Index Table pattern warns of."""
+    """Every index in numbers, with warnings about known problems of the Index Table pattern."""
 
     async def work() -> HttpAnswer:
         return await status_api.advice(app().monitoring.advisor, req.url)
@@ -64,7 +64,7 @@ async def get_advice(req: func.HttpRequest) -> func.HttpResponse:
 
 
 async def _respond(call: Callable[[StatusReader], Awaitable[HttpAnswer]]) -> func.HttpResponse:
-    """The answer of a call on the status, which cannot even be made while the definitions have faults."""
+    """The answer of a status call. While the definitions have faults, making the status already fails."""
 
     async def work() -> HttpAnswer:
         return await call(app().monitoring.status)
@@ -80,7 +80,7 @@ async def list_dead_letters(req: func.HttpRequest) -> func.HttpResponse:
 
 @operations.route(route="dead-letters/{id}", methods=["GET"], auth_level=func.AuthLevel.ADMIN)
 async def show_dead_letter(req: func.HttpRequest) -> func.HttpResponse:
-    """One dead letter, with what arrived."""
+    """One dead letter, with the document that arrived."""
     return await _about_dead_letters(lambda api: api.dead_letter(req.route_params["id"], req.url))
 
 
@@ -98,7 +98,7 @@ async def replay_dead_letters(req: func.HttpRequest) -> func.HttpResponse:
 
 @operations.route(route="dead-letters/purge", methods=["POST"], auth_level=func.AuthLevel.ADMIN)
 async def purge_dead_letters_now(req: func.HttpRequest) -> func.HttpResponse:
-    """Forget old dead letters."""
+    """Delete old dead letters."""
     return await _about_dead_letters(lambda api: api.purge(req.url, req.get_body()))
 
 

@@ -1,4 +1,4 @@
-"""HTTP answers of functions, as the binding wants them."""
+"""HTTP answers of functions, in the form that the binding needs."""
 
 from __future__ import annotations
 

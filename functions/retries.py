@@ -9,15 +9,15 @@ if TYPE_CHECKING:
 
     import azure.functions as func
 
-# Short, because the functions themselves wait for storage that is down: this is how late recovery is at worst.
+# Short, because the functions themselves wait while storage is down: recovery is at most this late.
 SHORTEST_WAIT, LONGEST_WAIT = "00:00:01", "00:00:10"
 
 
 def retried_for_ever(blueprint: func.Blueprint, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     """The function under this name, tried again until it succeeds.
 
-    After a last retry the triggers would move on and lose the batch, so there is none: a batch is applied, or
-    dead-lettered, or comes again.
+    After a last retry the triggers would move on and lose the batch, so there is no last retry: every change of a batch
+    is applied or becomes a dead letter, or the batch comes again.
     """
     retry = blueprint.retry(
         strategy="exponential_backoff",

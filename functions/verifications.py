@@ -1,4 +1,4 @@
-"""HTTP functions for verifications: start one, see how it stands. They need the admin key."""
+"""HTTP functions for verifications: start one, read its state. They need the admin key."""
 
 from __future__ import annotations
 

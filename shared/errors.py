@@ -5,16 +5,16 @@
     ├── DefinitionsError               indexes.yaml has faults; carries all of them
     ├── UnreadableChangeError          a change that cannot be read: a dead letter for its whole source
     ├── UnprojectableError             a fact that cannot be projected: a dead letter for one index
-    ├── UnknownDeadLetterError         there is no dead letter with that id, or not any more
-    ├── NotReplayableError             a dead letter whose change may not be applied any more, or cannot be
+    ├── UnknownDeadLetterError         there is no dead letter with that id, or it is gone
+    ├── NotReplayableError             a dead letter whose change must not be applied any more, or cannot be
     ├── FactsNotWrittenError           facts could not all be written into their container
     ├── BadRequestError                a call cannot be answered as it was sent; carries all faults
     │   └── BadLookupError                 the same of a lookup
     ├── UnknownIndexError              there is no index of that name
     ├── ContinuationExpiredError       a page token whose generation is retired
     ├── LifecycleRefusedError          a build, switch or rollback that cannot be done; carries its code
-    ├── FactsRefusedError              Cosmos DB will not give facts, now or later
-    ├── TaskFailedError                long work that no repetition will bring to its end
+    ├── FactsRefusedError              Cosmos DB refuses to return facts, now and later
+    ├── TaskFailedError                long work that failed, and that would fail again
     ├── StorageError                   a call to the Table service did not do what was asked
     │   ├── LimitError                     the call breaks a limit of the service and was not sent
     │   ├── RequestRefusedError            the service refuses the call, now and later
@@ -24,15 +24,15 @@
     │       ├── ThrottledError                 (transient) the service asks to be called less
     │       └── TableLeavingError              (transient) the table is still being deleted
     └── TransientError                 the same call may succeed later
-        ├── StorageUnreachableError        storage does not answer, or not to us
+        ├── StorageUnreachableError        storage does not answer, or not to this app
         ├── IncompleteBatchError           changes of a batch are neither applied nor dead letters
         ├── FactsUnavailableError          the facts of a source cannot be fetched now
         ├── FeedUnavailableError           a feed or hub cannot be asked how far behind it is
         ├── IndexBuildingError             the first generation of an index is still being built
         └── NotSeenYetError                a change has not reached the index in time
 
-`local/process/errors.py` and `bench/errors.py` grow their own branches. A message says what is wrong, with which thing,
-and what to do about it. Retrying is decided by type, never by text.
+`local/process/errors.py` and `bench/errors.py` add their own branches. A message says what is wrong, with which thing,
+and what to do about it. Code decides by type whether to retry, never by text.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 FailureReason = Literal["exists", "missing", "precondition"]
-# Why a change is a dead letter, for programs; docs/operations.md says what to do about each.
+# Why a change is a dead letter, for programs; docs/operations.md says what to do about each kind.
 FailureKind = Literal[
     "wrongType", "notEvaluable", "notJson", "tooManyEntries", "tooLarge", "ledgerRowTooLarge", "unreadable"
 ]
@@ -52,7 +52,7 @@ class IndexTablesError(Exception):
 
 
 class SettingError(IndexTablesError):
-    """A setting is missing or cannot be read. Correct the app setting that the message names."""
+    """A setting is missing or cannot be read. Correct the app setting that is named in the message."""
 
 
 class DefinitionsError(IndexTablesError):
@@ -76,7 +76,7 @@ class UnprojectableError(IndexTablesError):
 
 
 class UnknownDeadLetterError(IndexTablesError):
-    """There is no such dead letter. It may have been closed by a success or purged: list those that there are."""
+    """There is no such dead letter. A success may have closed it, or it was purged: list the existing ones."""
 
 
 class NotReplayableError(IndexTablesError):
@@ -96,7 +96,7 @@ class IncompleteBatchError(TransientError):
 
 
 class StorageUnreachableError(TransientError):
-    """Storage does not answer, or not to us. Check the account, the network and the identity's roles."""
+    """Storage does not answer, or not to this app. Check the account, the network and the identity's roles."""
 
 
 class FactsUnavailableError(TransientError):
@@ -186,8 +186,8 @@ class OperationFailedError(StorageError):
     """One operation of a transaction failed, so no operation took effect.
 
     `resent` says that an earlier attempt of the same transaction got no answer and may have landed. Then
-    "exists" or "precondition" may be the work of that attempt: read the row and compare before concluding
-    that somebody else wrote it.
+    "exists" or "precondition" may be caused by that attempt: read the row and compare it before you conclude that
+    another worker wrote it.
     """
 
     def __init__(self, table: str, index: int, reason: FailureReason, *, resent: bool = False) -> None:

@@ -1,6 +1,6 @@
-"""The composition root: everything that one process has, each part made once, when it is first asked for.
+"""The composition root: every part of one process, made once, when it is first needed.
 
-A start imports as little as it can: most modules are imported by the property that needs them.
+A start imports as little as possible: most modules are imported by the property that needs them.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ def app() -> App:
 class App(Process):
     """One process: its settings, its connections, and two sets of parts.
 
-    `triggers` are patient, and their cache of ledger rows serves every batch. `callers` give up on storage before an
-    HTTP caller gives up on them. They share no cache: a replay must see what is stored.
+    `triggers` wait long for storage, and their cache of ledger rows serves every batch. `callers` give up on storage
+    before an HTTP caller gives up on them. The two share no cache: a replay must see what is stored.
     """
 
     @cached_property
@@ -81,7 +81,7 @@ class App(Process):
         return self._new_parts(FOR_CALLERS)
 
     async def parts_for_batch(self) -> Parts:
-        """The parts of triggers, ready. During an outage a function waits here, before it begins."""
+        """The parts of triggers, ready for a batch. During a storage outage a function waits here, before it begins."""
         await self._wait_for_storage()
         return await self.triggers.ready()
 
@@ -184,7 +184,7 @@ class App(Process):
     async def building_here(
         self, definitions: Definitions, kind: str, replay: EventReplay | None, slice_seconds: float
     ) -> AsyncIterator[GenerationLifecycle]:
-        """The life of generations for a command that builds in its own process, under a kind of task of its own. It
+        """The lifecycle of generations, for a command that builds in its own process, with its own kind of task. It
         registers no definition."""
         from shared.app.parts import Parts
         from shared.tasks.runner import TaskRunner, renewing_claims
@@ -200,7 +200,7 @@ class App(Process):
         finally:
             opened = [sources.feed, sources.facts, *services.accounts.by_name.values(), services.blobs]
             for client in (*opened, services.sweep_queue, outside.task_queue):
-                # All of them, as they are made above, hold connections; their ports do not say so.
+                # All of these clients hold connections, but their ports have no `close`.
                 await cast(Any, client).close()
             await self.connections.close_identities()
 
@@ -220,7 +220,7 @@ def _times(settings: Settings) -> Times:
 
 
 class _CallersLedger:
-    """The ledger, as lookups ask it; its tables are made when it is first asked."""
+    """The ledger, for lookups. The first question creates its tables."""
 
     def __init__(self, app: App) -> None:
         self._app = app

@@ -1,4 +1,4 @@
-"""Connections to Azure services, as app settings spell them: a connection string, or an address with an identity."""
+"""Connections to Azure services, as app settings write them: a connection string, or an address with an identity."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def event_hubs_connection(name: str, environment: Mapping[str, str]) -> EventHub
 
 
 def _check_parts(name: str, text: str, *wanted: str) -> None:
-    """Raise `SettingError` unless a connection string has these parts. The text is never repeated: it holds a key."""
+    """Raise `SettingError` unless a connection string has these parts. No message shows the string: it holds a key."""
     parts = {part.strip().partition("=")[0].lower() for part in text.split(";")}
     if lacking := [part for part in wanted if part.lower() not in parts]:
         raise SettingError(
@@ -109,8 +109,9 @@ def _check_parts(name: str, text: str, *wanted: str) -> None:
 def storage_connection(name: str, environment: Mapping[str, str]) -> StorageConnection:
     """The storage connection called `name`, in either of the forms that Azure Functions has for connections.
 
-    `NAME` holds a connection string; or `NAME__accountName`, or `NAME__tableServiceUri` and its like for queues and
-    blobs, an address for a managed identity, whose client id may be in `NAME__clientId`.
+    `NAME` holds a connection string. Or `NAME__accountName` holds the account's name, or `NAME__tableServiceUri`,
+    `NAME__queueServiceUri` and `NAME__blobServiceUri` hold addresses, for a managed identity, whose client id may be in
+    `NAME__clientId`.
     """
     if connection_string := environment.get(name):
         return StorageConnection(name, connection_string=connection_string)
@@ -129,5 +130,5 @@ def storage_connection(name: str, environment: Mapping[str, str]) -> StorageConn
 
 
 def index_account(environment: Mapping[str, str]) -> str:
-    """The name of the storage account that the ledger and the catalog are in."""
+    """The name of the storage account that holds the ledger and the catalog."""
     return storage_connection(INDEX_STORAGE.name, environment).account

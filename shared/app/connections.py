@@ -1,6 +1,6 @@
-"""Clients made from connections: by connection string, or by address with an identity.
+"""Clients for connections: by connection string, or by address with an identity.
 
-In Azure that is the managed identity of the app; on a developer's machine it is the person who is signed in there.
+In Azure this is the managed identity of the app; on a developer's machine it is the person who is signed in.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# A caller is waiting: better a 503 soon than an answer that comes too late.
+# A caller is waiting: an early 503 is better than an answer that comes too late.
 FOR_CALLERS: Final = RetryPolicy(
     attempts=3, budget_seconds=8, first_wait_seconds=0.1, longest_wait_seconds=1, open_seconds=0
 )
@@ -45,10 +45,10 @@ class Connections:
         self._identities: dict[str | None, Any] = {}
 
     def account_of(self, connection: StorageConnection) -> Account:
-        """The Table service of an account, and what proves that we may call it."""
+        """The Table service of an account, with a key or credential for it."""
         if connection.connection_string:
             return Account.from_connection_string(connection.connection_string)
-        # An identity of its own, because closing the tables closes it, too.
+        # Its own identity, because closing the table client also closes its identity.
         return Account.with_credential(
             connection.endpoint("table"), EntraCredential(self._new_identity(connection.client_id))
         )
@@ -127,19 +127,19 @@ class Connections:
         return EventHubProducerClient(str(connection.namespace), hub, self._identity(connection.client_id), **options)
 
     def _identity(self, client_id: str | None) -> Any:
-        """One for all clients: it keeps its tokens, so that short-lived clients do not ask for new ones."""
+        """One identity for all clients: it keeps its tokens, so that short-lived clients do not request new ones."""
         if client_id not in self._identities:
             self._identities[client_id] = self._new_identity(client_id)
         return self._identities[client_id]
 
     async def close_identities(self) -> None:
-        """Let go of the connections to the identity service: for commands, which end; an app keeps them."""
+        """Close the connections to the identity service: for commands, which end. An app keeps them open."""
         while self._identities:
             await self._identities.popitem()[1].close()
 
     def _new_identity(self, client_id: str | None) -> Any:
-        """In Azure of the app, where `client_id` chooses among several; elsewhere of the person signed in."""
-        # 470 ms of imports, which a local run with keys never pays.
+        """In Azure the identity of the app (`client_id` selects one of several); elsewhere of the person signed in."""
+        # 470 ms of imports, which a local run with keys never needs.
         from azure.identity.aio import DefaultAzureCredential, ManagedIdentityCredential
 
         if self._settings.value(IDENTITY_ENDPOINT):
@@ -148,7 +148,7 @@ class Connections:
 
 
 def event_hubs_namespace(connection: EventHubsConnection) -> str:
-    """The host name of a namespace, as checkpoints are filed under it."""
+    """The host name of a namespace: checkpoints are stored under it."""
     from azure.eventhub import parse_connection_string
 
     if connection.connection_string:
@@ -157,10 +157,10 @@ def event_hubs_namespace(connection: EventHubsConnection) -> str:
 
 
 class OpenedByName(dict[str, T]):
-    """Clients of storage accounts by the name of their connection, each made when it is first asked for.
+    """Clients of storage accounts by the name of their connection, each made when it is first used.
 
-    Which there are is not known before: the catalog may have a generation in an account that no definition names
-    any more. A connection that is not set raises `SettingError`.
+    The names are not known in advance: the catalog may have a generation in an account that no definition names any
+    more. A connection that is not set raises `SettingError`.
     """
 
     def __init__(self, open_account: Callable[[str], T]) -> None:

@@ -1,4 +1,4 @@
-"""Where the changes of a source come from, as lag is measured there and as a new source is asked about its past."""
+"""The feeds of sources: how far they lag behind, and whether the feed of a new source has already passed changes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _log = logging.getLogger(__name__)
 
 
 class Feeds:
-    """The feeds of sources. A connection that is not set makes the lag of its feeds unknown, nothing else."""
+    """The feeds of sources. If a connection is not set, the lag of its feeds is unknown; nothing else fails."""
 
     def __init__(
         self, environment: Mapping[str, str], connections: Connections, now_seconds: Callable[[], float]
@@ -41,7 +41,7 @@ class Feeds:
         self._now_seconds = now_seconds
 
     def of(self, source: Source) -> list[Feed]:
-        """The feeds that bring changes of a source."""
+        """The feeds that deliver changes of a source."""
         feeds: list[Feed] = []
         if source.cosmos is not None:
             feeds.append(CosmosLag(source, lambda: index_account(self._environment), lambda: self._cosmos))
@@ -50,7 +50,7 @@ class Feeds:
         return feeds
 
     async def has_moved_on(self, source: Source) -> bool:
-        """Whether a feed has passed changes that it will not bring again. A feed that cannot be asked has not."""
+        """Whether a feed has passed changes that it will not deliver again; False for a feed that does not answer."""
         for feed in self.of(source):
             try:
                 async with asyncio.timeout(ASKING_SECONDS):
@@ -70,7 +70,7 @@ class Feeds:
 
     def _hub(self, name: str) -> EventHubConsumerClient:
         connection = event_hubs_connection(EVENTHUB.name, self._environment)
-        # A call for the status does not wait for many retries.
+        # A status call must not wait for many retries.
         return self._connections.event_hub_client(connection, name, EVENT_LAG_GROUP, retry_total=1)
 
     def _checkpoints(self) -> ContainerClient:

@@ -30,7 +30,7 @@ class LookupParts:
         return self._readers(names.INDEX_STORAGE.name)
 
     def _readers(self, name: str) -> list[TableClient]:
-        """A storage account as lookups read it: its primary endpoint and, if the app wants it, its secondary."""
+        """The endpoints of a storage account for lookups: the primary and, with READ_SECONDARY, the secondary."""
         from shared.app.connections import FOR_CALLERS
         from shared.tables.client import TableClient
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class MonitoringParts:
-    """The parts that operators ask, each made once."""
+    """Parts for operators, each made once."""
 
     def __init__(self, process: Process) -> None:
         self._process = process
@@ -36,7 +36,7 @@ class MonitoringParts:
         return counters
 
     def new_counts(self, purpose: Purpose, account: str) -> Counts:
-        """Counts for a client of a storage account, which the counters of this instance add up."""
+        """Counts for a client of a storage account; the counters of this instance add them up."""
         from shared.tables.counts import Counts
 
         counts = Counts()
@@ -52,7 +52,7 @@ class MonitoringParts:
 
     @cached_property
     def _status_tables(self) -> TableClient:
-        """The index storage, for calls that must not wait long: better to know less than to answer late."""
+        """The index storage, for calls that must not wait long: an incomplete answer is better than a late one."""
         from shared.tables.retry import RetryPolicy
 
         policy = RetryPolicy(
@@ -62,7 +62,7 @@ class MonitoringParts:
 
     @cached_property
     def status(self) -> StatusReader:
-        """The status of the app, which keeps what it measured a moment ago; raises `DefinitionsError`."""
+        """The status of the app. It reuses recent measurements; raises `DefinitionsError`."""
         from shared.catalog.catalog import Catalog
         from shared.monitoring.lag import LagMeter
         from shared.monitoring.lag_history import LagHistory
@@ -89,7 +89,7 @@ class MonitoringParts:
 
     @cached_property
     def advisor(self) -> Advisor:
-        """What advises on the indexes of the app, which keeps its last answer for a while."""
+        """The advisor on the indexes of the app. It reuses its last answer for a while."""
         from shared.advice.advisor import Advisor, AdvisorDependencies
         from shared.advice.sampling import Sampler
         from shared.app.connections import FOR_CALLERS, OpenedByName

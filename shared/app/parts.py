@@ -1,6 +1,6 @@
-"""The long-lived parts of a process over one set of connections, each made once, when it is first asked for.
+"""The long-lived parts of a process over one set of connections, each made once, when it is first needed.
 
-Nothing here knows settings or makes connections, so that tests and benchmarks use it, too.
+Nothing here reads settings or makes connections, so tests and benchmarks use it, too.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from shared.verification.service import VerificationService
     from shared.verification.task import Verifications
 
-# A worker writes what it has claimed within moments.
+# How long a verification waits before it confirms a difference: a worker writes what it has claimed within moments.
 _PAUSE_SECONDS: Final = 3.0
 
 
@@ -47,7 +47,7 @@ class Outside:
 
 
 class Parts:
-    """Everything that works on the indexes of these definitions. Only long work asks for `outside`."""
+    """Everything that works on the indexes of these definitions. Only long work needs `outside`."""
 
     def __init__(
         self, definitions: Definitions, services: Services, new_outside: Callable[[], Outside] | None = None
@@ -59,7 +59,7 @@ class Parts:
         self._preparing = asyncio.Lock()
 
     async def ready(self) -> Parts:
-        """The same parts, once tables are made and definitions registered; raises `DefinitionsError`."""
+        """The same parts, after tables are created and definitions registered; raises `DefinitionsError`."""
         async with self._preparing:
             if not self._is_ready:
                 await self.write_plans.prepare()
@@ -89,19 +89,19 @@ class Parts:
 
     @cached_property
     def worker(self) -> Worker:
-        """What applies batches. Its cache of ledger rows serves all of them."""
+        """The worker that applies batches. Its cache of ledger rows serves all of them."""
         return Worker(self.definitions, self.services, self.write_plans)
 
     @cached_property
     def ledger_view(self) -> LedgerView:
-        """The ledger, as lookups ask it."""
+        """The ledger, for lookups."""
         from shared.pipeline.ledger.view import LedgerView
 
         return LedgerView(self.write_plans.current, self.services.accounts, self.services.now_seconds)
 
     @cached_property
     def maintenance(self) -> Maintenance:
-        """What follows later: sweeping, expiry, forgetting."""
+        """Later work: sweeping, expiry, forgetting deleted facts."""
         from shared.pipeline.cleanup.maintenance import Maintenance
 
         services, times = self.services, self.services.times
@@ -117,7 +117,7 @@ class Parts:
 
     @cached_property
     def dead_letters(self) -> DeadLetterService:
-        """Dead letters, as operators work with them. Every replay has an applier of its own."""
+        """Dead letters, for operators. Every replay has its own applier."""
         from shared.pipeline.dead_letters.listing import DeadLetterList
         from shared.pipeline.dead_letters.replay import Replayer
         from shared.pipeline.dead_letters.service import DeadLetterService, known_names
@@ -174,7 +174,7 @@ class Parts:
 
     @cached_property
     def tasks(self) -> TaskRunner:
-        """Long work, in slices that messages of the task queue ask for."""
+        """Long work, in slices that messages of the task queue start."""
         from shared.tasks.runner import TaskRunner, renewing_claims
 
         kinds: dict[str, TaskKind] = {"build": self.builds, "verification": self.verifications}
@@ -202,7 +202,7 @@ class Parts:
 
     @cached_property
     def verification_service(self) -> VerificationService:
-        """Verifications, as operators and timers ask for them."""
+        """Verifications, for operators and timers."""
         from shared.verification.rows import VerificationRows
         from shared.verification.service import VerificationService
 
@@ -211,7 +211,7 @@ class Parts:
 
 
 def with_own_concurrency(services: Services) -> Services:
-    """The same services for work beside the feed, which may wait for its budget while it holds its permits."""
+    """The same services with permits of its own, for work beside the feed, which may hold them while it waits."""
     from shared.pipeline.concurrency import Bounded, Staggered
 
     return replace(services, run_all=Bounded(), run_buckets=Staggered())

@@ -1,4 +1,4 @@
-"""Whether an app can do its work: asked when it starts, and by readiness."""
+"""Whether an app can do its work: checked when it starts, and by the readiness probe."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from shared.errors import IndexTablesError, SettingError, StorageUnreachableErro
 if TYPE_CHECKING:
     from shared.app.app import App
 
-# A probe answers before the platform that asks gives up on it.
+# A probe answers before the platform stops waiting for it.
 STORAGE_PROBE_SECONDS: Final = 3.0
 
 _log = logging.getLogger(__name__)
 
 
 def may_write(app: App) -> bool:
-    """Whether triggers may run. If not, health says why, and for settings the log does, too."""
+    """Whether triggers may run. If not, the health call says why; the log also does for settings."""
     try:
         check_timing(app.root, app.settings)
         app.settings.check_all()
@@ -32,8 +32,8 @@ def may_write(app: App) -> bool:
 
 
 async def check(app: App) -> None:
-    """Raise what keeps the app from its work: faults of definitions or settings, storage that does not answer, a
-    source that is not what it was."""
+    """Raise the error that keeps the app from its work: faults in definitions or settings, storage that does not
+    answer, a source whose identity has changed."""
     app.definitions.require()
     _check_settings(app)
     await _check_storage(app)
@@ -41,7 +41,7 @@ async def check(app: App) -> None:
 
 
 def _check_settings(app: App) -> None:
-    """Raise `SettingError` when a setting is wrong, or is missing that batches or lookups need."""
+    """Raise `SettingError` when a setting is wrong, or when one is missing that batches or lookups need."""
     check_timing(app.root, app.settings)
     app.settings.check_all()
     app.page_token_key()
@@ -53,7 +53,7 @@ async def _check_storage(app: App) -> None:
 
 
 async def _check_catalog(app: App) -> None:
-    """Raise `DefinitionsError` when a source is not what its indexes have been kept from."""
+    """Raise `DefinitionsError` when the identity of a source has changed since its indexes were made."""
     from shared.catalog.catalog import Catalog
     from shared.catalog.register import check_sources
     from shared.errors import TableMissingError
@@ -74,7 +74,7 @@ async def _check_account(app: App, name: str) -> None:
         connection = storage_connection(name, app.settings.environment)
         async with (
             asyncio.timeout(STORAGE_PROBE_SECONDS),
-            # A breaker of its own: a probe asks storage even while the app's breaker is open.
+            # Its own breaker: a probe calls storage even while the app's breaker is open.
             app.connections.table_client(connection, policy=RetryPolicy(attempts=1), breaker=Breaker()) as client,
         ):
             await probe(client)

@@ -1,4 +1,4 @@
-"""What every part of a process rests on: settings, definitions, time and connections, each made once."""
+"""What every part of a process needs: settings, definitions, time and connections, each made once."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Process:
-    """The ground of one process. A start imports as little as it can: properties import what they need."""
+    """The base of one process. A start imports as little as possible: properties import what they need."""
 
     def __init__(self, root: Path, settings: Settings) -> None:
         self.root = root
@@ -34,7 +34,7 @@ class Process:
 
     @cached_property
     def definitions(self) -> Loaded:
-        """The definitions that this app serves, with the faults that keep it from doing so."""
+        """The definitions that this app serves, with their faults, if any."""
         return read_for_start(self.root / self.settings.value(names.INDEX_DEFINITIONS))
 
     @cached_property
@@ -46,7 +46,7 @@ class Process:
 
     @cached_property
     def connections(self) -> Connections:
-        """What makes clients of Azure services."""
+        """The factory of clients for Azure services."""
         from shared.app.connections import Connections
 
         return Connections(self.settings, self.world)
@@ -63,7 +63,7 @@ class Process:
         return storage_connection(name, self.settings.environment)
 
     def account_names(self) -> list[str]:
-        """The connections that hold tables: the default one, and those that indexes are placed on."""
+        """The connections whose accounts hold tables: the default one, and those that indexes are placed on."""
         indexes = self.definitions.definitions.indexes.values()
         return sorted({names.INDEX_STORAGE.name, *(name for index in indexes for name in AccountMap(index).accounts)})
 
@@ -72,7 +72,7 @@ class Process:
         return self.connections.cosmos_client(cosmos_connection(names.COSMOS.name, self.settings.environment))
 
     def page_token_key(self) -> bytes:
-        """The setting, else the account's key: both are secret, and all instances of the app agree on them."""
+        """From the setting, else from the account's key: both are secret, and the same in all instances of the app."""
         account = self.connections.account_of(self.storage(names.INDEX_STORAGE.name))
         secret = self.settings.value(names.PAGE_TOKEN_KEY) or account.key
         if not secret:

@@ -1,6 +1,6 @@
-"""Adapters to the SDKs of Storage queues and blobs, for what the pipeline keeps outside of tables.
+"""Adapters to the SDKs of Storage queues and blobs, for what the pipeline stores outside of tables.
 
-Both services create their queue or container when it is missed the first time.
+Both create their queue or container when it is missing at the first use.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 
 class DelayedQueue:
-    """A Storage queue whose messages become visible after a delay, its own or that of the message."""
+    """A Storage queue whose messages become visible after a delay: that of the message, or that of the queue."""
 
     def __init__(self, client: QueueClient, delay_seconds: int = 0) -> None:
         self._client = client
         self._delay_seconds = delay_seconds
 
     async def send(self, message: str, delay_seconds: int | None = None) -> None:
-        """Keep a message; it becomes visible after the delay and never expires."""
+        """Store a message; it becomes visible after the delay and never expires."""
         from azure.core.exceptions import ResourceExistsError, ResourceNotFoundError
 
         delay_seconds = self._delay_seconds if delay_seconds is None else delay_seconds
@@ -43,14 +43,14 @@ class DelayedQueue:
 
 
 class BlobContainer:
-    """A container for documents that fit in no row; `new_id` makes names that are never made twice."""
+    """A container for documents that are too large for a row; `new_id` makes names that are never used twice."""
 
     def __init__(self, client: ContainerClient, new_id: Callable[[], str]) -> None:
         self._client = client
         self._new_id = new_id
 
     async def put(self, folder: str, content: bytes) -> str:
-        """Keep the content in this folder, under a name that nothing else ever has; the name."""
+        """Store the content in this folder under a name that is never used again; return the name."""
         from azure.core.exceptions import ResourceExistsError, ResourceNotFoundError
 
         name = f"{folder}/{self._new_id()}"
@@ -73,7 +73,7 @@ class BlobContainer:
             return None
 
     async def delete(self, name: str) -> None:
-        """Forget the content; it may be gone."""
+        """Delete the content; it may be gone already."""
         from azure.core.exceptions import ResourceNotFoundError
 
         with suppress(ResourceNotFoundError):

@@ -1,6 +1,6 @@
-"""App settings: the one door to the environment.
+"""App settings: the only code that reads the environment.
 
-Every setting that the product reads is one row here, with its type, its default and what it means. The table in
+Every setting that the product reads is declared here once, with its type, its default and what it means. The table in
 docs/settings.md is made from these rows; `local.settings.sample.json` and the templates in
 `infra/` are held to them by tests. Connections are settings, too: `connection_settings` reads those.
 """
@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class SettingType(Generic[T]):
-    """What a setting may be: in words, and as a function that gives None for a text that it may not be."""
+    """The type of a setting: in words, and as a function that returns None for an invalid text."""
 
     words: str
     parse: Callable[[str], T | None]
@@ -29,7 +29,7 @@ class SettingType(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class Setting(Generic[T]):
-    """A setting: its name, its type, its text when it is not set (none: it must be set), and what it means."""
+    """A setting: its name, its type, its default (None: it must be set), and what it means."""
 
     name: str
     type: SettingType[T]
@@ -176,7 +176,7 @@ DEAD_LETTER_CONTAINER = "dead-letters"
 
 
 class Settings:
-    """The settings of a process: those of the environment, over the defaults."""
+    """The settings of a process: from the environment, or the defaults."""
 
     def __init__(self, environment: Mapping[str, str] = os.environ) -> None:
         self.environment = environment
@@ -194,14 +194,14 @@ class Settings:
         return found
 
     def check_all(self) -> None:
-        """Read every setting: one that is wrong raises `SettingError` now, not when it is needed."""
+        """Read every setting, so that a wrong one raises `SettingError` now, not when it is needed."""
         for setting in ALL:
             if setting.default is not None:
                 self.value(setting)
         self.dead_letter_retention_days()
 
     def dead_letter_retention_days(self) -> int:
-        """How long dead letters are kept; less than deleted facts are remembered, or a replay could bring one back."""
+        """How long dead letters are kept: less than deleted facts are remembered, or a replay could bring one back."""
         days = self.value(DEAD_LETTER_RETENTION_DAYS)
         ledger_days = self.value(LEDGER_RETENTION_DAYS)
         if not 0 < days < ledger_days:

@@ -1,8 +1,8 @@
-"""The clocks that the write protocol rests on, checked before anything is written.
+"""Checks the times that the write protocol depends on, before anything is written.
 
-A tombstone may go only when no request of an earlier claim can land any more. So functions must end
-(`functionTimeout`), and the sweep must wait longer than a function runs, its lease lives on and its last request is
-tried again.
+A tombstone may be removed only when no request of an earlier claim can land any more. So functions must end
+(`functionTimeout`), and the sweep delay must be longer than these together: the run of a function, its lease after
+that, and the retries of its last request.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 
 # A lease of the Cosmos DB trigger expires after this, and another worker takes over.
 LEASE_EXPIRY_SECONDS: Final = 60
-# Of the service: the longest visibility delay of a message.
+# A limit of the queue service: the longest visibility delay of a message.
 QUEUE_DELAY_SECONDS_MAX: Final = 7 * 86_400
 _TIME_SPAN: Final = re.compile(r"(?:(\d+)\.)?(\d{1,2}):(\d{1,2}):(\d{1,2}(?:\.\d+)?)")
 
 
 def check_timing(app_folder: Path, settings: Settings) -> None:
-    """Raise `SettingError` when functions may run without end, or when a sweep or a build may come too early."""
+    """Raise `SettingError` when functions may run for ever, or when a sweep or a build may start too early."""
     timeout_seconds = _function_timeout_seconds(app_folder, settings)
     latest_seconds = timeout_seconds + LEASE_EXPIRY_SECONDS + RetryPolicy().budget_seconds
     delay_seconds = settings.value(SWEEP_DELAY_SECONDS)
@@ -54,7 +54,7 @@ def check_timing(app_folder: Path, settings: Settings) -> None:
 
 
 def _check_build_delay(timeout_seconds: float, settings: Settings) -> None:
-    """A build may start, and a table go, when no batch runs that began with a catalog from before."""
+    """A build may start, and a table be dropped, when no batch is running that began with an older catalog."""
     refresh_seconds = settings.value(CATALOG_REFRESH_SECONDS)
     behind_seconds = timeout_seconds + refresh_seconds + RetryPolicy().budget_seconds
     delay_seconds = settings.value(BUILD_DELAY_SECONDS)
@@ -67,7 +67,7 @@ def _check_build_delay(timeout_seconds: float, settings: Settings) -> None:
 
 
 def _is_development(settings: Settings) -> bool:
-    """On a developer's machine nobody waits an hour to see a sweep."""
+    """On a developer's machine a sweep must not take an hour."""
     return settings.value(HOST_ENVIRONMENT) == "Development"
 
 

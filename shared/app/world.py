@@ -1,4 +1,4 @@
-"""The world outside, where time, chance and ids enter: everything else gets them as parameters."""
+"""The outside world: time, randomness and ids. All other code gets them as parameters."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TIMING: Final = Timing(time.time, time.monotonic, asyncio.sleep, random.random)
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """Time and ids of one process. The clock is corrected by what storage services say."""
+    """Time and ids of one process. The clock is corrected by the time that storage services report."""
 
     timing: Timing
     clock: ServiceClock
@@ -28,7 +28,7 @@ class World:
 
 
 def new_id() -> str:
-    """A name that nothing else has: of a process, of a blob."""
+    """A unique name, for a process or a blob."""
     return uuid.uuid4().hex
 
 

@@ -1,8 +1,8 @@
-"""Enters what definitions say into the catalog: new sources, and a generation for every definition that has none.
+"""Registers definitions in the catalog: new sources, and a generation for every definition that has none.
 
-A definition that is seen for the first time serves at once if its index has nothing that serves and no change of its
-source has come yet, nor passed by before this storage was there: the feed fills it. Otherwise the facts that came
-before are missing from it: it is building, and its build may start when every worker is known to write to it.
+A new generation serves at once if its index has no serving generation yet and no change of its source was missed: none
+has been applied, and none passed before this storage existed. Then the feed fills it. Otherwise it lacks older facts
+and must be built. The build may start when every worker is known to write to the new generation.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ if TYPE_CHECKING:
     from shared.definitions.model import Definitions, Index, Source
     from shared.tables.port import Insert
 
-    # Whether the ledger has a row of a source, which has so many buckets.
+    # Whether the ledger has a row of a source, given its name and its number of buckets.
     HasFacts: TypeAlias = "Callable[[str, int], Awaitable[bool]]"
-    # Whether the feed of a source has passed changes that it will not bring again.
+    # Whether the feed of a source has passed changes that it will not deliver again.
     HasMovedOn: TypeAlias = "Callable[[Source], Awaitable[bool]]"
 
 _ATTEMPTS: Final = 10
 
 
 async def feed_starts_at_beginning(_source: Source) -> bool:
-    """A feed that starts at its beginning, into storage that was there before it."""
+    """False for every source: all feeds start at their beginning, after the storage was created."""
     return False
 
 
 class DefinitionRegistrar:
-    """Enters definitions. A worker goes through it when it starts."""
+    """Registers definitions. A worker does this when it starts."""
 
     def __init__(
         self,
@@ -55,9 +55,10 @@ class DefinitionRegistrar:
         self._has_moved_on = has_moved_on
 
     async def register(self, definitions: Definitions, now_seconds: float) -> CatalogSnapshot:
-        """Enter what is new; the catalog after it. Workers that start at the same time agree on what is first.
+        """Register what is new, and return the catalog after that. Workers that start at the same time agree on what
+        was first.
 
-        Raises `DefinitionsError` before anything is written when a source is not what it was.
+        Raises `DefinitionsError`, before anything is written, when the identity of a source has changed.
         """
         await self._catalog.create()
         for _ in range(_ATTEMPTS):
@@ -69,43 +70,47 @@ class DefinitionRegistrar:
                 return snapshot
             await self._register(snapshot, definitions, new, int(now_seconds))
             for name in sorted(new_sources):
-                await self._catalog.write(write_source(name, BUCKETS))  # unless an index of its own brought it
+                await self._catalog.write(write_source(name, BUCKETS))  # unless one of its indexes has written it
         raise StorageUnavailableError("The catalog changes all the time: try again later.", outcome_unknown=False)
 
     async def _register(self, snapshot: CatalogSnapshot, definitions: Definitions, new: list[Index], now: int) -> None:
-        untouched = await self._untouched(snapshot, {one.source: definitions.sources[one.source] for one in new})
-        entered, lost = set(snapshot.buckets), set[str]()
+        untouched = await self._untouched(snapshot, {index.source: definitions.sources[index.source] for index in new})
+        registered, lost = set(snapshot.buckets), set[str]()
         for index in new:
             if index.source in lost:
-                continue  # another was first with this source: the next round sees how
-            listed = self._listed(snapshot, index, definitions.sources[index.source], now)
-            rows: list[CatalogGeneration | ServingRow | Insert] = [listed]
+                continue  # another worker was first with this source: the next round reads what it wrote
+            generation = self._new_generation(snapshot, index, definitions.sources[index.source], now)
+            rows: list[CatalogGeneration | ServingRow | Insert] = [generation]
             if index.source in untouched and not _is_served(snapshot, index.name):
                 served = snapshot.served.get(index.name, ServingRow(index.name, ""))
-                rows = [replace(listed, state="standby"), replace(served, serving=listed.id)]
-                if index.source not in entered:
+                rows = [replace(generation, state="standby"), replace(served, serving=generation.id)]
+                if index.source not in registered:
                     rows.append(write_source(index.source, BUCKETS))
-            # If another was first with this index, or with this row, the next round sees it.
+            # If another worker was first with this index or this row, the next round reads what it wrote.
             if await self._catalog.write(*rows):
-                entered.add(index.source)
-            elif index.source not in entered:
+                registered.add(index.source)
+            elif index.source not in registered:
                 lost.add(index.source)
 
     async def _untouched(self, snapshot: CatalogSnapshot, sources: Mapping[str, Source]) -> set[str]:
-        """The sources none of whose changes has been applied or passed over yet.
+        """The sources of which no change has been applied or missed yet.
 
-        A source that is in the catalog has workers, and while it has no index they write its changes nowhere. So it
-        must have a whole generation: that leaves ledger rows. An empty ledger alone proves nothing: retention forgets
-        facts whose entries have all expired, the tables may be new, or the feed may start with the present. So the
-        feed is asked, too.
+        A source in the catalog has workers. While it has no index, they write its changes nowhere. So it must have a
+        complete generation, which leaves ledger rows. Even then, an empty ledger alone proves nothing: retention
+        forgets facts whose entries have all expired, the tables may be new, or the feed may start with the present. So
+        the feed is asked, too.
         """
-        whole = {one.source for one in snapshot.generations if one.is_updated and one.state != "building"}
+        whole = {
+            generation.source
+            for generation in snapshot.generations
+            if generation.is_updated and generation.state != "building"
+        }
         candidates = {name for name in sources if name not in snapshot.buckets or name in whole}
         empty = {name for name in candidates if not await self._has_facts(name, snapshot.buckets_of(name))}
         return {name for name in empty if not await self._has_moved_on(sources[name])}
 
-    def _listed(self, snapshot: CatalogSnapshot, index: Index, source: Source, now: int) -> CatalogGeneration:
-        """A generation that is new, or that comes back after it was retired: then its table has another name."""
+    def _new_generation(self, snapshot: CatalogSnapshot, index: Index, source: Source, now: int) -> CatalogGeneration:
+        """A new generation. If the definition had one that was retired, the table of the new one has another name."""
         attempt = 1 + len(_attempts(snapshot, index, source))
         generation = Generation.of(index, source, attempt)
         starts_at = now + self._build_delay_seconds
@@ -113,31 +118,32 @@ class DefinitionRegistrar:
 
 
 def check_sources(snapshot: CatalogSnapshot, definitions: Definitions) -> None:
-    """Raise `DefinitionsError` when a source tells its facts, or orders their versions, otherwise than before.
+    """Raise `DefinitionsError` when a source now identifies its facts, or orders their versions, in another way.
 
     The ledger would take known facts for new ones, or newer versions for old ones, and entries would stay for ever.
     """
+    sources = definitions.sources
     faults = {
-        one.source: _changed_source(one, changed)
-        for one in snapshot.generations
-        if not one.is_retired and one.source in definitions.sources
-        if (changed := changed_identity(identity(one.source_definition), definitions.sources[one.source]))
+        generation.source: _changed_source(generation, changed)
+        for generation in snapshot.generations
+        if not generation.is_retired and generation.source in sources
+        if (changed := changed_identity(identity(generation.source_definition), sources[generation.source]))
     }
     if faults:
         raise DefinitionsError(tuple(faults.values()))
 
 
-def _changed_source(kept: CatalogGeneration, changed: tuple[str, ...]) -> str:
-    before: Identity = identity(kept.source_definition)
+def _changed_source(generation: CatalogGeneration, changed: tuple[str, ...]) -> str:
+    before: Identity = identity(generation.source_definition)
     was = ", ".join(f"{key} was {before[key]!r}" for key in changed)
     return (
-        f'Source "{kept.source}" is not the one that index "{kept.index}" has been kept from: its {was}. '
+        f'Source "{generation.source}" has changed since index "{generation.index}" was made from it: its {was}. '
         "Take that back, or give the source a new name."
     )
 
 
 def index_of(definitions: Definitions, name: str) -> Index:
-    """The index of that name; raises `UnknownIndexError`, which points to the nearest one."""
+    """The index of that name; raises `UnknownIndexError`, which suggests the most similar name."""
     try:
         return definitions.indexes[name]
     except KeyError:
@@ -148,16 +154,16 @@ def index_of(definitions: Definitions, name: str) -> Index:
 
 
 def generation_of_definition(snapshot: CatalogSnapshot, index: Index, source: Source) -> CatalogGeneration | None:
-    """The generation of a definition, as it is kept; None when it is not in the catalog.
+    """The generation of a definition that workers keep up to date; None when there is none in the catalog.
 
-    One that was made read-only lacks changes since then: a definition that is put back is built again.
+    A generation that was made read-only lacks the changes since then: when its definition comes back, another is built.
     """
-    return next((one for one in _attempts(snapshot, index, source) if one.is_updated), None)
+    return next((generation for generation in _attempts(snapshot, index, source) if generation.is_updated), None)
 
 
 def _attempts(snapshot: CatalogSnapshot, index: Index, source: Source) -> list[CatalogGeneration]:
     identity = generation_id(index, source)
-    return [one for one in snapshot.of_index(index.name) if one.id.startswith(identity)]
+    return [generation for generation in snapshot.of_index(index.name) if generation.id.startswith(identity)]
 
 
 def _is_served(snapshot: CatalogSnapshot, index: str) -> bool:
@@ -167,9 +173,9 @@ def _is_served(snapshot: CatalogSnapshot, index: str) -> bool:
 
 
 def _missing(snapshot: CatalogSnapshot, definitions: Definitions) -> list[Index]:
-    """The definitions whose generation is not there."""
+    """The indexes whose definition has no generation in the catalog."""
     return [
-        one
-        for one in definitions.indexes.values()
-        if generation_of_definition(snapshot, one, definitions.sources[one.source]) is None
+        index
+        for index in definitions.indexes.values()
+        if generation_of_definition(snapshot, index, definitions.sources[index.source]) is None
     ]
