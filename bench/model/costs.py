@@ -104,7 +104,7 @@ def table() -> str:
         f"| lookups | {' | '.join(f'{load.lookups:,}' for load in LOADS)} |",
         f"| indexes | {' | '.join(str(load.indexes) for load in LOADS)} |",
     ]
-    lines += [f"| {name} | {' | '.join(_cell(one[name], prices) for one in priced)} |" for name in priced[0]]
+    lines += [f"| {name} | {' | '.join(_cell(column[name], prices) for column in priced)} |" for name in priced[0]]
     return "\n".join(lines)
 
 

@@ -62,8 +62,11 @@ async def measure(meter: Meter) -> list[Measurement]:
         return [
             await _bulk(meter, storage),
             await _steady(meter.at_most(ROUNDS_MAX), storage),
-            *[await _against_raw(meter.at_most(ROUNDS_MAX), storage, one) for one in (MOVES, DELETES)],
-            *[await _against_raw(meter.at_most(ROUNDS_MAX), storage, one) for one in (MULTI_VALUED, HOT, MIXED)],
+            *[await _against_raw(meter.at_most(ROUNDS_MAX), storage, workload) for workload in (MOVES, DELETES)],
+            *[
+                await _against_raw(meter.at_most(ROUNDS_MAX), storage, workload)
+                for workload in (MULTI_VALUED, HOT, MIXED)
+            ],
             await _sweep(meter.at_most(ROUNDS_MAX), storage),
         ]
 

@@ -59,8 +59,8 @@ async def _lag(meter: Meter, stack: Stack) -> Measurement:
             numbers, cpu = iter(range(count)), time.process_time()
             lags[:] = [
                 lag
-                for one in await asyncio.gather(*[_writer(feed, base, http, numbers, n) for n in range(WRITERS)])
-                for lag in one
+                for lags in await asyncio.gather(*[_writer(feed, base, http, numbers, n) for n in range(WRITERS)])
+                for lag in lags
             ]
             cpu = time.process_time() - cpu
             return Sample(statistics.median(lags), cpu / count, {"writes seen": len(lags)})
@@ -138,18 +138,18 @@ async def _outage(meter: Meter, stack: Stack) -> Measurement:
 async def _two_hosts(meter: Meter, stack: Stack) -> Measurement:
     """A backlog that hosts find when they wake up; two share the leases of one container."""
     count = meter.scaled(BACKLOG)
-    one, two = await stack.feed("one"), await stack.feed("two")
+    first, second = await stack.feed("one"), await stack.feed("two")
     async with AsyncExitStack() as hosts:
-        alone = [await _host(hosts, one)]
-        pair = [await _host(hosts, two), await _host(hosts, two)]
-        await two.wait_for_owners(len(pair))
-        await _warm(one)
-        await _warm(two)
+        alone = [await _host(hosts, first)]
+        both = [await _host(hosts, second), await _host(hosts, second)]
+        await second.wait_for_owners(len(both))
+        await _warm(first)
+        await _warm(second)
         measured = await meter.at_most(ROUNDS_MAX).compare(
             f"a backlog of {BACKLOG} facts",
             unit="backlog",
-            subject=Case("two hosts", 1, lambda: _drain(two, pair, count)),
-            yardsticks=[Case("one host", 1, lambda: _drain(one, alone, count))],
+            subject=Case("two hosts", 1, lambda: _drain(second, both, count)),
+            yardsticks=[Case("one host", 1, lambda: _drain(first, alone, count))],
         )
         return replace(measured, is_compared=False)
 

@@ -1,6 +1,6 @@
 """A proxy in front of the Table service that kills a process when its n-th request comes by.
 
-The request is either never forwarded, or forwarded with nobody left to hear the answer: both are ways to die.
+The request is either never forwarded, or forwarded while no process is left to hear the answer: both are ways to die.
 """
 
 from __future__ import annotations

@@ -84,7 +84,9 @@ def test_a_changed_definition_is_built_switched_to_and_rolled_back(
         wait_until(lambda: len(entries(found)) == 20, "the facts are indexed")
     file.write_text(DEFINITIONS.replace("PROJECTED", "email") + ADDED)
     with runs.ready(data, *arguments) as (_, found):
-        wait_until(lambda: get(found, "by-town/builds").json().get("build", 0) is None, "the new definition is entered")
+        wait_until(
+            lambda: get(found, "by-town/builds").json().get("build", 0) is None, "the new definition is registered"
+        )
         assert post(found, "by-town/switch").json()["code"] == "NotBuilt"
         assert post(found, "by-town/builds", {"budget": 0}).json()["code"] == "BadBudget"
         assert main(["build", "by-town", "--data", str(data), "--format", "json"]) == 0
@@ -97,7 +99,7 @@ def test_a_changed_definition_is_built_switched_to_and_rolled_back(
         assert main(["switch", "by-town", "--force", "--data", str(data)]) == 0
         wait_until(lambda: entries(found).get("20") == {"email": "f"}, "the new generation serves")
         assert set(map(str, entries(found).values())) == {"{'email': 'e'}", "{'email': 'f'}"}
-        assert {str(one["data"]) for one in requests.get(token, timeout=10).json()["value"]} == {"{'phone': '1'}"}
+        assert {str(entry["data"]) for entry in requests.get(token, timeout=10).json()["value"]} == {"{'phone': '1'}"}
         assert main(["rollback", "by-town", "--data", str(data)]) == 0
         wait_until(lambda: entries(found).get("20") == {"phone": "2"}, "the old generation serves again")
         wait_until(lambda: standing(found, "by-name")["defined"]["state"] == "standby", "the new index is built", 60)

@@ -34,7 +34,7 @@ indexes:
 # Each projects another field, so that an answer tells which generation gave it.
 VERSIONS = [("name", "phone"), ("name", "email"), ("email", "fax")]
 FIELDS = [name for _, name in VERSIONS]
-# A host that was killed leaves a claim behind; somebody takes over a minute later, at the next turn of a timer.
+# A host that was killed leaves a claim behind; another host takes over a minute later, at the next turn of a timer.
 TAKEOVER_SECONDS = 480.0
 
 
@@ -178,7 +178,7 @@ class World:
         self.kill()
         wait_until(
             lambda: (self.call("GET", "builds").get("defined") or {}).get("id") not in (None, before),
-            "the new definition is entered",
+            "the new definition is registered",
             60,
         )
         return str(self.call("GET", "builds")["defined"]["id"])

@@ -94,14 +94,14 @@ def test_cloud_events_are_read(found: dict[str, Any]) -> None:
 
 
 def test_what_cannot_be_read_becomes_a_dead_letter_and_delays_nothing(found: dict[str, Any]) -> None:
-    """Not JSON, no operation, no id, a contradiction: four letters, and the good event lands."""
+    """Not JSON, no operation, no id, a contradiction: four dead letters, and the good event lands."""
     contradiction = {**order(30, 1, "x", 1), "id": "other"}
     nameless = {"op": "upsert", "document": {"status": "x", "revision": 1, "customer": {"id": "c1"}}}
     bad = [b"\xff not json", {"op": "destroy"}, nameless, contradiction]
     send(found, "orders", *bad, order(31, 1, "good", 1))
     wait_until(lambda: statuses(found).get("o31") == "good", "the good one")
     with TableClient.from_connection_string(found["storage"]["connectionString"], "DeadLetters") as table:
-        reasons = [str(letter["reason"]) for letter in table.query_entities("PartitionKey eq 'orders'")]
+        reasons = [str(dead_letter["reason"]) for dead_letter in table.query_entities("PartitionKey eq 'orders'")]
     assert len(reasons) == 4
     for part in ("not JSON", "`op` is", "is no id", "let them agree"):
         assert any(part in reason for reason in reasons), part

@@ -158,7 +158,7 @@ def test_a_fact_that_the_service_refuses_ends_the_load(run_folder: Path, tmp_pat
 
 
 def test_samples_come_only_with_the_projects_own_definitions(tmp_path: Path) -> None:
-    """Somebody else's definitions start with empty containers, and broken ones start all the same."""
+    """Other definitions start with empty containers, and broken ones start all the same."""
     definitions = tmp_path / "mine.yaml"
     definitions.write_text(
         "version: 1\n"

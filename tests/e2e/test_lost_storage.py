@@ -48,7 +48,7 @@ def test_an_index_whose_storage_was_lost_is_building_until_it_is_built_again(tmp
     with runs.ready(data, *arguments) as (_, found):
         database = CosmosClient(found["cosmos"]["endpoint"], found["cosmos"]["key"]).get_database_client("test")
         database.get_container_client("people").upsert_item({"id": "2", "team": "t", "town": "Lund"})
-        wait_until(lambda: "code" in look_up(found, "by-town/entries?town=Lund"), "the index is entered")
+        wait_until(lambda: "code" in look_up(found, "by-town/entries?town=Lund"), "the index is registered")
         assert look_up(found, "by-town/entries?town=Lund")["code"] == "IndexBuilding"
         assert main(["build", "by-town", "--data", str(data)]) == 0
         assert main(["switch", "by-town", "--force", "--data", str(data)]) == 0

@@ -108,7 +108,7 @@ def rows(found: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
     by_account = {}
     for name, text in connection_strings(found).items():
         with TableServiceClient.from_connection_string(text) as service:
-            there = [one.name for one in service.list_tables() if one.name == explained["table"]]
+            there = [table.name for table in service.list_tables() if table.name == explained["table"]]
             by_account[name] = [dict(row) for table in there for row in service.get_table_client(table).list_entities()]
     return by_account
 
@@ -202,9 +202,9 @@ def test_an_index_moves_and_expires_under_live_writes_and_kills(tmp_path: Path) 
 
         wait_until(is_switched, "the index is switched", MOVE_SECONDS)
         facts = writing.end()
-        lasting = {fact: one for fact, one in facts.items() if one["until"].startswith("2040")}
+        lasting = {fact: document for fact, document in facts.items() if document["until"].startswith("2040")}
         for town in TOWNS:
-            wanted = {fact: one["n"] for fact, one in lasting.items() if one["town"] == town}
+            wanted = {fact: document["n"] for fact, document in lasting.items() if document["town"] == town}
             wait_until(partial(is_shown, found, town, wanted), f"{town} is right", 60)
 
         def is_clean() -> bool:

@@ -123,7 +123,7 @@ def test_connections_that_are_dropped_cost_little_and_nothing_is_lost(app: App) 
 
 
 def test_storage_that_falls_silent_and_wakes_up_has_every_change(tmp_path: Path) -> None:
-    """Azurite is stopped as a whole, with its blobs and queues, while changes are written. Nobody waits long."""
+    """Azurite is stopped as a whole, with its blobs and queues, while changes are written. No call waits long."""
     (tmp_path / "indexes.yaml").write_text(DEFINITIONS.format(name="silent"))
     with runs.ready(tmp_path / "data", "--definitions", str(tmp_path / "indexes.yaml")) as (_, found):
         client = CosmosClient(found["cosmos"]["endpoint"], found["cosmos"]["key"])

@@ -33,10 +33,10 @@ indexes:
 def places(found: dict[str, Any]) -> list[tuple[str, str, str]]:
     """What each entry's fact, table and PartitionKey are, as an outsider sees them."""
     with TableServiceClient.from_connection_string(found["storage"]["connectionString"]) as service:
-        names = sorted(one.name for one in service.list_tables() if one.name.startswith("bytown"))
+        names = sorted(table.name for table in service.list_tables() if table.name.startswith("bytown"))
         rows = [(name, row) for name in names for row in service.get_table_client(name).list_entities()]
     newest: dict[tuple[str, str, str], dict[str, Any]] = {}
-    for name, row in sorted(rows, key=lambda one: (one[0], one[1]["PartitionKey"], one[1]["RowKey"])):
+    for name, row in sorted(rows, key=lambda item: (item[0], item[1]["PartitionKey"], item[1]["RowKey"])):
         newest.setdefault((name, row["PartitionKey"], row["RowKey"][:-VERSION_UNITS]), dict(row))
     return sorted(
         (json.loads(row["_fact"])["id"], name.removeprefix(names[0]), row["PartitionKey"])
@@ -74,9 +74,9 @@ def test_entries_move_between_periods_under_live_writes_and_kills(tmp_path: Path
             kill_host(found, data)
         facts = writing.end()
         for town in TOWNS:
-            wanted = {fact: one["n"] for fact, one in facts.items() if one["town"] == town}
+            wanted = {fact: document["n"] for fact, document in facts.items() if document["town"] == town}
             wait_until(partial(is_shown, found, town, wanted), f"{town} is right", 90)
         verify = [sys.executable, "-m", "cli", "verify", "by-town", "--data", str(data)]
         done = subprocess.run(verify, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
         assert done.returncode == 0, done.stdout + done.stderr
-        assert places(found) == sorted(place_of(fact, one) for fact, one in facts.items())
+        assert places(found) == sorted(place_of(fact, document) for fact, document in facts.items())

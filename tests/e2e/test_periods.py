@@ -42,7 +42,7 @@ def day(moment: datetime) -> str:
 def rows(found: dict[str, Any]) -> dict[str, list[str]]:
     """The PartitionKeys in each table of the index, by what its name has more than the generation's."""
     with TableServiceClient.from_connection_string(found["storage"]["connectionString"]) as service:
-        names = sorted(one.name for one in service.list_tables() if one.name.startswith("byname"))
+        names = sorted(table.name for table in service.list_tables() if table.name.startswith("byname"))
         return {
             name.removeprefix(names[0]): [row["PartitionKey"] for row in service.get_table_client(name).list_entities()]
             for name in names

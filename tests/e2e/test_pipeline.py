@@ -123,9 +123,13 @@ def test_poison_becomes_a_dead_letter_and_delays_nothing(run: Run) -> None:
 
     def reasons() -> list[str]:
         with TableClient.from_connection_string(run.storage, "DeadLetters") as table:
-            return [str(letter["reason"]) for letter in table.list_entities() if letter["index"] == "people-by-age"]
+            return [
+                str(dead_letter["reason"])
+                for dead_letter in table.list_entities()
+                if dead_letter["index"] == "people-by-age"
+            ]
 
-    wait_until(lambda: bool(reasons()), "the letter, which is put after the entries")
+    wait_until(lambda: bool(reasons()), "the dead letter, which is put after the entries")
     assert "not a number" in reasons()[0]
 
 

@@ -151,5 +151,5 @@ def test_a_kill_at_a_storage_call_is_healed_by_the_restart(setup: Setup, call: i
 @pytest.mark.parametrize("forwards_last", [False, True])
 @pytest.mark.parametrize("call", range(1, CALLS))
 def test_a_kill_at_any_storage_call_is_healed_by_the_restart(setup: Setup, call: int, *, forwards_last: bool) -> None:
-    """Over the whole batch; the request was never sent, or it landed and nobody heard the answer."""
+    """Over the whole batch; the request was never sent, or it landed and its answer was lost."""
     kill_at(setup, call, forwards_last=forwards_last)

@@ -60,11 +60,11 @@ class Run:
 
     def source(self, name: str) -> dict[str, Any]:
         """What it says about a source."""
-        return next(one for one in self.status()["sources"] if one["name"] == name)
+        return next(source for source in self.status()["sources"] if source["name"] == name)
 
     def index(self, name: str) -> dict[str, Any]:
         """What it says about an index."""
-        return next(one for one in self.status()["indexes"] if one["name"] == name)
+        return next(index for index in self.status()["indexes"] if index["name"] == name)
 
     def entries(self, index: str) -> list[dict[str, Any]]:
         """The entries of an index, as an outsider reads them."""
@@ -76,7 +76,7 @@ class Run:
 
     def each(self, what: str) -> dict[str, Any]:
         """One thing that it says about every source."""
-        return {one["name"]: one[what] for one in self.status()["sources"]}
+        return {source["name"]: source[what] for source in self.status()["sources"]}
 
     def are_behind(self, more_than: dict[str, Any] | None = None) -> bool:
         """Whether every source is behind, further than it was; on a busy machine a lag may be unknown for a moment."""
@@ -162,7 +162,7 @@ def test_lag_grows_while_the_pipeline_stands_still_and_falls_afterwards(run: Run
 
 
 def test_what_was_done_is_counted_for_all_instances(run: Run) -> None:
-    """Changes by the host that applies them, lookups by whoever answers them, with transactions and money."""
+    """Changes by the host that applies them, lookups by the host that answers them, with transactions and money."""
     people = run.container("people")
     run.container("films").upsert_item({"id": "f9", "genre": "g", "cast": ["Liv"], "title": "T"})
     run.send_order(9, "new")
@@ -182,7 +182,10 @@ def test_what_was_done_is_counted_for_all_instances(run: Run) -> None:
     assert shown["transactions"]["lookups"] >= shown["lookups"]
     assert shown["transactions"]["changes"] > 0
     assert shown["dollarsPerMillionLookups"] >= 0.036
-    assert (shown["state"], [one["id"] for one in shown["generations"]]) == ("serving", [shown["generation"]])
+    assert (shown["state"], [generation["id"] for generation in shown["generations"]]) == (
+        "serving",
+        [shown["generation"]],
+    )
     source = run.source("people")
     assert source["dollarsPerMillionChanges"] > 0
     assert source["transactions"] >= shown["transactions"]["changes"]
@@ -193,9 +196,9 @@ def test_a_dead_letter_is_shown_with_its_reason(run: Run) -> None:
     people = run.container("people")
     people.upsert_item({"id": "d1", "team": "a", "town": ["no", "text"], "name": "Dan"})
     wait_until(lambda: run.source("people")["deadLetters"] == 1, "the dead letter is counted")
-    letters = run.status()["deadLetters"]
-    assert letters["count"] == 1
-    (reason,) = letters["reasons"]
+    dead_letters = run.status()["deadLetters"]
+    assert dead_letters["count"] == 1
+    (reason,) = dead_letters["reasons"]
     assert (reason["source"], reason["index"], reason["count"]) == ("people", "people-by-town", 1)
     assert "town" in reason["reason"]
     people.upsert_item({"id": "d1", "team": "a", "town": "Turku", "name": "Dan"})
@@ -208,7 +211,7 @@ def test_lag_over_time_is_kept(run: Run) -> None:
 
     def points() -> list[dict[str, Any]]:
         value = requests.get(f"{run.watcher}/api/status/history", timeout=10).json()["value"]
-        assert [one["source"] for one in value] == ["people", "films", "orders"]
+        assert [history["source"] for history in value] == ["people", "films", "orders"]
         return list(value[0]["points"])
 
     wait_until(lambda: bool(points()), "the first point", 75)

@@ -77,14 +77,14 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
     folder = tmp_path_factory.mktemp("page")
     (folder / "indexes.yaml").write_text(DEFINITIONS)
     with runs.ready(folder / "data", "--definitions", str(folder / "indexes.yaml"), "--auth") as (_, found):
-        one = Run(found)
+        status_run = Run(found)
         for number in range(12):
-            one.people.upsert_item(
+            status_run.people.upsert_item(
                 {"id": f"p{number}", "team": "a", "town": "Oslo", "name": f"N{number}", "age": number}
             )
-        one.people.upsert_item({"id": "bad", "team": "a", "town": {"no": "text"}, "name": "Bad", "age": 1})
-        wait_until(lambda: one.get("status")["sources"][0]["applied"] == 13, "the facts are applied")
-        yield one
+        status_run.people.upsert_item({"id": "bad", "team": "a", "town": {"no": "text"}, "name": "Bad", "age": 1})
+        wait_until(lambda: status_run.get("status")["sources"][0]["applied"] == 13, "the facts are applied")
+        yield status_run
 
 
 @pytest.fixture(scope="module")
@@ -156,19 +156,19 @@ def as_page(status: dict[str, Any]) -> dict[str, list[float | None]]:
     """The values of a status, in the order in which the page shows them."""
     (source,) = status["sources"]
     rows = {
-        f'[data-index="{one["name"]}"]': [
-            one["entriesWritten"],
-            one["entriesRemoved"],
-            one["lookups"],
-            one["rowsRead"] / one["entriesReturned"] if one["entriesReturned"] else None,
-            one["transactions"]["changes"] + one["transactions"]["lookups"],
-            one["dollarsPerMillionEntries"],
-            one["dollarsPerMillionLookups"],
+        f'[data-index="{index["name"]}"]': [
+            index["entriesWritten"],
+            index["entriesRemoved"],
+            index["lookups"],
+            index["rowsRead"] / index["entriesReturned"] if index["entriesReturned"] else None,
+            index["transactions"]["changes"] + index["transactions"]["lookups"],
+            index["dollarsPerMillionEntries"],
+            index["dollarsPerMillionLookups"],
         ]
-        for one in status["indexes"]
+        for index in status["indexes"]
     }
-    letters = [status["deadLetters"]["count"], *(one["count"] for one in status["deadLetters"]["reasons"])]
-    return {'[data-source="people"]': [source[name] for name in SOURCE], **rows, "#letters": letters}
+    dead_letters = [status["deadLetters"]["count"], *(reason["count"] for reason in status["deadLetters"]["reasons"])]
+    return {'[data-source="people"]': [source[name] for name in SOURCE], **rows, "#letters": dead_letters}
 
 
 def on_page(page: Page, wanted: dict[str, list[float | None]]) -> dict[str, list[float | None]]:
@@ -203,7 +203,7 @@ def test_the_page_asks_for_a_key_and_holds_nothing_without_it(browser: Browser, 
 
 def test_the_page_shows_advice(browser: Browser, run: Run) -> None:
     """What `/api/advice` says, in words; here that a partition called `kind` has few values."""
-    advice = [(one["name"], piece) for one in run.get("advice")["indexes"] for piece in one["advice"]]
+    advice = [(index["name"], piece) for index in run.get("advice")["indexes"] for piece in index["advice"]]
     assert ("people-by-kind", "definition") in [(name, piece["code"]) for name, piece in advice]
     with shown(browser, run) as page:
         page.wait_for_selector("#advice-section:not([hidden])")
@@ -222,16 +222,18 @@ def test_the_page_shows_what_the_api_says(browser: Browser, run: Run) -> None:
         wait_until(lambda: run.get("status")["deadLetters"]["count"] == 2, "the second dead letter")
         wait_until(lambda: agrees(page, run), "the page shows that, too")
         assert page.inner_text('[data-index="people-by-town"]') != before
-        reasons = [one["reason"] for one in run.get("status")["deadLetters"]["reasons"]]
+        reasons = [reason["reason"] for reason in run.get("status")["deadLetters"]["reasons"]]
         assert texts(page, "#letters .reason") == reasons
-        generations = [one["id"] for index in run.get("status")["indexes"] for one in index["generations"]]
+        generations = [
+            generation["id"] for index in run.get("status")["indexes"] for generation in index["generations"]
+        ]
         assert texts(page, "[data-generation] code") == generations
         assert page.inner_text("#summary") == "Up to date, with 2 dead letters"
         page.wait_for_selector('[data-source="people"] canvas')
 
 
 def test_the_page_tells_an_outage_and_its_end(browser: Browser, run: Run) -> None:
-    """What nobody knows is said to be unknown, and how the storage is; afterwards everything is back."""
+    """The page shows what is unknown, and the state of the storage; afterwards everything is back."""
     azurite = run.found["pids"]["azurite"]
     with shown(browser, run) as page:
         os.kill(azurite, signal.SIGSTOP)
@@ -251,7 +253,7 @@ def test_the_page_tells_an_outage_and_its_end(browser: Browser, run: Run) -> Non
 
 
 @pytest.mark.parametrize("look", LOOKS)
-def test_nobody_is_kept_out(browser: Browser, run: Run, look: str) -> None:
+def test_the_page_is_accessible(browser: Browser, run: Run, look: str) -> None:
     """axe finds no violation, before and after the key; nothing is wider than the screen."""
     with open_page(browser, run, look) as page:
         page.wait_for_selector("#access:not([hidden])")
@@ -264,15 +266,17 @@ def test_nobody_is_kept_out(browser: Browser, run: Run, look: str) -> None:
 
 def violations(page: Page) -> list[str]:
     """What axe finds, with the elements."""
-    # The page's policy lets nobody add a script; the browser itself may.
+    # The page's policy allows no added script; the browser itself may add one.
     page.evaluate(AXE.read_text(encoding="utf-8"))
     found = page.evaluate("axe.run()")
     assert len(found["passes"]) > 10, "axe has looked at the page"
-    return [f"{one['id']}: {[node['target'] for node in one['nodes']]}" for one in found["violations"]]
+    return [
+        f"{violation['id']}: {[node['target'] for node in violation['nodes']]}" for violation in found["violations"]
+    ]
 
 
 def test_the_page_can_be_paused_by_keyboard(browser: Browser, run: Run) -> None:
-    """So that nothing moves while somebody reads; screen readers hear which it is."""
+    """So that nothing moves while a person reads; screen readers hear which it is."""
     with shown(browser, run) as page:
         page.focus("body")
         page.keyboard.press("Tab")

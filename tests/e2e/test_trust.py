@@ -158,10 +158,10 @@ def test_a_bad_hour_loses_nothing(services: Services, tmp_path: Path) -> None:
             "the last poison is read",
             STANDSTILL_SECONDS,
         )
-        # An entry is written before the letter of an earlier version is closed.
+        # An entry is written before the dead letter of an earlier version is closed.
         wait_until(
             lambda: unprojectable(services.storage) == world.unprojectable(),
-            "no letter is outdated",
+            "no dead letter is outdated",
             STANDSTILL_SECONDS,
         )
     assert unprojectable(services.storage) == world.unprojectable()

@@ -50,7 +50,7 @@ def wait_until_gone(pids: dict[str, int]) -> None:
 
 
 def test_the_app_is_ready_when_the_endpoints_are_published(tmp_path: Path) -> None:
-    """Whoever reads the file may send requests at once."""
+    """A process that reads the file may send requests at once."""
     with runs.ready(tmp_path / "data", *BARE) as (program, found):
         assert requests.get(f"{found['http']}/api/health/ready", timeout=10).json() == {"status": "ready"}
         assert found["pid"] == program.process.pid

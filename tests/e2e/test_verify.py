@@ -77,7 +77,7 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shop]:
         yield shop
 
 
-def test_what_an_outsider_damages_is_found_and_mended_and_nothing_else(shop: Shop) -> None:
+def test_what_an_outsider_damages_is_found_and_repaired_and_nothing_else(shop: Shop) -> None:
     """One row of each kind; afterwards the table is as it was, to the last column."""
     before = entries(shop.connection_string, INDEX)
     assert shop.differences("verify") == (0, {})
@@ -89,7 +89,7 @@ def test_what_an_outsider_damages_is_found_and_mended_and_nothing_else(shop: Sho
     shop.table("Ledger").delete_entity(*_ledger_key(shop, fourth))
     code, report = shop.run("verify")
     assert (code, report["facts"], report["entries"]) == (1, FACTS, ENTRIES)
-    ids = {one["kind"]: one["id"] for one in report["examples"]}
+    ids = {example["kind"]: example["id"] for example in report["examples"]}
     owners = [json.loads(row["_fact"])["id"] for row in (first, second, third, fourth)]
     assert ids == {
         "missing": owners[0],
@@ -109,7 +109,7 @@ def _ledger_key(shop: Shop, row: dict[str, Any]) -> tuple[str, str]:
     """The key of the ledger row of an entry's fact."""
     fact = json.loads(row["_fact"])
     key = f"{fact['partitionKey'][0]} !{fact['id']} !"
-    (found,) = [one for one in shop.table("Ledger").list_entities() if one["RowKey"] == key]
+    (found,) = [entity for entity in shop.table("Ledger").list_entities() if entity["RowKey"] == key]
     return found["PartitionKey"], found["RowKey"]
 
 

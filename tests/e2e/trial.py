@@ -144,15 +144,19 @@ def _difference(index: str, there: Counter[str], expected: Counter[str]) -> str:
 def unprojectable(storage: str) -> set[tuple[str, str, str]]:
     """Source, index and fact of every dead letter of a change that does not fit an index."""
     return {
-        (letter["PartitionKey"], letter["index"], json.dumps(json.loads(letter["_fact"]), sort_keys=True))
-        for letter in _dead_letters(storage)
-        if letter["index"]
+        (
+            dead_letter["PartitionKey"],
+            dead_letter["index"],
+            json.dumps(json.loads(dead_letter["_fact"]), sort_keys=True),
+        )
+        for dead_letter in _dead_letters(storage)
+        if dead_letter["index"]
     }
 
 
 def unreadable(storage: str) -> Counter[str]:
     """How many dead letters each source has of what is no change at all."""
-    return Counter(letter["PartitionKey"] for letter in _dead_letters(storage) if not letter["index"])
+    return Counter(dead_letter["PartitionKey"] for dead_letter in _dead_letters(storage) if not dead_letter["index"])
 
 
 def _dead_letters(storage: str) -> list[dict[str, Any]]:

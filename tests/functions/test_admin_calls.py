@@ -72,7 +72,7 @@ def test_what_is_wrong_with_a_body_is_told(app: RunningApp, call: str, body: str
 
 @pytest.mark.parametrize("call", ["replay", "purge", "0123456789abcdef0123456789abcdef/replay"])
 def test_a_filter_in_a_body_is_refused(app: RunningApp, call: str) -> None:
-    """Filters are parameters: without them a call means all letters."""
+    """Filters are parameters: without them a call means all dead letters."""
     reason = refused(app, f"POST dead-letters/{call}", 400, "BadRequest", '{"index": "customers-by-town"}')
     assert "unknown member 'index': this call has no members" in reason
 

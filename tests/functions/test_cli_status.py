@@ -81,7 +81,7 @@ def test_durations_read_well(seconds: float | None, text: str) -> None:
 
 
 def test_more_lag_than_allowed_is_a_problem() -> None:
-    """Of any source; what nobody knows is one, too."""
+    """Of any source; an unknown lag is one, too."""
     lags = {"a": 5.0, "b": 400.0, "c": None}
     sources = [{"name": name, "lagSeconds": lag} for name, lag in lags.items()]
     status: dict[str, Any] = {"sources": sources, "unknown": ["c: why"]}

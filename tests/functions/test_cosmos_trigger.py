@@ -269,10 +269,10 @@ def two_hosts(shop: Shop, folders: tuple[Path, Path]) -> Iterator[tuple[RunningA
     """Two hosts with the same app and the same leases."""
     first, second = folders
     with (
-        serving(write_app(first / "app", functions()), shop.settings(first)) as one,
-        serving(write_app(second / "app", functions()), shop.settings(second)) as two,
+        serving(write_app(first / "app", functions()), shop.settings(first)) as first_host,
+        serving(write_app(second / "app", functions()), shop.settings(second)) as second_host,
     ):
-        yield one, two
+        yield first_host, second_host
 
 
 def owners(shop: Shop) -> set[str]:

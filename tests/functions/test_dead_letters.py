@@ -17,7 +17,7 @@ from shared.pipeline.dead_letters.rows import unreadable_dead_letter
 from tests.contract.tables.table_services import key_client
 from tests.functions.apps import RunningApp, serving
 from tests.support import ROOT
-from tests.worlds.letters import desk_of, refusing
+from tests.worlds.dead_letters import dead_letter_service_of, refusing
 from tests.worlds.world import World, visible
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ PERSON: dict[str, Any] = {"town": "X", "name": "n", "phone": "1", "age": 7}
 
 
 class App:
-    """An app with a source of its own, and a hand in its storage."""
+    """An app with its own source, and access to its storage."""
 
     def __init__(self, running: RunningApp, keys: dict[str, str], text: str, source: str, storage: str) -> None:
         self.url = running.url
@@ -49,8 +49,8 @@ class App:
         link = target if target.startswith("http") else f"{self.url}/api/dead-letters{target}"
         return requests.request(method, link, headers={"x-functions-key": self.keys.get(key, key)}, timeout=20)
 
-    def letters(self, query: str = "") -> list[dict[str, Any]]:
-        """The letters of the app's source, from one page."""
+    def dead_letters(self, query: str = "") -> list[dict[str, Any]]:
+        """The dead letters of the app's source, from one page."""
         answer = self.call("GET", f"?source={self.source}{query}")
         assert answer.status_code == 200, answer.text
         found: list[dict[str, Any]] = answer.json()["value"]
@@ -106,25 +106,25 @@ def app(azurite: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]
         yield App(running, keys, text, source, azurite)
 
 
-def test_letters_are_listed_shown_replayed_and_gone(app: App) -> None:
+def test_dead_letters_are_listed_shown_replayed_and_gone(app: App) -> None:
     """The whole life of a dead letter, and what a replay of a closed one says."""
     app.fail("f")
-    letters = app.letters()
-    assert {letter["index"] for letter in letters} == {f"{app.source}-by-town", f"{app.source}-by-age"}
-    (by_age,) = app.letters(f"&index={app.source}-by-age&kind=notEvaluable&reason=A%20FAULT")
+    dead_letters = app.dead_letters()
+    assert {dead_letter["index"] for dead_letter in dead_letters} == {f"{app.source}-by-town", f"{app.source}-by-age"}
+    (by_age,) = app.dead_letters(f"&index={app.source}-by-age&kind=notEvaluable&reason=A%20FAULT")
     assert by_age.keys() == {"id", "source", "index", "kind", "reason", "failedAt", "fact", "version"}
     assert by_age["fact"] == {"id": "f", "partitionKey": "f"}
     shown = app.call("GET", f"/{by_age['id']}").json()
     assert shown == {**by_age, "document": {"id": "f", **PERSON}}
     replayed = app.call("POST", f"/{by_age['id']}/replay")
     assert (replayed.status_code, replayed.json()["outcome"]) == (200, "applied"), replayed.text
-    assert app.letters(f"&index={app.source}-by-age") == []
+    assert app.dead_letters(f"&index={app.source}-by-age") == []
     for method, target in (("POST", f"/{by_age['id']}/replay"), ("GET", f"/{by_age['id']}")):
         gone = app.call(method, target)
         assert (gone.status_code, gone.json()["code"]) == (404, "DeadLetterNotFound")
 
 
-def test_letters_are_replayed_by_filter_page_by_page(app: App) -> None:
+def test_dead_letters_are_replayed_by_filter_page_by_page(app: App) -> None:
     """Each call is bounded, tells what it did and where to go on; those that still fail do not stop it."""
     app.fail(*[f"f{number}" for number in range(5)])
     app.fail("poison", document={**PERSON, "age": "old"}, with_fault=False)
@@ -142,7 +142,7 @@ def test_letters_are_replayed_by_filter_page_by_page(app: App) -> None:
     assert counts == {"applied": 5, "stillFails": 1, "superseded": 0, "refused": 0}
     assert pages >= 3
     assert app.by_age() == 5
-    assert {letter["kind"] for letter in app.letters(f"&index={app.source}-by-age")} == {"wrongType"}
+    assert {dead_letter["kind"] for dead_letter in app.dead_letters(f"&index={app.source}-by-age")} == {"wrongType"}
 
 
 def test_pages_are_followed_by_absolute_links_without_keys(app: App) -> None:
@@ -152,26 +152,28 @@ def test_pages_are_followed_by_absolute_links_without_keys(app: App) -> None:
     found = []
     while link is not None:
         page = app.call("GET", link).json()
-        found += [letter["id"] for letter in page["value"]]
+        found += [dead_letter["id"] for dead_letter in page["value"]]
         link = page.get("nextLink")
         assert link is None or (link.startswith(f"{app.url}/api/dead-letters?") and "code=" not in link)
     assert len(set(found)) == len(found) == 6
 
 
 def test_what_could_not_be_read_is_listed_without_index_and_fact(app: App) -> None:
-    """Nobody knows which fact it is."""
+    """Its fact is unknown."""
 
     async def work(world: World) -> None:
-        await desk_of(world).store.put(unreadable_dead_letter(app.source, {"no": "id"}, "It has no id.", "feed"))
+        await dead_letter_service_of(world).store.put(
+            unreadable_dead_letter(app.source, {"no": "id"}, "It has no id.", "feed")
+        )
 
     app.in_world(work)
-    (letter,) = app.letters("&kind=unreadable")
-    assert letter.keys() == {"id", "source", "kind", "reason", "failedAt"}
-    answer = app.call("POST", f"/{letter['id']}/replay").json()
+    (dead_letter,) = app.dead_letters("&kind=unreadable")
+    assert dead_letter.keys() == {"id", "source", "kind", "reason", "failedAt"}
+    answer = app.call("POST", f"/{dead_letter['id']}/replay").json()
     assert (answer["outcome"], "cannot be read" in answer["detail"]) == ("stillFails", True)
 
 
-def test_a_letter_that_may_not_be_replayed_is_a_problem(app: App) -> None:
+def test_a_dead_letter_that_may_not_be_replayed_is_a_problem(app: App) -> None:
     """Too old: the fact may have been deleted and forgotten since."""
 
     async def work(world: World) -> None:
@@ -179,14 +181,14 @@ def test_a_letter_that_may_not_be_replayed_is_a_problem(app: App) -> None:
         await world.apply(world.writer.change("f", {**PERSON, "age": "old"}))
 
     app.in_world(work)
-    (letter,) = app.letters()
-    assert letter["failedAt"] == "2001-09-09T01:46:40Z"
-    answer = app.call("POST", f"/{letter['id']}/replay")
+    (dead_letter,) = app.dead_letters()
+    assert dead_letter["failedAt"] == "2001-09-09T01:46:40Z"
+    answer = app.call("POST", f"/{dead_letter['id']}/replay")
     assert (answer.status_code, answer.json()["code"]) == (409, "NotReplayable")
     assert app.call("POST", f"/replay?source={app.source}").json()["counts"]["refused"] == 1
     purged = app.call("POST", f"/purge?source={app.source}")
     assert purged.json() == {"purged": 1}
-    assert app.letters() == []
+    assert app.dead_letters() == []
 
 
 def test_bad_input_has_a_code_of_its_own(app: App) -> None:
@@ -219,7 +221,7 @@ def test_bad_input_has_a_code_of_its_own(app: App) -> None:
         answer = app.call(method, target)
         assert (answer.status_code, answer.json()["code"]) == (404, "DeadLetterNotFound"), target
     assert "Did you mean wrongType" in app.call("GET", "?kind=WrongType").json()["detail"]
-    assert len(app.letters()) == 2
+    assert len(app.dead_letters()) == 2
 
 
 def test_only_the_admin_key_opens_them(app: App) -> None:
@@ -253,7 +255,7 @@ def test_the_command_line_does_all_of_it(app: App, capsys: pytest.CaptureFixture
     assert (code, err, "applied" in out) == (0, "1 dead letter replayed: 1 applied\n", True)
     code, _, err = run("replay", as_json["id"])
     assert (code, err.endswith("(DeadLetterNotFound)\n")) == (1, True)
-    assert app.letters() == [], "the change fits the other index, too, so that its letter is closed"
+    assert app.dead_letters() == [], "the change fits the other index, too, so that its letter is closed"
     app.fail("g")
     code, _, err = run("replay", *only)
     assert (code, err) == (0, "1 dead letter replayed: 1 applied\n")

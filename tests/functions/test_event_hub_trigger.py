@@ -167,8 +167,8 @@ def test_a_killed_host_hands_its_partitions_over(hub: Hub, tmp_path: Path, victi
     for folder in folders:
         folder.mkdir()
     with (
-        serving(app(folders[0]), hub.settings(folders[0])) as one,
-        serving(app(folders[1]), hub.settings(folders[1])) as two,
+        serving(app(folders[0]), hub.settings(folders[0])) as first_host,
+        serving(app(folders[1]), hub.settings(folders[1])) as second_host,
     ):
         sent: set[str] = set()
 
@@ -183,7 +183,7 @@ def test_a_killed_host_hands_its_partitions_over(hub: Hub, tmp_path: Path, victi
             return all(seen(folder) for folder in folders)
 
         wait_until(both_receive, "both hosts receive")
-        (one, two)[victim].program.process.kill()
+        (first_host, second_host)[victim].program.process.kill()
         send_to_all()
         wait_until(lambda: {event["body"] for event in seen(*folders)} == sent, "every event was seen")
 

@@ -162,7 +162,7 @@ def test_a_function_over_its_time_ends_the_host(tmp_path: Path) -> None:
 
 
 def test_the_host_ends_when_its_input_does(tmp_path: Path) -> None:
-    """Whoever holds the other end of the pipe is gone, so nobody needs the host any more."""
+    """The process at the other end of the pipe is gone, so the host is not needed any more."""
     with serving(write_app(tmp_path / "app", HTTP_FUNCTION)) as app:
         assert app.program.process.stdin is not None
         app.program.process.stdin.close()

@@ -36,14 +36,14 @@ async def fill(storage: str) -> None:
     async with key_client(storage) as tables:
         await put_facts(tables, facts())
         await tables.create_table(DEAD_LETTER_TABLE)
-        letters = DeadLetterStore(tables, KeptBlobs(), time.time)
-        await letters.put(dead_letter_of(change, "customers-by-nothing", "wrongType", "It does not fit."))
-        await letters.put(unreadable_dead_letter(source.name, {"no": "id"}, "It has no id.", "feed"))
+        store = DeadLetterStore(tables, KeptBlobs(), time.time)
+        await store.put(dead_letter_of(change, "customers-by-nothing", "wrongType", "It does not fit."))
+        await store.put(unreadable_dead_letter(source.name, {"no": "id"}, "It has no id.", "feed"))
 
 
 @pytest.fixture
-def settings_with_letters(lookup_settings: dict[str, str]) -> Iterator[dict[str, str]]:
-    """The app of lookups, with dead letters, on storage of its own: the calls begin verifications that nobody ends."""
+def settings_with_dead_letters(lookup_settings: dict[str, str]) -> Iterator[dict[str, str]]:
+    """The app of lookups, with dead letters, on storage of its own: the calls start verifications that never end."""
     with running_azurite() as storage_ports:
         storage = connection_string(storage_ports)
         asyncio.run(fill(storage))
@@ -64,14 +64,14 @@ def run_schemathesis(settings: dict[str, str], folder: Path, max_examples: int) 
     assert done.returncode == 0, done.stdout[-6000:] + done.stderr
 
 
-def test_every_call_keeps_the_openapi_document(settings_with_letters: dict[str, str], tmp_path: Path) -> None:
+def test_every_call_keeps_the_openapi_document(settings_with_dead_letters: dict[str, str], tmp_path: Path) -> None:
     """No server error, no undocumented status, type or shape; bad data is refused, and so is a missing key."""
-    run_schemathesis(settings_with_letters, tmp_path, 20)
+    run_schemathesis(settings_with_dead_letters, tmp_path, 20)
 
 
 @pytest.mark.long
 def test_every_call_keeps_the_openapi_document_for_longer(
-    settings_with_letters: dict[str, str], tmp_path: Path
+    settings_with_dead_letters: dict[str, str], tmp_path: Path
 ) -> None:
     """The same with more data."""
-    run_schemathesis(settings_with_letters, tmp_path, 500)
+    run_schemathesis(settings_with_dead_letters, tmp_path, 500)

@@ -22,14 +22,14 @@ def ask(settings: dict[str, str], folder: Path, *paths: str) -> list[requests.Re
 
 
 def nowhere() -> str:
-    """An address that nobody listens on."""
+    """An address where nothing listens."""
     return f"127.0.0.1:{ports.any_free(1)[0]}"
 
 
 def test_while_the_storage_is_down_the_feeds_still_tell_the_lag(
     lookup_settings: dict[str, str], tmp_path: Path
 ) -> None:
-    """Each thing that nobody knows is null and named; the breaker says why."""
+    """Each unknown value is null and named; the breaker says why."""
     account = f"DefaultEndpointsProtocol=http;AccountName=a;AccountKey=YQ==;TableEndpoint=http://{nowhere()}/a"
     first, second, history = ask(
         {**lookup_settings, "INDEX_STORAGE": account}, tmp_path, "status", "status", "status/history"
@@ -40,7 +40,7 @@ def test_while_the_storage_is_down_the_feeds_still_tell_the_lag(
     assert customers["lagSeconds"] > 0
     assert customers["deadLetters"] is status["deadLetters"]["count"] is None
     assert orders["lagSeconds"] is None
-    assert {(one["state"], one["generation"]) for one in status["indexes"]} == {("unknown", None)}
+    assert {(index["state"], index["generation"]) for index in status["indexes"]} == {("unknown", None)}
     assert status["storage"]["isReachable"] is False
     assert status["storage"]["breaker"]["state"] != "closed"
     assert status["storage"]["breaker"]["lastError"]
@@ -58,7 +58,7 @@ def test_while_cosmos_is_down_the_lag_is_unknown(lookup_settings: dict[str, str]
     (answer,) = ask({**lookup_settings, "COSMOS": cosmos}, tmp_path, "status")
     assert answer.status_code == 200
     status = answer.json()
-    assert [one["lagSeconds"] for one in status["sources"]] == [None, None]
+    assert [source["lagSeconds"] for source in status["sources"]] == [None, None]
     assert any("customers" in text for text in status["unknown"])
     assert status["storage"]["isReachable"] is True
     assert status["storage"]["breaker"]["state"] == "closed"

@@ -75,7 +75,7 @@ class Live:
 
 @dataclass(frozen=True, slots=True)
 class Enter:
-    """The catalog when a changed definition has been entered and its build been asked for."""
+    """The catalog after a changed definition was registered and its build requested."""
 
     builds: bool = True
 
@@ -149,7 +149,7 @@ class Operator:
     grace_seconds: int = -1
 
     async def __call__(self) -> None:
-        """Whatever it is refused with is an answer, too."""
+        """A refusal is an answer, too."""
         times = LifecycleTimes(lambda: NOW_SECONDS, 0, -1, self.grace_seconds)
         lifecycle = GenerationLifecycle(definitions_of(self.text), Catalog(accounts().main), runner(), times)
         try:

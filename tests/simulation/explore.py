@@ -123,9 +123,9 @@ class Explorer:
         for number, actor in enumerate(moment.actors):
             if actor.status == RUNNING:
                 yield from self._moves_of(moment, number, actor)
-        for place, number in enumerate(moment.late):
+        for position, number in enumerate(moment.late):
             call = self._calls[number]
-            late = moment.late[:place] + moment.late[place + 1 :]
+            late = moment.late[:position] + moment.late[position + 1 :]
             store, answer = self._perform(moment.store, call, 0)
             yield f"late: {describe(call)} -> {describe_answer(answer)}", moment._replace(store=store, late=late)
 
@@ -139,32 +139,32 @@ class Explorer:
             crashed = _with(moment, number, Actor(UNFINISHED))
             yield f"{name}: crash", crashed._replace(crashes=moment.crashes - 1, last=None)
         pending = self._pending(number, actor.answers)
-        for place in self._places(pending, actor):
-            call = pending[place]
-            store, answer = self._perform(moment.store, call, place)
+        for position in self._positions(pending, actor):
+            call = pending[position]
+            store, answer = self._perform(moment.store, call, position)
             answer = resent(answer) if actor.resends is not None else answer
             heard = _with(moment, number, self._heard(number, actor, answer))
             text = f"{name}: {describe(call)} -> {describe_answer(answer)}"
             yield text, heard._replace(store=store)
             if moment.faults and isinstance(call, Query):
-                empty = self._heard(number, actor, perform(replace(call, limit=0), Store(moment.store), place))
+                empty = self._heard(number, actor, perform(replace(call, limit=0), Store(moment.store), position))
                 yield f"{name}: an empty page", _with(moment, number, empty)._replace(faults=moment.faults - 1)
             if moment.faults and isinstance(call, Transact):
-                for what, after in self._faults(moment._replace(faults=moment.faults - 1), number, call, place):
+                for what, after in self._faults(moment._replace(faults=moment.faults - 1), number, call, position):
                     yield f"{text} {what}", after
 
-    def _faults(self, moment: Moment, number: int, call: Transact, place: int) -> Iterator[tuple[str, Moment]]:
+    def _faults(self, moment: Moment, number: int, call: Transact, position: int) -> Iterator[tuple[str, Moment]]:
         """A write that is also performed later; performed, then sent again; lost or late, and given up."""
         actor = moment.actors[number]
-        store, answer = self._perform(moment.store, call, place)
+        store, answer = self._perform(moment.store, call, position)
         late = tuple(sorted((*moment.late, self._number_of_call(call))))
         heard = _with(moment, number, self._heard(number, actor, answer))
         if self._scenario.lates:
             yield "(and once more, later)", heard._replace(store=store, late=late)
         if actor.resends is None:
-            again = _with(moment, number, actor._replace(resends=place))
+            again = _with(moment, number, actor._replace(resends=position))
             yield "(answer lost, will be sent again)", again._replace(store=store)
-        gave_up = _with(moment, number, self._heard(number, actor, no_answer(place)))
+        gave_up = _with(moment, number, self._heard(number, actor, no_answer(position)))
         yield "(answer lost, given up)", gave_up._replace(store=store)
         if self._scenario.lates:
             yield "(late, given up)", gave_up._replace(late=late)
@@ -178,17 +178,17 @@ class Explorer:
             return moment.switches
         return moment.switches - 1
 
-    def _places(self, pending: Pending, actor: Actor) -> range:
+    def _positions(self, pending: Pending, actor: Actor) -> range:
         if actor.resends is not None:
             return range(actor.resends, actor.resends + 1)
         if self._scenario.order == "any":
             return range(len(pending))
-        place = 0 if self._scenario.order == "first" else len(pending) - 1
-        return range(place, place + 1)
+        position = 0 if self._scenario.order == "first" else len(pending) - 1
+        return range(position, position + 1)
 
-    def _perform(self, state: StoreState, call: Call[Any], place: int) -> tuple[StoreState, Answer]:
+    def _perform(self, state: StoreState, call: Call[Any], position: int) -> tuple[StoreState, Answer]:
         store = Store(state)
-        answer = perform(call, store, place)
+        answer = perform(call, store, position)
         return (store.state() if call.kind != "get" and call.kind != "query" else state), answer
 
     def _heard(self, number: int, actor: Actor, answer: Answer) -> Actor:
@@ -205,7 +205,7 @@ class Explorer:
 
     def _number_of(self, answer: Answer) -> int:
         error = None if answer.error is None else (repr(answer.error), vars(answer.error))
-        text = f"{answer.place} {answer.value!r} {error}"
+        text = f"{answer.position} {answer.value!r} {error}"
         number = self._numbers.setdefault(text, len(self._answers))
         if number == len(self._answers):
             self._answers.append(answer)
@@ -266,10 +266,10 @@ def _with(moment: Moment, number: int, actor: Actor) -> Moment:
     return moment._replace(actors=(*moment.actors[:number], actor, *moment.actors[number + 1 :]))
 
 
-def no_answer(place: int) -> Answer:
+def no_answer(position: int) -> Answer:
     """What the wire client says when its attempts are used up."""
     error = StorageUnavailableError("No answer came: try again.", outcome_unknown=True)
-    return Answer(place, error=error)
+    return Answer(position, error=error)
 
 
 def resent(answer: Answer) -> Answer:

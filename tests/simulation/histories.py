@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from shared.entries.projection.generations import plan_of
 from tests.simulation.programs import Worker, batches_of
 from tests.simulation.reader import Reader
-from tests.worlds import letters
+from tests.worlds import dead_letters
 from tests.worlds.world import TOWNS, Writer, definitions_of
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ History: TypeAlias = "tuple[Change, ...]"
 
 def refusing(plan: SourcePlan) -> SourcePlan:
     """The same plan with code that has a fault."""
-    return letters.refusing(plan, DEFINITIONS)
+    return dead_letters.refusing(plan, DEFINITIONS)
 
 
 def document(spec: Spec) -> dict[str, Any] | None:
@@ -96,7 +96,7 @@ def reading_beside_updates(*, follows_tokens: bool) -> tuple[History, tuple[Prog
     before = tuple(writer.change(fact, {"town": "A", "name": fact, "phone": "x"}) for fact in "fgh")
     after = tuple(writer.change(fact, {"town": "A", "name": fact, "phone": "y"}) for fact in "fg")
     (generation,) = PLAN.generations
-    pairs = frozenset(entry.entry_key for change in before for entry in generation.projector.project(change))
+    entry_keys = frozenset(entry.entry_key for change in before for entry in generation.projector.project(change))
     partition = generation.projector.project(before[0])[0].partition_key
-    reader = Reader(generation.table, partition, pairs, follows_tokens)
+    reader = Reader(generation.table, partition, entry_keys, follows_tokens)
     return (*before, *after), (Worker(PLAN, batches_of(*after)), reader), (Worker(PLAN, (before,)),)

@@ -25,7 +25,7 @@ from shared.tables.memory.calls import ListTables
 from shared.tables.memory.memory_tables import MemoryTables
 from shared.tables.memory.store import Store
 from tests.simulation.steps import Stopping, interleaved
-from tests.worlds.letters import new_replayer
+from tests.worlds.dead_letters import new_replayer
 from tests.worlds.world import KeptBlobs
 
 if TYPE_CHECKING:
@@ -141,8 +141,8 @@ def accounts() -> Accounts:
 def new_process(now_seconds: int = NOW_SECONDS) -> Applier:
     """A worker process as it starts, with the time of its clock."""
     reached = accounts()
-    letters = DeadLetterStore(reached.main, KeptBlobs(), lambda: now_seconds)
-    return Applier(reached, letters, StoppingQueue(), LedgerCache(), interleaved, interleaved, lambda: now_seconds)
+    dead_letters = DeadLetterStore(reached.main, KeptBlobs(), lambda: now_seconds)
+    return Applier(reached, dead_letters, StoppingQueue(), LedgerCache(), interleaved, interleaved, lambda: now_seconds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,12 +203,12 @@ class Replay:
 
     async def __call__(self) -> None:
         """List them, then replay one after the other."""
-        replayer, listed = new_replayer(
+        replayer, listing = new_replayer(
             self.definitions, self.plan, accounts(), StoppingQueue(), interleaved, lambda: NOW_SECONDS
         )
-        page = await listed.page((self.plan.source,), DeadLetterFilter(), 100, None)
-        for letter in page.dead_letters:
-            await replayer.replay(letter)
+        page = await listing.page((self.plan.source,), DeadLetterFilter(), 100, None)
+        for dead_letter in page.dead_letters:
+            await replayer.replay(dead_letter)
 
     def __str__(self) -> str:
         return "replay"
@@ -276,8 +276,8 @@ class SharedProcess:
 
 @dataclass(frozen=True, slots=True)
 class HandOver:
-    """A process applies a batch, perhaps in vain; another one goes on, and everything is swept; then the first gets
-    its batch again, with what it remembers."""
+    """A process applies a batch, which may fail; a successor continues, and everything is swept; then the first process
+    gets its batch again, with what it remembers."""
 
     plan: SourcePlan
     first: tuple[Change, ...]
@@ -285,13 +285,13 @@ class HandOver:
 
     async def __call__(self) -> None:
         """All of it, in this order; each process tries twice."""
-        one, other = new_process(), new_process()
+        process, successor = new_process(), new_process()
         with suppress(IncompleteBatchError):
-            await one.apply(self.plan, self.first)
-        await _apply_twice(other, self.plan, self.second)
+            await process.apply(self.plan, self.first)
+        await _apply_twice(successor, self.plan, self.second)
         messages = await Stopping().carry(TakeMessages(), Store())
         await Sweep(tuple(messages))()
-        await _apply_twice(one, self.plan, self.first)
+        await _apply_twice(process, self.plan, self.first)
 
     def __str__(self) -> str:
         return "hand-over"

@@ -20,10 +20,10 @@ from tests.simulation.explore import describe, describe_answer, no_answer, resen
 from tests.simulation.programs import Drop, Replay, SendMessage, Sweep, Walk, new_process, new_store
 from tests.simulation.random_history import DEFINITIONS, PLAN, STEADY, random_feed
 from tests.simulation.reader import Reader
-from tests.simulation.scenario import difference, wrong_letters
+from tests.simulation.scenario import difference, wrong_dead_letters
 from tests.simulation.steps import Answer, Ended, Run, ViolationError, perform
-from tests.simulation.truth import expected, letters_in, shown
-from tests.worlds.letters import refusing
+from tests.simulation.truth import dead_letters_in, expected, shown
+from tests.worlds.dead_letters import refusing
 
 if TYPE_CHECKING:
     from random import Random
@@ -87,14 +87,15 @@ class Simulation:
         self.waiting: list[Waiting] = []
         self.checkpoint = 0
         self.started = 0
-        # Until code with a fault has put letters, or a request that puts one may land after the letter was closed.
-        self.letters_are_exact = True
+        # Until code with a fault has put dead letters, or a request that puts one may land after the dead letter was
+        # closed.
+        self.dead_letters_are_exact = True
 
     def run(self) -> None:
         """Deliver the feed under faults, drain, sweep, compare; then deliver it all again and compare again."""
         self._deliver()
-        if self.letters_are_exact:
-            self._check_letters("before any replay")
+        if self.dead_letters_are_exact:
+            self._check_dead_letters("before any replay")
         self._settle()
         self._check_traces()
         self._finish(Run(REPLAY), "the last replay")
@@ -105,7 +106,7 @@ class Simulation:
         self._check("after a second delivery")
 
     def _deliver(self) -> None:
-        """Until the checkpoint is at the end and nobody runs."""
+        """Until the checkpoint is at the end and no program runs."""
         for _ in range(STEPS_MAX):
             if not self.actors and self.checkpoint == len(self.feed):
                 return
@@ -151,7 +152,7 @@ class Simulation:
             plan = replace(PLAN, generations=PLAN.generations[:-1])
         elif self.random.random() < 0.2:
             plan = FAULTY
-            self.letters_are_exact = False
+            self.dead_letters_are_exact = False
         process = Process(new_process(), replace(plan, removed_max=self.random.choice([0, 1, 4])), self.checkpoint)
         process.batches_left = self.random.randint(1, 6)
         if self.random.random() < 0.5:
@@ -175,8 +176,8 @@ class Simulation:
         """A reader of the steady fact's partition, once it can be seen there: from then on it always can."""
         generation = PLAN.generations[0]
         (entry,) = generation.projector.project(next(change for change in self.feed if change.id == STEADY))
-        place = (entry.partition_key, entry.entry_key)
-        if place in {(partition, pair) for partition, pair, _ in shown(generation, self.store)}:
+        keys = (entry.partition_key, entry.entry_key)
+        if keys in {(partition, entry_key) for partition, entry_key, _ in shown(generation, self.store)}:
             self._start(Run(Reader(generation.table, entry.partition_key, frozenset([entry.entry_key]))), "reader")
 
     def _ready(self) -> list[Waiting]:
@@ -188,8 +189,8 @@ class Simulation:
         self.waiting.remove(waiting)
         self._start(Run(Sweep((waiting.message,))), "sweeper").message = waiting
 
-    def _land(self, place: int) -> None:
-        _, call = self.late.pop(place)
+    def _land(self, position: int) -> None:
+        _, call = self.late.pop(position)
         answer = perform(call, self.store, 0)
         self.trace.append(f"late: {describe(call)} -> {describe_answer(answer)}")
 
@@ -200,9 +201,9 @@ class Simulation:
         if self.random.random() < 0.01:
             self._crash(actor)
             return
-        place = self.random.randrange(len(pending)) if actor.resends is None else actor.resends
-        call = pending[place]
-        answer = self._answer(actor, call, place)
+        position = self.random.randrange(len(pending)) if actor.resends is None else actor.resends
+        call = pending[position]
+        answer = self._answer(actor, call, position)
         if answer is None:
             self.trace.append(f"{actor.name}: {describe(call)} -> answer lost, will be sent again")
             return
@@ -213,34 +214,34 @@ class Simulation:
         actor.run.give(answer)
         self._note_end(actor)
 
-    def _answer(self, actor: Actor, call: Call[Any], place: int) -> Answer | None:
+    def _answer(self, actor: Actor, call: Call[Any], position: int) -> Answer | None:
         """The answer that the actor hears; None when its client will send the request again."""
         if actor.resends is not None:
             actor.resends = None
-            return resent(perform(call, self.store, place))
+            return resent(perform(call, self.store, position))
         chance = self.random.random()
         if isinstance(call, Query) and chance < 0.1:
-            return perform(replace(call, limit=self.random.choice([0, 1])), self.store, place)
+            return perform(replace(call, limit=self.random.choice([0, 1])), self.store, position)
         if not isinstance(call, Transact) or chance >= 0.08:
-            return perform(call, self.store, place)
+            return perform(call, self.store, position)
         if chance < 0.01:
-            return Answer(place, error=ThrottledError("Busy: try again.", outcome_unknown=False))
+            return Answer(position, error=ThrottledError("Busy: try again.", outcome_unknown=False))
         if chance < 0.03:
-            perform(call, self.store, place)
-            actor.resends = place
+            perform(call, self.store, position)
+            actor.resends = position
             return None
         if chance < 0.05:
             self._send_late(actor, call)
-            return perform(call, self.store, place)
+            return perform(call, self.store, position)
         if chance < 0.065:
             self._send_late(actor, call)
         else:
-            perform(call, self.store, place)
-        return no_answer(place)
+            perform(call, self.store, position)
+        return no_answer(position)
 
     def _send_late(self, actor: Actor, call: Transact) -> None:
         self.late.append((actor.number, call))
-        self.letters_are_exact &= call.table != DEAD_LETTER_TABLE
+        self.dead_letters_are_exact &= call.table != DEAD_LETTER_TABLE
 
     def _crash(self, actor: Actor) -> None:
         self.trace.append(f"{actor.name}: crash")
@@ -254,7 +255,7 @@ class Simulation:
         if not isinstance(end, Ended):
             return
         self.actors.remove(actor)
-        # A sweeper gives up when its pair changes all the time; the queue brings the message back.
+        # A sweeper gives up when the rows of its entry key keep changing; the queue delivers the message again.
         if end.error is not None and not isinstance(end.error, (TransientError, OperationFailedError)):
             raise end.error
         if actor.process is not None:
@@ -304,20 +305,20 @@ class Simulation:
         for generation in PLAN.generations:
             if text := difference(generation, self.feed, self.store):
                 raise ViolationError(f"{moment}: {text}")
-        self._check_letters(moment)
+        self._check_dead_letters(moment)
 
     def _check_traces(self) -> None:
-        """Before the last replay: what an index does not show as it should has a letter, its only trace."""
-        letters = letters_in(self.store, PLAN.source)
+        """Before the last replay: a change that an index does not show has a dead letter, its only trace."""
+        dead_letters = dead_letters_in(self.store, PLAN.source)
         for generation in PLAN.generations:
             wanted, found = expected(generation, self.feed), shown(generation, self.store)
-            wrong = {pair for _, pair, _ in wanted ^ found}
+            wrong = {entry_key for _, entry_key, _ in wanted ^ found}
             for change in newest_of_each(self.feed):
-                letter = dead_letter_id(PLAN.source, change.fact_key, generation.index.name)
-                is_wrong = any(pair.endswith(change.fact_key) for pair in wrong)
-                if is_wrong and letters.get(letter) != change.version:
+                dead_letter = dead_letter_id(PLAN.source, change.fact_key, generation.index.name)
+                is_wrong = any(entry_key.endswith(change.fact_key) for entry_key in wrong)
+                if is_wrong and dead_letters.get(dead_letter) != change.version:
                     raise ViolationError(f"index {generation.index.name} lacks {change.id}, and nothing says so")
 
-    def _check_letters(self, moment: str) -> None:
-        if text := wrong_letters(PLAN, self.feed, self.store):
+    def _check_dead_letters(self, moment: str) -> None:
+        if text := wrong_dead_letters(PLAN, self.feed, self.store):
             raise ViolationError(f"{moment}: {text}")

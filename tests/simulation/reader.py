@@ -1,7 +1,7 @@
 """A small reader of index tables, as lookups read them: page by page, with the rules that keep it right beside updates.
 
 A row that is updated in place gets a smaller RowKey: a continuation of the service may skip it. So after a page with
-rows the reader goes on with a new range after the last pair it read. After an empty page it has to follow the
+rows the reader goes on with a new range after the last entry key it read. After an empty page it has to follow the
 continuation, and then looks again at the range that the continuation passed over.
 """
 
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
 _AFTER_VERSIONS: Final = "g"
 
 
-async def read_pairs(tables: Tables, table: str, partition: str, *, follows_tokens: bool = False) -> list[str]:
-    """The pairs with an entry, in order, one row per page."""
+async def read_entry_keys(tables: Tables, table: str, partition: str, *, follows_tokens: bool = False) -> list[str]:
+    """The entry keys with an entry, in order, one row per page."""
     if follows_tokens:
-        return _live_pairs(await _follow(tables, table, RowRange(partition), None))
+        return _live_entry_keys(await _follow(tables, table, RowRange(partition), None))
     found: list[Row] = []
     rows = RowRange(partition)
     while page := await _next_rows(tables, table, rows):
         found += page
-        rows = RowRange(partition, _pair(page[-1]) + _AFTER_VERSIONS)
-    return _live_pairs(found)
+        rows = RowRange(partition, _entry_key(page[-1]) + _AFTER_VERSIONS)
+    return _live_entry_keys(found)
 
 
 async def _next_rows(tables: Tables, table: str, rows: RowRange) -> list[Row]:
@@ -41,7 +41,7 @@ async def _next_rows(tables: Tables, table: str, rows: RowRange) -> list[Row]:
     if page.rows or page.continuation is None:
         return list(page.rows)
     later = await _follow(tables, table, rows, page.continuation)
-    passed_over = RowRange(rows.partition, rows.lower, _pair(later[0]) if later else rows.upper)
+    passed_over = RowRange(rows.partition, rows.lower, _entry_key(later[0]) if later else rows.upper)
     return await _next_rows(tables, table, passed_over) or later[:1]
 
 
@@ -56,16 +56,16 @@ async def _follow(tables: Tables, table: str, rows: RowRange, continuation: Cont
             return found
 
 
-def _pair(row: Row) -> str:
+def _entry_key(row: Row) -> str:
     return split_row_key(cast(str, row.entity[ROW_KEY]))[0]
 
 
-def _live_pairs(rows: list[Row]) -> list[str]:
-    """The newest row of each pair counts, and only if it is no tombstone."""
+def _live_entry_keys(rows: list[Row]) -> list[str]:
+    """The newest row of each entry key counts, and only if it is no tombstone."""
     newest: dict[str, Row] = {}
     for row in rows:
-        newest.setdefault(_pair(row), row)
-    return [pair for pair, row in newest.items() if not is_tombstone(row.entity)]
+        newest.setdefault(_entry_key(row), row)
+    return [entry_key for entry_key, row in newest.items() if not is_tombstone(row.entity)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class Reader:
 
     async def __call__(self) -> None:
         """Read to the end; raise `ViolationError` for what was missed."""
-        found = await read_pairs(accounts().main, self.table, self.partition, follows_tokens=self.follows_tokens)
+        found = await read_entry_keys(accounts().main, self.table, self.partition, follows_tokens=self.follows_tokens)
         if missed := self.steady - set(found):
             raise ViolationError(f"a reader missed {sorted(missed)}")
 

@@ -1,4 +1,4 @@
-"""Programs around repair: a container whose facts change, an outside hand that damages rows, and the repairs."""
+"""Programs around repair: a container whose facts change, an outsider that damages rows, and the repairs."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class PutAndApply:
 
 @dataclass(frozen=True, slots=True)
 class Damage:
-    """An outside hand changes rows of a table."""
+    """An outsider changes rows of a table."""
 
     table: str
     operations: tuple[Operation, ...]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from tests.simulation.programs import Sweep, forget_messages, messages_in, new_store
 from tests.simulation.steps import Ended, Run, finish
-from tests.simulation.truth import expected, expected_letters, letters_in, shown
+from tests.simulation.truth import dead_letters_in, expected, expected_dead_letters, shown
 
 if TYPE_CHECKING:
     from shared.entries.changes.change import Change
@@ -46,7 +46,7 @@ class Scenario:
     # What an operator does when everything has come to rest.
     finally_: tuple[Program, ...] = ()
     # Whether there is a dead letter for each failure of a newest version, and no other.
-    letters_are_exact: bool = False
+    dead_letters_are_exact: bool = False
 
     def start(self) -> tuple[Store, tuple[Program, ...]]:
         """The service after the prefix, and the programs to run on it."""
@@ -72,14 +72,14 @@ class Scenario:
             _succeed(self._sweep_of(messages), store)
 
     def settle(self, store: Store, unfinished: tuple[Program, ...]) -> None:
-        """Deliver again what was not acknowledged, unless nobody would; then let the operator act."""
+        """Deliver again what was not acknowledged, unless it is never redelivered; then let the operator act."""
         redelivered = [program for program in unfinished if getattr(program, "is_redelivered", True)]
         for program in (*redelivered, *self.finally_):
             _succeed(program, store)
 
     def problem(self, store: Store) -> str | None:
         """Sweep, then compare every index with the projection of the newest facts."""
-        if self.letters_are_exact and (text := wrong_letters(self.plan, self.changes, store)):
+        if self.dead_letters_are_exact and (text := wrong_dead_letters(self.plan, self.changes, store)):
             return text
         for moment in ("before", "after"):
             for generation in self.plan.generations:
@@ -95,17 +95,17 @@ def difference(generation: Generation, changes: tuple[Change, ...], store: Store
     wanted, found = expected(generation, changes), shown(generation, store)
     if wanted == found:
         return None
-    return f"index {generation.index.name}: missing {_pairs(wanted - found)}, ghosts {_pairs(found - wanted)}"
+    return f"index {generation.index.name}: missing {_shown_keys(wanted - found)}, ghosts {_shown_keys(found - wanted)}"
 
 
-def wrong_letters(plan: SourcePlan, changes: tuple[Change, ...], store: Store) -> str | None:
+def wrong_dead_letters(plan: SourcePlan, changes: tuple[Change, ...], store: Store) -> str | None:
     """How the dead letters differ from the failures of newest versions, or None."""
-    wanted, found = expected_letters(plan.generations, changes), letters_in(store, plan.source)
+    wanted, found = expected_dead_letters(plan.generations, changes), dead_letters_in(store, plan.source)
     return None if wanted == found else f"dead letters: wanted {wanted}, found {found}"
 
 
-def _pairs(entries: frozenset[tuple[str, str, frozenset[tuple[str, object]]]]) -> list[tuple[str, str, object]]:
-    return sorted((partition, pair, dict(columns).get("phone")) for partition, pair, columns in entries)
+def _shown_keys(entries: frozenset[tuple[str, str, frozenset[tuple[str, object]]]]) -> list[tuple[str, str, object]]:
+    return sorted((partition, entry_key, dict(columns).get("phone")) for partition, entry_key, columns in entries)
 
 
 def _succeed(program: Program, store: Store) -> None:

@@ -1,4 +1,4 @@
-"""Runs real pipeline code by hand: every storage call stops the code, and a scheduler decides how it goes on.
+"""Runs real pipeline code step by step: every storage call stops the code, and a scheduler decides how it continues.
 
 A program (a coroutine) yields the calls it waits for; the scheduler sends back which of them was answered, and how. No
 event loop and no time are involved, so a program is a pure function of the answers it gets.
@@ -23,9 +23,9 @@ Program: TypeAlias = Callable[[], Coroutine[Any, Any, object]]
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a call gave: a value, or an error. `place` says which of the pending calls it was."""
+    """What a call gave: a value, or an error. `position` says which of the pending calls it was."""
 
-    place: int
+    position: int
     value: Any = None
     error: Exception | None = None
 
@@ -70,12 +70,12 @@ class _Children(Awaitable[list[Any]]):
         return self._results
 
     def _give(self, answer: Answer) -> None:
-        place = answer.place
+        position = answer.position
         for number, pending in enumerate(self._pending):
-            if place < len(pending):
-                self._resume(number, Answer(place, answer.value, answer.error))
+            if position < len(pending):
+                self._resume(number, Answer(position, answer.value, answer.error))
                 return
-            place -= len(pending)
+            position -= len(pending)
 
     def _resume(self, number: int, answer: Answer | None) -> None:
         try:
@@ -88,7 +88,7 @@ class _Children(Awaitable[list[Any]]):
 
 async def interleaved(work: Sequence[Callable[[], Awaitable[T]]]) -> list[T | Exception]:
     """`RunAll` under the scheduler: any order of the calls is possible."""
-    children = [cast(Coroutine[Any, Any, Any], one()) for one in work]
+    children = [cast(Coroutine[Any, Any, Any], piece()) for piece in work]
     return cast("list[T | Exception]", await _Children(children))
 
 
@@ -122,15 +122,15 @@ class Run:
 
 
 def finish(run: Run, store: Store) -> Ended:
-    """Run to the end without anybody else."""
+    """Run to the end, alone."""
     while not isinstance(run.state, Ended):
         run.give(perform(run.state[0], store, 0))
     return run.state
 
 
-def perform(call: Call[Any], store: Store, place: int) -> Answer:
+def perform(call: Call[Any], store: Store, position: int) -> Answer:
     """The answer of the service as it is now."""
     try:
-        return Answer(place, call.perform(store))
+        return Answer(position, call.perform(store))
     except Exception as error:  # an error of the service is an answer like any other
-        return Answer(place, error=error)
+        return Answer(position, error=error)

@@ -59,7 +59,7 @@ def scenario(
     faults: int = 0,
     switches: int | None = None,
 ) -> Scenario:
-    """Programs after a prefix, all after the generation was entered."""
+    """Programs after a prefix, all after the generation was registered."""
     changes = tuple(version.change for version in versions)
     before: tuple[Program, ...] = (Enter(), *prefix)
     return Scenario(name, KNOWS_BOTH, changes, programs, before, crashes=crashes, faults=faults, switches=switches)
@@ -100,7 +100,7 @@ def test_two_processes_on_one_build(name: str) -> None:
 @pytest.mark.parametrize("faults", [0, pytest.param(1, marks=pytest.mark.long)])
 @pytest.mark.parametrize("name", HISTORIES)
 def test_a_build_after_a_worker_that_did_not_know_the_generation(name: str, faults: int) -> None:
-    """It had begun before: what it left out is found, in whatever version."""
+    """It had begun before: what it did not write is found, in any version."""
     first, second = written(*HISTORIES[name])
     prefix = [Live(KNOWS_BOTH, first), Live(KNOWS_OLD, second)]
     holds(scenario(name, (first, second), Build(), prefix=prefix, crashes=1, faults=faults))
@@ -206,7 +206,7 @@ class Watched(Explorer):
 )
 @pytest.mark.parametrize("is_switched", [False, True], ids=["before", "after"])
 def test_switches_rollbacks_and_retirements_at_once(programs: tuple[Program, ...], *, is_switched: bool) -> None:
-    """Whatever comes first: exactly one generation serves, and it has its table."""
+    """In any order: exactly one generation serves, and it has its table."""
     report = Watched(switching(programs, is_switched=is_switched)).run()
     assert report.problem is None, str(report)
     assert report.ends > 0

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
     from shared.entries.projection.generations import SourcePlan
 
-# Trims whatever is left of an unfinished version.
-TRIMMING = replace(PLAN, removed_max=0)
+# Removes the removed entries of an unfinished version early.
+REMOVING_EARLY = replace(PLAN, removed_max=0)
 DELIVERIES = [(name, delivered) for name, specs in HISTORIES.items() for delivered in deliveries(history(*specs))]
 ONE_OR_TWO = [(name, delivered) for name, delivered in DELIVERIES if len(delivered) <= 2]
 THREE = [(name, delivered) for name, delivered in DELIVERIES if len(delivered) == 3]
@@ -68,7 +68,7 @@ def test_three_workers_with_two_preemptions(name: str, delivered: History) -> No
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("plan", [PLAN, TRIMMING], ids=["carrying", "trimming"])
+@pytest.mark.parametrize("plan", [PLAN, REMOVING_EARLY], ids=["carrying", "removing early"])
 @pytest.mark.parametrize(("name", "delivered"), THREE, ids=ids(THREE))
 def test_three_workers_with_a_crash_and_a_fault(name: str, delivered: History, plan: SourcePlan) -> None:
     """As above, both in one run."""
@@ -86,19 +86,21 @@ def test_three_workers_with_a_version_twice(name: str) -> None:
 @pytest.mark.parametrize(
     "specs", [("A:x", "B:x", "C:x", "D:x"), ("A:x", "B:x", "A:x", "A:x"), ("A:x", "B:x", None, "B:x")]
 )
-def test_four_versions_with_a_trim(specs: tuple[str | None, ...]) -> None:
-    """What is left of the second version is trimmed while others work on the third and fourth."""
+def test_four_versions_with_an_early_removal(specs: tuple[str | None, ...]) -> None:
+    """The removed entries of the second version are removed early while others work on the third and fourth."""
     versions = history(*specs)
-    prefix = (Worker(TRIMMING, batches_of(*versions[:2])),)
-    scenario = Scenario("trim", TRIMMING, versions, workers(versions[2:], TRIMMING), prefix, faults=1)
+    prefix = (Worker(REMOVING_EARLY, batches_of(*versions[:2])),)
+    scenario = Scenario(
+        "early removal", REMOVING_EARLY, versions, workers(versions[2:], REMOVING_EARLY), prefix, faults=1
+    )
     holds(scenario)
-    three = workers(versions[1:], TRIMMING)
+    three = workers(versions[1:], REMOVING_EARLY)
     holds(replace(scenario, programs=three, prefix=(), faults=0, switches=2))
 
 
 @pytest.mark.parametrize("specs", [("A:x", "A:y"), ("A:x", "B:x"), ("A:x", "B:x", "A:x"), ("A:x", "A:x", "B:y")])
 def test_a_fact_that_stays_is_visible_at_every_moment(specs: tuple[str, ...]) -> None:
-    """A reader may see it twice while it moves, never not at all."""
+    """A reader may see it twice while it moves, but never misses it."""
     versions = history(*specs)
     prefix = (Worker(PLAN, batches_of(versions[0])),)
     later = workers(versions[1:] if len(versions) > 2 else (versions[1], versions[1]))
@@ -141,7 +143,7 @@ def test_parallel_calls_of_one_worker_in_any_order() -> None:
 
 @pytest.mark.parametrize("specs", [("A:x", "B:x"), ("A:x", "A:y"), ("A:x", None), ("A:x", "B:x", "A:x")])
 def test_a_worker_that_does_not_know_the_second_generation(specs: tuple[str | None, ...]) -> None:
-    """It carries the other part over; one that knows both completes it."""
+    """It carries the state of the other over; a worker that knows both completes it."""
     versions = history(*specs)
     old = Worker(FIRST_OF_BOTH, batches_of(versions[-2]), reads_first=True)
     new = Worker(BOTH, batches_of(versions[-1]), reads_first=True)
@@ -208,21 +210,23 @@ def test_a_failed_part_that_is_claimed_again_at_its_version(specs: tuple[str, ..
     ],
 )
 def test_a_worker_with_poison_that_is_overtaken(specs: tuple[str | None, ...]) -> None:
-    """Its letter may come after the newer version, its batch again: a letter stays if and only if it is due."""
+    """Its dead letter may come after the newer version, and its batch again: a dead letter stays only if it is due."""
     versions = history(*specs)
     overtaken, newest = workers(versions[-2:])
     prefix = workers(versions[:-2])
     holds(
-        Scenario("poison", PLAN, versions, (overtaken, newest), prefix, crashes=1, lates=False, letters_are_exact=True)
+        Scenario(
+            "poison", PLAN, versions, (overtaken, newest), prefix, crashes=1, lates=False, dead_letters_are_exact=True
+        )
     )
 
 
-def test_a_batch_that_comes_again_after_its_letter_was_overtaken() -> None:
-    """The old version is coalesced away then; the newest has been finished by somebody else, and one more after it."""
+def test_a_batch_that_comes_again_after_its_dead_letter_was_overtaken() -> None:
+    """The old version is coalesced away then; another worker has finished the newest, and one more after it."""
     versions = history(POISON, "A:x", "A:y")
     overtaken = Worker(PLAN, batches_of(versions[0], versions[2]), reads_first=True)
     others = Worker(PLAN, batches_of(versions[1], versions[2]), reads_first=True)
-    holds(Scenario("poison", PLAN, versions, (overtaken, others), crashes=1, lates=False, letters_are_exact=True))
+    holds(Scenario("poison", PLAN, versions, (overtaken, others), crashes=1, lates=False, dead_letters_are_exact=True))
 
 
 REPLAY = Replay(PLAN, DEFINITIONS)
@@ -230,7 +234,8 @@ REPLAY = Replay(PLAN, DEFINITIONS)
 
 @pytest.mark.parametrize("specs", [("A:x", "A:y"), ("A:x", "B:x")])
 def test_a_replay_beside_the_worker_that_failed(specs: tuple[str, ...]) -> None:
-    """Its tombstones may come late, its batch again, its letter after the replay: in the end the entry is there."""
+    """Its tombstones may come late, its batch again, its dead letter after the replay: in the end the entry is
+    there."""
     versions = history(*specs)
     prefix = (Worker(PLAN, batches_of(versions[0])),)
     failing = Worker(refusing(PLAN), batches_of(versions[1]), reads_first=True)
@@ -240,7 +245,7 @@ def test_a_replay_beside_the_worker_that_failed(specs: tuple[str, ...]) -> None:
 
 @pytest.mark.parametrize("last", ["A:z", "B:x", None])
 def test_a_replay_beside_a_newer_version(last: str | None) -> None:
-    """Whoever claims first: the newest version is what is shown, and a deleted fact stays deleted."""
+    """In any order of claims: the newest version is shown, and a deleted fact stays deleted."""
     versions = history("A:x", "A:y", last)
     prefix = (Worker(PLAN, batches_of(versions[0])), Worker(refusing(PLAN), batches_of(versions[1])))
     newer = Worker(PLAN, batches_of(versions[2]), reads_first=True)

@@ -75,7 +75,7 @@ class Expiring(Scenario):
         return store, (*programs, Sweep(tuple(messages), expirer=self.expirer))
 
     def problem(self, store: Store) -> str | None:
-        """As ever; and in the end no row and no ledger entry of what has expired is left."""
+        """As always; and in the end no row and no ledger entry of an expired entry remains."""
         if text := Scenario.problem(self, store):
             return text
         for _ in range(ROUNDS_MAX):
@@ -89,14 +89,14 @@ class Expiring(Scenario):
 
 
 def succeed(program: Program, store: Store) -> None:
-    """Run a program without anybody else."""
+    """Run a program alone."""
     end: Ended = finish(Run(program), store)
     if end.error is not None:
         raise end.error
 
 
 def leftover(scenario: Scenario, store: Store) -> str | None:
-    """What is left of expired entries: rows, or ledger entries without a row."""
+    """What remains of expired entries: rows, or ledger entries without a row."""
     (generation,) = scenario.plan.generations
     rows = {
         (partition, key)
@@ -140,7 +140,7 @@ def test_expiry_beside_the_next_version(specs: tuple[str | None, ...]) -> None:
 
 @pytest.mark.parametrize("specs", HISTORIES)
 def test_expiry_beside_a_redelivery(specs: tuple[str | None, ...]) -> None:
-    """The version that made the entry is delivered again while it is removed: nobody shows it again."""
+    """The version that made the entry is delivered again while it is removed: it is not shown again."""
     versions = history(*specs)
     prefix = (Worker(PLAN, batches_of(*versions)),)
     scenario = Expiring("again", PLAN, versions, workers(versions[-1:], PLAN), prefix, crashes=1, faults=1)

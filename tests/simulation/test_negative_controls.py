@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from shared.pipeline.entry_writes.transaction_buffer import TransactionBuffer
     from shared.pipeline.ledger.cache import KnownRow
 
-TRIMMING = replace(PLAN, removed_max=0)
+REMOVING_EARLY = replace(PLAN, removed_max=0)
 
 
 def caught(scenario: Scenario) -> None:
@@ -63,10 +63,13 @@ def changing(monkeypatch: pytest.MonkeyPatch, change_decision: Callable[[Change,
 def skip_unchanged(change: Change, decision: Decision) -> Decision:
     """Leave out the write of an entry that did not change."""
     writes = [
-        part
-        if part.must_list
-        else replace(part, current=tuple(row for row in part.current if row.version == change.version))
-        for part in decision.writes
+        generation_writes
+        if generation_writes.must_list
+        else replace(
+            generation_writes,
+            current=tuple(row for row in generation_writes.current if row.version == change.version),
+        )
+        for generation_writes in decision.writes
     ]
     return replace(decision, writes=tuple(writes))
 
@@ -79,50 +82,53 @@ def test_random_runs_catch_a_naive_skip_too(monkeypatch: pytest.MonkeyPatch) -> 
             Simulation(Random(seed)).run()
 
 
-def test_a_failure_without_a_letter_is_found_before_anybody_replays(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failure_without_a_dead_letter_is_found_before_any_replay(monkeypatch: pytest.MonkeyPatch) -> None:
     """Random runs look for the trace of what an index lacks."""
 
     async def silent(self: DeadLetterUpdates, dead_letters: Sequence[object]) -> dict[str, Exception]:
         return {}
 
     monkeypatch.setattr(DeadLetterUpdates, "put", silent)
-    monkeypatch.setattr(Simulation, "_check_letters", lambda self, moment: None)
+    monkeypatch.setattr(Simulation, "_check_dead_letters", lambda self, moment: None)
     with pytest.raises(ViolationError, match="nothing says so"):
         for seed in range(500):
             Simulation(Random(seed)).run()
 
 
-def test_an_unchanged_entry_is_skipped_though_nobody_knows_that_it_was_written(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unchanged_entry_is_skipped_that_may_not_be_written(monkeypatch: pytest.MonkeyPatch) -> None:
     """Naive skip: the previous version's worker has claimed and never written."""
     changing(monkeypatch, skip_unchanged)
     versions = history("A:x", "A:x")
     caught(Scenario("naive skip", PLAN, versions, workers(versions), crashes=1))
 
 
-def test_left_keys_are_trimmed_at_the_new_version(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_removed_entries_are_removed_early_at_the_new_version(monkeypatch: pytest.MonkeyPatch) -> None:
     """The tombstones hide a row that another version claims in between."""
 
-    def trim(change: Change, decision: Decision) -> Decision:
+    def at_new_version(change: Change, decision: Decision) -> Decision:
         return replace(
-            decision, early_removals=tuple(replace(one, version=change.version) for one in decision.early_removals)
+            decision,
+            early_removals=tuple(replace(removal, version=change.version) for removal in decision.early_removals),
         )
 
-    changing(monkeypatch, trim)
+    changing(monkeypatch, at_new_version)
     versions = history("A:x", "B:x", "A:x", "A:x")
-    prefix = (Worker(TRIMMING, batches_of(*versions[:2])),)
-    caught(Scenario("trim", TRIMMING, versions, workers(versions[2:], TRIMMING), prefix, crashes=1))
+    prefix = (Worker(REMOVING_EARLY, batches_of(*versions[:2])),)
+    caught(
+        Scenario("early removal", REMOVING_EARLY, versions, workers(versions[2:], REMOVING_EARLY), prefix, crashes=1)
+    )
 
 
-def test_left_keys_are_forgotten_without_their_tombstones(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The version that left them has claimed and never written."""
+def test_removed_entries_are_forgotten_without_their_tombstones(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The version that removed them has claimed and never written."""
     changing(monkeypatch, lambda _, decision: replace(decision, early_removals=()))
     versions = history("A:x", "B:x", "C:x")
-    prefix = (Worker(TRIMMING, batches_of(versions[0])),)
-    caught(Scenario("forget", TRIMMING, versions, workers(versions[1:], TRIMMING), prefix, crashes=1))
+    prefix = (Worker(REMOVING_EARLY, batches_of(versions[0])),)
+    caught(Scenario("forget", REMOVING_EARLY, versions, workers(versions[1:], REMOVING_EARLY), prefix, crashes=1))
 
 
 class BlindSweeper(Sweeper):
-    """Deletes every row of the pair, whether or not the tombstone is still the newest there."""
+    """Deletes every row of the entry key, whether or not the tombstone is still the newest there."""
 
     async def _try(self, tombstone: Tombstone) -> bool:
         place = tombstone.place
@@ -132,8 +138,8 @@ class BlindSweeper(Sweeper):
         return True
 
 
-class HastySweeper(Sweeper):
-    """Deletes a tombstone and leaves what it hides."""
+class TombstoneSweeper(Sweeper):
+    """Deletes a tombstone, but not the rows that it hides."""
 
     async def _try(self, tombstone: Tombstone) -> bool:
         place = tombstone.place
@@ -145,7 +151,7 @@ class HastySweeper(Sweeper):
 
 
 def test_a_blind_sweep_takes_the_entry_of_a_fact_that_came_back() -> None:
-    """It left the key and has returned to it by the time that the message arrives."""
+    """The fact left the key, and has it again when the message arrives."""
     versions = history("A:x", "B:x", "A:x")
     prefix = (Worker(PLAN, batches_of(*versions)),)
     caught(Scenario("sweep", PLAN, versions, (), prefix, sweeper=BlindSweeper, sweeps_beside=True))
@@ -167,26 +173,26 @@ def test_a_replay_writes_where_tombstones_of_its_version_stand(monkeypatch: pyte
     caught(replace(scenario, prefix=(*scenario.prefix, scenario.programs[0])))
 
 
-def test_a_replay_closes_its_letter_before_it_is_applied(monkeypatch: pytest.MonkeyPatch) -> None:
-    """After a crash in between nobody knows of the change any more."""
+def test_a_replay_closes_its_dead_letter_before_it_is_applied(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a crash in between, no trace of the change remains."""
 
-    async def hasty(self: Replayer, letter: StoredDeadLetter) -> Replayed:
-        await self._store.remove(letter.row)
-        return await replay_of_it(self, letter)
+    async def remove_first(self: Replayer, dead_letter: StoredDeadLetter) -> Replayed:
+        await self._store.remove(dead_letter.row)
+        return await replay(self, dead_letter)
 
-    replay_of_it = Replayer._replay
-    monkeypatch.setattr(Replayer, "_replay", hasty)
+    replay = Replayer._replay
+    monkeypatch.setattr(Replayer, "_replay", remove_first)
     caught(failing_beside_replay(Replay(PLAN, DEFINITIONS)))
 
 
 def overtaken_poison() -> Scenario:
     """A worker with a version that does not fit, and one with the next, which does."""
     versions = history(POISON, "A:x")
-    return Scenario("poison", PLAN, versions, workers(versions), crashes=1, lates=False, letters_are_exact=True)
+    return Scenario("poison", PLAN, versions, workers(versions), crashes=1, lates=False, dead_letters_are_exact=True)
 
 
-def test_a_worker_does_not_look_at_the_ledger_after_its_letter(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The newer version was applied between its claim and its letter: that stays for ever."""
+def test_a_worker_does_not_look_at_the_ledger_after_its_dead_letter(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The newer version was applied between its claim and its dead letter: that stays for ever."""
 
     def trusting(works: Sequence[ClaimedChange]) -> list[DueCheck]:
         return due_checks([work for work in works if not work.decision.failed])
@@ -196,8 +202,8 @@ def test_a_worker_does_not_look_at_the_ledger_after_its_letter(monkeypatch: pyte
     caught(overtaken_poison())
 
 
-def test_a_dropped_version_leaves_its_letter(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its worker was overtaken and ended right after it had put the letter."""
+def test_a_dropped_version_leaves_its_dead_letter(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its worker was overtaken and ended right after it had put the dead letter."""
 
     def idle(works: Sequence[ClaimedChange]) -> list[DueCheck]:
         return due_checks([work for work in works if work.decision.claim is not None])
@@ -207,8 +213,8 @@ def test_a_dropped_version_leaves_its_letter(monkeypatch: pytest.MonkeyPatch) ->
     caught(overtaken_poison())
 
 
-def test_a_letter_is_closed_without_a_look_at_the_ledger(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Code with a fault fails at the version that other code has claimed again: its letter is due."""
+def test_a_dead_letter_is_closed_without_a_look_at_the_ledger(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Code with a fault fails at the version that other code has claimed again: its dead letter is due."""
 
     async def never(self: DeadLetterUpdates, plan: SourcePlan, check: DueCheck, version: str) -> bool:
         return version > check.version
@@ -218,13 +224,13 @@ def test_a_letter_is_closed_without_a_look_at_the_ledger(monkeypatch: pytest.Mon
 
 
 def test_a_sweep_of_the_tombstone_alone_unmasks_a_late_row() -> None:
-    """A write that everyone thought lost is under the tombstone."""
+    """A write that seemed to be lost is under the tombstone."""
     versions = history("A:x", "B:x")
-    caught(Scenario("late", PLAN, versions, workers(versions), crashes=0, faults=1, sweeper=HastySweeper))
+    caught(Scenario("late", PLAN, versions, workers(versions), crashes=0, faults=1, sweeper=TombstoneSweeper))
 
 
 def test_removals_before_live_rows_leave_a_moment_without_entry(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One wave, or the wrong order of two."""
+    """Removals come together with live rows, or before them."""
 
     async def later(self: Applier, live: TransactionBuffer, claimed: Sequence[ClaimedChange]) -> None:
         pass
@@ -232,15 +238,15 @@ def test_removals_before_live_rows_leave_a_moment_without_entry(monkeypatch: pyt
     async def backwards(
         self: Applier, live: TransactionBuffer, claimed: Sequence[ClaimedChange]
     ) -> dict[str, Exception]:
-        parts = [(work.fact, part) for work in claimed for part in work.decision.writes]
-        failures = await self._entry_writer.write_removals(parts)
-        return failures | await self._entry_writer.write_live(parts)
+        all_writes = [(work.fact, writes) for work in claimed for writes in work.decision.writes]
+        failures = await self._entry_writer.write_removals(all_writes)
+        return failures | await self._entry_writer.write_live(all_writes)
 
     monkeypatch.setattr(Applier, "_start_writing", later)
     monkeypatch.setattr(Applier, "_write", backwards)
     versions = history("A:x", "B:x")
     prefix = (Worker(PLAN, batches_of(versions[0])),)
-    caught(Scenario("waves", PLAN, versions, workers(versions[1:]), prefix, always_shown=True))
+    caught(Scenario("removals first", PLAN, versions, workers(versions[1:]), prefix, always_shown=True))
 
 
 def test_a_cached_row_decides_a_redelivery(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -82,11 +82,11 @@ def leftover(store: Store) -> str | None:
     for partition in store.partition_keys(LEDGER_TABLE):
         for key in store.partition(LEDGER_TABLE, partition):
             row = store.get(LEDGER_TABLE, partition, key)
-            part = None if row is None else decode(row.entity).states[generation.id]
-            for live in () if part is None else without_expired_periods(part, generation, NOW_SECONDS).current:
-                table = place_of(generation, live.partition).table
-                if store.get(table, live.partition, row_key(live.entry_key, live.version)) is None:
-                    return f"the ledger lists {live}, which has no row"
+            state = None if row is None else decode(row.entity).states[generation.id]
+            for entry in () if state is None else without_expired_periods(state, generation, NOW_SECONDS).current:
+                table = place_of(generation, entry.partition).table
+                if store.get(table, entry.partition, row_key(entry.entry_key, entry.version)) is None:
+                    return f"the ledger lists {entry}, which has no row"
     return None
 
 
@@ -135,7 +135,7 @@ def test_a_period_ends_beside_a_worker_whose_clock_is_behind(specs: tuple[str | 
     assert explored(specs, [EARLIER_SECONDS], crashes=1, faults=1) is None
 
 
-TWO_VERSIONS = [one for one in HISTORIES if len(one) > 1]
+TWO_VERSIONS = [history for history in HISTORIES if len(history) > 1]
 TWO_CLOCKS = [(NOW_SECONDS, NOW_SECONDS), (EARLIER_SECONDS, NOW_SECONDS)]
 
 
@@ -179,7 +179,7 @@ def test_dropping_a_period_that_is_not_over_is_caught() -> None:
 
 async def _without_tombstones(tables: Tables, table: str, operations: Sequence[Operation]) -> None:
     """Lets a tombstone go whose table is not there."""
-    if all(isinstance(one, Upsert) and is_tombstone(one.entity) for one in operations):
+    if all(isinstance(operation, Upsert) and is_tombstone(operation.entity) for operation in operations):
         try:
             await send_unconditional(tables, table, operations)
         except TableMissingError:

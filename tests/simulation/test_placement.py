@@ -56,7 +56,7 @@ def test_an_index_moves_to_other_accounts_beside_live_writes(specs: tuple[str | 
 
 
 def test_a_worker_with_the_old_map_writes_to_the_old_accounts_only() -> None:
-    """It carries the new generation's part over; a worker that knows both completes it."""
+    """It carries the state of the new generation over; a worker that knows both completes it."""
     versions = history("A:x", "B:x")
     old = Worker(HERE, batches_of(versions[0]), reads_first=True)
     new = Worker(MOVING, batches_of(versions[1]), reads_first=True)

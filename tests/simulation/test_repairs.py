@@ -47,7 +47,7 @@ def without(change: Change) -> Delete:
 
 
 def key_of(change: Change) -> tuple[str, str]:
-    """The partition and pair of a change's entry."""
+    """The partition and entry key of a change's entry."""
     (entry,) = GENERATION.projector.project(change)
     return entry.partition_key, entry.entry_key
 
@@ -137,7 +137,7 @@ def test_a_repair_that_was_not_needed_does_no_harm(specs: tuple[str, ...], switc
 @pytest.mark.parametrize("specs", [("A:x", "A:y"), ("A:x", "B:x")])
 @pytest.mark.parametrize("name", ["missing row", "ghost", "lost ledger row"])
 def test_a_repair_beside_a_fact_that_is_just_being_written(name: str, specs: tuple[str, ...], switches: int) -> None:
-    """The container changes under the repair's hands, then the worker gets the change."""
+    """The container changes while the repair runs, then the worker gets the change."""
     versions = history(*specs)
     update = PutAndApply(Put(versions[1]), Worker(PLAN, batches_of(versions[1]), reads_first=True))
     table, operation = DAMAGE[name]

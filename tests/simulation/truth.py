@@ -35,7 +35,7 @@ def expected(generation: Generation, changes: Iterable[Change]) -> Shown:
     )
 
 
-def expected_letters(generations: Iterable[Generation], changes: Iterable[Change]) -> dict[str, str]:
+def expected_dead_letters(generations: Iterable[Generation], changes: Iterable[Change]) -> dict[str, str]:
     """The dead letters of the newest version of every fact: ids and versions."""
     newest = newest_of_each(changes)
     return {
@@ -46,7 +46,7 @@ def expected_letters(generations: Iterable[Generation], changes: Iterable[Change
     }
 
 
-def letters_in(store: Store, source: str) -> dict[str, str]:
+def dead_letters_in(store: Store, source: str) -> dict[str, str]:
     """The dead letters that there are: ids and versions."""
     rows = store.partition(DEAD_LETTER_TABLE, source)
     kept = {key: as_row((DEAD_LETTER_TABLE, source, key), value) for key, value in rows.items()}
@@ -62,7 +62,8 @@ def _entries(generation: Generation, change: Change) -> tuple[Entry, ...] | None
 
 
 def shown(generation: Generation, store: Store) -> Shown:
-    """What a reader sees: the newest row of each pair, unless it is a tombstone, in the account of its partition."""
+    """What a reader sees: the newest row of each entry key, unless it is a tombstone, in the account of its
+    partition."""
     found: set[tuple[str, str, frozenset[tuple[str, Any]]]] = set()
     for table in tables_in(store, generation):
         for partition in store.partition_keys(table):
@@ -75,7 +76,7 @@ def shown(generation: Generation, store: Store) -> Shown:
 def tables_in(store: Store, generation: Generation) -> list[str]:
     """The tables of a generation that are there, those of periods included, by their names in the store."""
     own = [stored_name(account, name) for account, name in sorted(generation.tables())]
-    return [name for name in store.tables() if any(name == one or name.startswith(f"{one}p") for one in own)]
+    return [name for name in store.tables() if any(name == table or name.startswith(f"{table}p") for table in own)]
 
 
 def _shown_in(table: str, partition: str, store: Store) -> Iterator[tuple[str, str, frozenset[tuple[str, Any]]]]:
@@ -83,10 +84,10 @@ def _shown_in(table: str, partition: str, store: Store) -> Iterator[tuple[str, s
     rows = store.partition(table, partition)
     for key in sorted(rows, key=utf16_order):
         row = as_row((table, partition, key), rows[key])
-        pair, _ = split_row_key(key)
-        if row is None or pair in seen:
+        entry_key, _ = split_row_key(key)
+        if row is None or entry_key in seen:
             continue
-        seen.add(pair)
+        seen.add(entry_key)
         if not is_tombstone(row.entity) and not is_expired(row.entity, NOW_SECONDS):
             columns = {name: value for name, value in row.entity.items() if name not in {"PartitionKey", "RowKey"}}
-            yield partition, pair, frozenset(columns.items())
+            yield partition, entry_key, frozenset(columns.items())

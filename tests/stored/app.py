@@ -173,11 +173,11 @@ class StoredApp(BuildingWorld):
         kinds: dict[str, TaskKind] = {"build": builds, "verification": verifications}
         return TaskRunner(self.rows, self.task_messages, kinds, lambda: self.seconds, slice_seconds)
 
-    def verification_desk(self, text: str, runner: TaskRunner | None = None) -> VerificationService:
+    def verification_service(self, text: str, runner: TaskRunner | None = None) -> VerificationService:
         """Where verifications are asked for."""
         rows = VerificationRows(self.tables)
-        desk_runner = runner or self.runner()
-        return VerificationService(definitions_of(text), self.catalog, desk_runner, rows, lambda: self.seconds)
+        service_runner = runner or self.runner()
+        return VerificationService(definitions_of(text), self.catalog, service_runner, rows, lambda: self.seconds)
 
     def lookups(self, text: str) -> Lookups:
         """Lookups of an app with these definitions."""
@@ -230,16 +230,16 @@ class StoredApp(BuildingWorld):
         self, text: str, index: str, *, repairs: bool = False, sample: int | None = None
     ) -> Mapping[str, Any]:
         """Verify the generation of a definition from the start to the end; the report."""
-        desk = self.verification_desk(text)
-        found = await desk.start(index, sample=sample, repairs=repairs)
+        service = self.verification_service(text)
+        found = await service.start(index, sample=sample, repairs=repairs)
         await self.run(self.runner(), found.task.id)
-        return (await desk.found(index, found.task.id)).report
+        return (await service.found(index, found.task.id)).report
 
     async def lose(self, table: str, entity: Mapping[str, object]) -> None:
         """Damage a table of the first account: take a row away."""
         await self.first.transact(table, [Delete(str(entity["PartitionKey"]), str(entity["RowKey"]))])
 
-    async def letters(self, parts: Parts) -> list[StoredDeadLetter]:
+    async def dead_letters(self, parts: Parts) -> list[StoredDeadLetter]:
         """Every dead letter."""
         return (await parts.dead_letters.page(DeadLetterFilter(), 1000, None)).dead_letters
 

@@ -121,9 +121,9 @@ async def _write_events(app: StoredApp, worker: Worker) -> None:
         order(4, "o-3", status="new", placedAt="2027-01-15T07:30:00Z", total=30),
         order(5, "o-3", "delete"),
     ]
-    for one in orders:
-        app.events.events.append(app.hub_event(one))
-        await worker.apply_events("orders", [one])
+    for event in orders:
+        app.events.events.append(app.hub_event(event))
+        await worker.apply_events("orders", [event])
     await worker.apply_events("orders", [order(6, "o-4", status="new", placedAt="yesterday", scan=noise())])
     await worker.apply_events("prices", [price(1, "p-1", "2", 1.25), price(2, "p-2", "2027-01-01T00:00:00Z", 2)])
     await worker.apply_events("prices", [price(3, "p-1", "3", 0.5), price(4, "p-1", "1", 9)])
@@ -154,7 +154,7 @@ async def _switch_town(app: StoredApp) -> None:
 
 
 async def _leave_builds_half_way(app: StoredApp) -> None:
-    """One in its facts, one in its rest about a fact that a worker left out, and one done."""
+    """One that reads facts, one that catches up with a fact that a worker did not write, and one that is done."""
     stepwise = app.runner(window=2, page_facts=2, slice_seconds=0)
     in_facts = await app.start_build(SECOND, "by-team", stepwise)
     await stepwise.work(in_facts.task.id, "1-facts:000")
@@ -178,7 +178,7 @@ async def _verify(app: StoredApp) -> None:
     await app.verify(THIRD, "devices-by-model", repairs=True)
     await app.verify(THIRD, "by-name", sample=3)
     stepwise = app.runner(page_facts=3, slice_seconds=0)
-    half_way = await app.verification_desk(THIRD, stepwise).start("placed", budget=50)
+    half_way = await app.verification_service(THIRD, stepwise).start("placed", budget=50)
     for _ in range(2):
         await stepwise.work(half_way.task.id, "1-verify:all")
         app.seconds += 100

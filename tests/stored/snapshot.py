@@ -56,8 +56,8 @@ def snapshot_of(app: StoredApp) -> dict[str, Any]:
 
 def without_prose(snapshot: dict[str, Any]) -> dict[str, Any]:
     """The same without sentences for people, which may be worded anew."""
-    letters = snapshot["accounts"][FIRST_ACCOUNT]["DeadLetters"]
-    unworded = [{**row, "reason": bool(row["reason"])} for row in letters]
+    dead_letters = snapshot["accounts"][FIRST_ACCOUNT]["DeadLetters"]
+    unworded = [{**row, "reason": bool(row["reason"])} for row in dead_letters]
     first = {**snapshot["accounts"][FIRST_ACCOUNT], "DeadLetters": unworded}
     return {**snapshot, "accounts": {**snapshot["accounts"], FIRST_ACCOUNT: first}}
 
@@ -69,7 +69,7 @@ def to_text(snapshot: dict[str, Any]) -> str:
 
 def row_of(rows: Rows, partition: str, row: str) -> dict[str, Any]:
     """The row with this key."""
-    (found,) = [one for one in rows if (one["PartitionKey"], one["RowKey"]) == (partition, row)]
+    (found,) = [entity for entity in rows if (entity["PartitionKey"], entity["RowKey"]) == (partition, row)]
     return found
 
 
@@ -93,8 +93,8 @@ async def load_app(snapshot: dict[str, Any]) -> StoredApp:
     await _fill(app.second, snapshot["accounts"]["INDEX_2"])
     await _fill(app.container, snapshot["facts"])
     app.blobs.contents = {name: _bytes_of(shown) for name, shown in snapshot["blobs"].items()}
-    app.sweeps.messages = [json.dumps(one) for one in snapshot["queues"]["index-sweep"]]
-    app.task_messages.messages = [(json.dumps(one), delay) for one, delay in snapshot["queues"]["index-tasks"]]
+    app.sweeps.messages = [json.dumps(message) for message in snapshot["queues"]["index-sweep"]]
+    app.task_messages.messages = [(json.dumps(message), delay) for message, delay in snapshot["queues"]["index-tasks"]]
     for body, enqueued, number in snapshot["events"]:
         app.events.events.append(app.hub_event(ReceivedEvent(body.encode(), datetime.fromisoformat(enqueued), number)))
     return app
@@ -154,7 +154,7 @@ def _shown_bytes(raw: bytes) -> dict[str, Any]:
     except ValueError:
         return {"deflatedBytes": b64encode(zlib.decompress(raw, -zlib.MAX_WBITS)).decode()}
     words = [raw[start : start + _WORD_BYTES].hex() for start in range(0, len(raw), _WORD_BYTES)]
-    return {"bytes": len(raw), "words": {str(place): word for place, word in enumerate(words) if int(word, 16)}}
+    return {"bytes": len(raw), "words": {str(position): word for position, word in enumerate(words) if int(word, 16)}}
 
 
 @cache
@@ -168,8 +168,8 @@ def _bytes_of(shown: dict[str, Any]) -> bytes:
         is_json = "deflated" in shown
         return _deflated(_compact(shown["deflated"]).encode() if is_json else b64decode(shown["deflatedBytes"]))
     raw = bytearray(shown["bytes"])
-    for place, word in shown["words"].items():
-        start = int(place) * _WORD_BYTES
+    for position, word in shown["words"].items():
+        start = int(position) * _WORD_BYTES
         raw[start : start + _WORD_BYTES] = bytes.fromhex(word)
     return bytes(raw)
 
@@ -188,7 +188,7 @@ def _lines(value: Any, depth: int) -> str:
         return _compact(value)
     indent = " " * (depth + 1)
     if isinstance(value, dict):
-        inner = [f"{indent}{_compact(name)}: {_lines(one, depth + 1)}" for name, one in value.items()]
+        inner = [f"{indent}{_compact(name)}: {_lines(member, depth + 1)}" for name, member in value.items()]
         return "{\n" + ",\n".join(inner) + "\n" + " " * depth + "}"
-    inner = [indent + _compact(one) for one in value]
+    inner = [indent + _compact(member) for member in value]
     return "[\n" + ",\n".join(inner) + "\n" + " " * depth + "]"

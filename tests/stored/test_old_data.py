@@ -40,8 +40,8 @@ SERVED: dict[tuple[str, str], list[str]] = {
     ("prices-by-item", "pen"): ["p-1", "p-2"],
     ("visits-by-page", "home"): ["new"],
 }
-LETTER_OF_GUS = "3bc92ceadaa492eb23cb787faa928e71"
-LETTER_WITH_BLOB = "34eee43e8b37870a0f70741e5860571f"
+DEAD_LETTER_OF_GUS = "3bc92ceadaa492eb23cb787faa928e71"
+DEAD_LETTER_WITH_BLOB = "34eee43e8b37870a0f70741e5860571f"
 
 
 @pytest.fixture
@@ -182,18 +182,18 @@ async def test_old_changes_that_come_again_are_dropped(app: StoredApp) -> None:
     await worker.apply_events("orders", [order(1, "o-1", status="new", placedAt="2027-01-15T07:00:00Z", total=10)])
     await worker.apply_events("prices", [price(1, "p-1", "2", 1.25)])
     assert state(app) == before
-    counted = {one.name: count for one, count in app.counters.now().items() if one.what == "dropped"}
+    counted = {counter.name: count for counter, count in app.counters.now().items() if counter.what == "dropped"}
     assert counted == {"customers": 3, "devices": 1, "orders": 1, "prices": 1}
 
 
 async def test_the_newest_changes_that_come_again_show_the_same(app: StoredApp) -> None:
-    """Their versions are the ledger's: no second letter, and no entry twice."""
+    """Their versions are the ledger's: no second dead letter, and no entry twice."""
     parts = await app.parts(THIRD)
     worker = parts.worker
     for fact in ("ann", "bob", "cid", "dan", "eva", "fay", "gus", "nil", "a/b #?"):
         await worker.apply_latest("customers", [await app.read_fact(fact)])
     assert {key: await ids(app, *key) for key in SERVED} == SERVED
-    assert len(await app.letters(parts)) == 5
+    assert len(await app.dead_letters(parts)) == 5
 
 
 # ---------------------------------------------------------------------------------------------------- swept
@@ -217,7 +217,7 @@ async def test_sweep_messages_remove_tombstones_and_expired_entries(app: StoredA
     expiring = [str(row["RowKey"]).split(" ")[0] for table, row in rows if table.startswith("expiring")]
     assert "eva" not in expiring
     (eva,) = [row for row in accounts["INDEX_STORAGE"]["Ledger"] if row["RowKey"] == "eva !eva !"]
-    kept = {generation: live for generation, _, _, live, _ in eva["parts"]["deflated"]}
+    kept = {generation: current for generation, _, _, current, _ in eva["parts"]["deflated"]}
     assert kept["0208975fa78f3abb"] == []
     assert {key: await ids(app, *key) for key in SERVED} == SERVED
 
@@ -268,7 +268,7 @@ async def test_a_generation_that_was_retired_is_not_brought_back(app: StoredApp)
 async def test_a_verification_half_way_counts_everything_once(app: StoredApp) -> None:
     """Its sums and its cursor are those of the old tree."""
     await finish_tasks(app)
-    (found,) = await app.verification_desk(THIRD).latest("placed")
+    (found,) = await app.verification_service(THIRD).latest("placed")
     assert found.task.state == "done"
     counted = {name: found.report[name] for name in ("facts", "ledgerRows", "rows", "entries", "examined", "total")}
     assert counted == {"facts": 10, "ledgerRows": 10, "rows": 12, "entries": 8, "examined": 0, "total": 0}
@@ -276,7 +276,7 @@ async def test_a_verification_half_way_counts_everything_once(app: StoredApp) ->
 
 async def test_finished_verifications_are_listed(app: StoredApp) -> None:
     """With the difference that was repaired."""
-    (found,) = await app.verification_desk(THIRD).latest("devices-by-model")
+    (found,) = await app.verification_service(THIRD).latest("devices-by-model")
     assert (found.task.state, found.report["differences"]["missing"], found.report["repaired"]) == ("done", 1, 1)
     (example,) = found.report["examples"]
     assert (example["id"], example["PartitionKey"]) == ("lamp", "L !")
@@ -306,30 +306,33 @@ async def test_a_row_that_is_lost_is_found_and_repaired(app: StoredApp) -> None:
 async def test_dead_letters_are_listed_with_their_documents(app: StoredApp) -> None:
     """Those in rows and the one in a blob."""
     parts = await app.parts(THIRD)
-    letters = await app.letters(parts)
-    assert [(one.source, one.index, one.kind, one.fact_id, one.via) for one in letters] == [
+    dead_letters = await app.dead_letters(parts)
+    assert [
+        (dead_letter.source, dead_letter.index, dead_letter.kind, dead_letter.fact_id, dead_letter.via)
+        for dead_letter in dead_letters
+    ] == [
         ("customers", "", "unreadable", None, "feed"),
         ("customers", "by-name", "wrongType", "gus", None),
         ("orders", "", "unreadable", None, "event"),
         ("orders", "orders-by-status", "wrongType", "o-4", None),
         ("orders", "", "unreadable", None, "event"),
     ]
-    whole = [await parts.dead_letters.find(one.id) for one in letters]
-    documents = [await parts.dead_letters.document(one) for one in whole]
+    whole = [await parts.dead_letters.find(dead_letter.id) for dead_letter in dead_letters]
+    documents = [await parts.dead_letters.document(dead_letter) for dead_letter in whole]
     assert documents[1]["age"] == "old"
     assert documents[2] == {"bodyBase64": "//4=", "enqueued": "2027-01-15T08:00:07+00:00", "sequenceNumber": 7}
     assert documents[3]["scan"] == noise()
 
 
-async def test_a_letter_that_still_fails_stays(app: StoredApp) -> None:
+async def test_a_dead_letter_that_still_fails_stays(app: StoredApp) -> None:
     """Nothing was fixed."""
     parts = await app.parts(THIRD)
-    assert (await app.replay(parts, LETTER_OF_GUS)).result == "stillFails"
-    assert (await app.replay(parts, LETTER_WITH_BLOB)).result == "stillFails"
-    assert len(await app.letters(parts)) == 5
+    assert (await app.replay(parts, DEAD_LETTER_OF_GUS)).result == "stillFails"
+    assert (await app.replay(parts, DEAD_LETTER_WITH_BLOB)).result == "stillFails"
+    assert len(await app.dead_letters(parts)) == 5
 
 
-async def test_a_letter_is_replayed_after_the_definition_was_fixed(app: StoredApp) -> None:
+async def test_a_dead_letter_is_replayed_after_the_definition_was_fixed(app: StoredApp) -> None:
     """Once the generation that it did not fit is retired."""
     await finish_tasks(app)
     await app.worker(FIXED)
@@ -339,15 +342,15 @@ async def test_a_letter_is_replayed_after_the_definition_was_fixed(app: StoredAp
     app.seconds += GRACE_SECONDS
     await app.lifecycle(FIXED).retire_unwanted(app.accounts)
     parts = await app.parts(FIXED)
-    assert (await app.replay(parts, LETTER_OF_GUS)).result == "applied"
-    assert LETTER_OF_GUS not in {one.id for one in await app.letters(parts)}
+    assert (await app.replay(parts, DEAD_LETTER_OF_GUS)).result == "applied"
+    assert DEAD_LETTER_OF_GUS not in {dead_letter.id for dead_letter in await app.dead_letters(parts)}
     assert await ids(app, "by-name", "gus", FIXED) == ["gus"]
 
 
-async def test_a_newer_version_closes_an_old_letter_and_its_blob(app: StoredApp) -> None:
+async def test_a_newer_version_closes_an_old_dead_letter_and_its_blob(app: StoredApp) -> None:
     """The fact fits again."""
     parts = await app.parts(THIRD)
     worker = parts.worker
     await worker.apply_events("orders", [order(100, "o-4", status="new", placedAt="2027-01-15T07:10:00Z", total=1)])
-    assert LETTER_WITH_BLOB not in {one.id for one in await app.letters(parts)}
+    assert DEAD_LETTER_WITH_BLOB not in {dead_letter.id for dead_letter in await app.dead_letters(parts)}
     assert app.blobs.contents == {}

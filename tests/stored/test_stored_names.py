@@ -193,8 +193,8 @@ def test_definitions_in_the_catalog(tables: dict[str, Rows]) -> None:
         "deleted_when": "gone",
         "all_versions": False,
     }
-    definitions = [json.loads(one["definition"]) for one in tables["Catalog"] if "definition" in one]
-    placements = {one["name"]: one["placement"] for one in definitions if one["placement"]}
+    definitions = [json.loads(row["definition"]) for row in tables["Catalog"] if "definition" in row]
+    placements = {definition["name"]: definition["placement"] for definition in definitions if definition["placement"]}
     empty: dict[str, Any] = {"accounts": [], "values": [], "default": None, "slices": []}
     assert placements == {
         "placed": {**empty, "by": "hash", "accounts": ["INDEX_STORAGE", "INDEX_2"]},
@@ -208,7 +208,7 @@ def test_definitions_in_the_catalog(tables: dict[str, Rows]) -> None:
             ],
         },
     }
-    by_name = {one["name"]: one for one in definitions}
+    by_name = {definition["name"]: definition for definition in definitions}
     assert by_name["by-month"]["expire"] == {"path": "seen", "after_seconds": 5_184_000, "tables": "month"}
     assert by_name["by-team"]["each"] == {"name": "team", "path": "teams"}
 

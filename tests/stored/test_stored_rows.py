@@ -68,7 +68,7 @@ def test_rows_of_tasks(tables: dict[str, Rows]) -> None:
     assert positions["build-c61f08fae0b8f885-1", "2-rest:002"] == '[6, null, ["hal !hal !"]]'
     assert positions["verification-e1940b7fb54c4264-1800001502", "1-verify:all"] == "sum"
     counts = [json.loads(row["counts"]) for row in rows if "counts" in row]
-    assert {name for one in counts for name in one} == {
+    assert {name for counted in counts for name in counted} == {
         *("facts", "letters", "entries", "transactions", "checked", "behind", "unbuilt"),
         *("ledgerRows", "rows", "tombstones", "examined", "repaired", "swept"),
     }
@@ -81,9 +81,9 @@ async def test_a_task_that_failed() -> None:
     await rows.create()
     await rows.save_task(of.Task("t", "build", {"a": 1}, 1, 2, "failed", 3, "why"))
     await rows.save(of.Slice("t", "s", "1-facts"))
-    task, one = await tables.get("Tasks", "tasks", "t"), await tables.get("Tasks", "t", "s")
+    task, task_slice = await tables.get("Tasks", "tasks", "t"), await tables.get("Tasks", "t", "s")
     assert task is not None
-    assert one is not None
+    assert task_slice is not None
     assert task.entity == {
         "PartitionKey": "tasks",
         "RowKey": "t",
@@ -96,15 +96,15 @@ async def test_a_task_that_failed() -> None:
         "problem": "why",
     }
     keys = {"PartitionKey": "t", "RowKey": "s"}
-    assert one.entity == {**keys, "phase": "1-facts", "isDone": False, "counts": "{}", "claimedUntil": 0.0}
+    assert task_slice.entity == {**keys, "phase": "1-facts", "isDone": False, "counts": "{}", "claimedUntil": 0.0}
 
 
 def test_rows_of_the_ledger(tables: dict[str, Rows]) -> None:
-    """Parts are lists: generation, version, failures, live entries, entries that are left."""
+    """States are lists: generation, version, failures, current entries, removed entries."""
     row = row_of(tables["Ledger"], "devices-006", 's ! "=1 !lamp !')
     newest, before = "000000170000050300000000000000000030534d81ce", "000000170000050100000000000000000010ef2ce26a"
-    live, left = ["L !", "false !", 0, "579dbd6cd2bb441a"], ["L !", "true !", before]
-    assert row["parts"] == {"deflated": [["83c4d6520b021a49", newest, 0, [live], [left]]]}
+    current, removed = ["L !", "false !", 0, "579dbd6cd2bb441a"], ["L !", "true !", before]
+    assert row["parts"] == {"deflated": [["83c4d6520b021a49", newest, 0, [current], [removed]]]}
     assert row["mark"] == "d-3"
     gus = row_of(tables["Ledger"], "customers-008", "gus !gus !")
     failures = {generation: failed for generation, _, failed, _, _ in gus["parts"]["deflated"]}
@@ -156,11 +156,11 @@ def test_rows_of_the_status(tables: dict[str, Rows]) -> None:
 
 def test_messages(written: dict[str, Any]) -> None:
     """A tombstone has five fields, an expired entry eight; a task's message names its slice."""
-    named = [one for message in written["queues"]["index-sweep"] for one in message]
+    named = [fields for message in written["queues"]["index-sweep"] for fields in message]
     version = "000000170000050300000000000000000030534d81ce"
     lamp = ["INDEX_STORAGE", "devicesbymodel83c4d6520b021a49", "L !", 'true !s ! "=1 !lamp !', version]
     assert lamp in named
-    (expired,) = [one for one in named if len(one) != 5]
+    (expired,) = [fields for fields in named if len(fields) != 5]
     place = ["INDEX_STORAGE", "expiring0208975fa78f3abb", "Zürich ☃ !"]
     ledger = ["0208975fa78f3abb", "customers-002", "eva !eva !"]
     assert expired == [*place, "eva !eva !", "0000001700000009000000000000000000900870734a", *ledger]
@@ -171,7 +171,7 @@ def test_messages(written: dict[str, Any]) -> None:
 
 
 def test_names_of_blobs(written: dict[str, Any]) -> None:
-    """Source, letter, version, and a name of its own."""
+    """Source, dead letter, version, and a name of its own."""
     (name,) = written["blobs"]
     version = "1800000006000000000000000000000000601b70e11d"
     assert name == f"orders/34eee43e8b37870a0f70741e5860571f/{version}/1"

@@ -81,8 +81,8 @@ class KeptEvents:
     ) -> AsyncIterator[EventPage]:
         """Two events at a time."""
         start = int(continuation or 0)
-        for place in range(start, len(self.events), 2):
-            yield EventPage(self.events[place : place + 2], str(min(place + 2, len(self.events))))
+        for position in range(start, len(self.events), 2):
+            yield EventPage(self.events[position : position + 2], str(min(position + 2, len(self.events))))
 
 
 class BuildingWorld:

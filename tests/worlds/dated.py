@@ -35,14 +35,14 @@ async def new_world(service: Tables, text: str = TEXT) -> World:
 
 
 def person(until: str | None, name: str = "n", town: str = "X") -> dict[str, Any]:
-    """Somebody whose entry expires thirty days after a time."""
+    """A person whose entry expires thirty days after a time."""
     return {"town": town, "name": name, "phone": "1", "until": until}
 
 
 async def periods(world: World) -> list[str]:
     """The periods that have a table."""
     (generation,) = world.plan.generations
-    return [one.start for one in await tables_of(world.accounts, generation)]
+    return [period.start for period in await tables_of(world.accounts, generation)]
 
 
 def lookups(world: World, own_writes: Any = None) -> Lookups:

@@ -55,8 +55,8 @@ def as_text(value: PartValue) -> str:
     return value if isinstance(value, str) else repr(value)
 
 
-def place(part: KeyPart, value: PartValue | None) -> tuple[int, Any]:
-    """Where a value stands among its part's values, ascending; null is below all."""
+def order_of(part: KeyPart, value: PartValue | None) -> tuple[int, Any]:
+    """The order of a value among its part's values, ascending; null is below all."""
     if value is None:
         return (0, 0)
     return (1, sort_rank(part.type, folded(value) if part.fold and isinstance(value, str) else value))
@@ -79,11 +79,11 @@ class Downwards:
 
 def order_key(index: Index, values: dict[str, PartValue | None], fact_key: str) -> tuple[Any, ...]:
     """Sorts entries of one partition as the index does."""
-    places = [
-        Downwards(place(part, values[part.name])) if part.order == "desc" else place(part, values[part.name])
+    orders = [
+        Downwards(order_of(part, values[part.name])) if part.order == "desc" else order_of(part, values[part.name])
         for part in index.sort
     ]
-    return (*places, fact_key.encode("utf-16-be"))
+    return (*orders, fact_key.encode("utf-16-be"))
 
 
 @dataclass
@@ -117,10 +117,10 @@ def _compare(part: KeyPart, operator: str, value: PartValue | None, wanted: Part
         fold = folded if part.fold else str
         return isinstance(value, str) and fold(value).startswith(fold(str(wanted)))
     if operator == "":
-        return place(part, value) == place(part, wanted)
+        return order_of(part, value) == order_of(part, wanted)
     if value is None:
         return False
-    here, there = place(part, value), place(part, wanted)
+    here, there = order_of(part, value), order_of(part, wanted)
     return {"lt": here < there, "le": here <= there, "gt": here > there, "ge": here >= there}[operator]
 
 
@@ -136,22 +136,23 @@ class World:
         self.generation: ReadableGeneration = generation_of(self.index, SOURCE)
         self._reader = FactReader(SOURCE)
         self._projector = Projector(self.index, SOURCE)
-        # Pair to the versions of its rows, so that masked rows can be left behind or taken away.
+        # Entry key to the versions of its rows, so that masked rows can stay or be deleted.
         self._rows: dict[tuple[str, str], list[str]] = {}
         self._live: dict[str, set[tuple[str, str]]] = {}
 
     def change(self, fact_id: str, document: dict[str, Any] | None, *, tidy: bool) -> list[Operation]:
-        """The writes of a change, as the pipeline makes them; untidy ones leave the older rows of a pair behind."""
+        """The writes of a change, as the pipeline makes them; untidy ones leave the older rows of an entry key
+        behind."""
         self.clock += 1
         clock = ticks_clock(self.clock, 0)
         assert clock is not None
         change = self._reader.change(fact_id, ("p",), clock, document)
         entries = {(entry.partition_key, entry.entry_key): entry for entry in self._projector.project(change)}
         operations: list[Operation] = []
-        for (partition, pair), entry in entries.items():
-            operations.append(Upsert(live_row(partition, pair, change.version, entry.columns)))
-        for partition, pair in self._live.get(fact_id, set()) - entries.keys():
-            operations.append(Upsert(tombstone_row(partition, pair, change.version)))
+        for (partition, entry_key), entry in entries.items():
+            operations.append(Upsert(live_row(partition, entry_key, change.version, entry.columns)))
+        for partition, entry_key in self._live.get(fact_id, set()) - entries.keys():
+            operations.append(Upsert(tombstone_row(partition, entry_key, change.version)))
         for key in {*entries, *self._live.get(fact_id, set())}:
             versions = self._rows.setdefault(key, [])
             if tidy:
@@ -176,10 +177,10 @@ class World:
                 values = {
                     part.name: element if part.path == "el" else document.get(part.path) for part in self.index.parts
                 }
-                places = [place(part, values[part.name]) for part in self.index.parts]
+                orders = [order_of(part, values[part.name]) for part in self.index.parts]
                 kept = all(part.keeps_nulls or values[part.name] is not None for part in self.index.parts)
-                if kept and places not in seen:
-                    seen.append(places)
+                if kept and orders not in seen:
+                    seen.append(orders)
                     found.append((fact_id, values))
         return found
 
@@ -306,7 +307,7 @@ def _ranges(draw: st.DrawFn, part: KeyPart, pool: list[PartValue]) -> list[tuple
 def same_values(index: Index, shown: dict[str, Any], values: dict[str, PartValue | None]) -> bool:
     """Whether an answer shows the values of an entry. Of equal keys the first element wins, so spelling may differ."""
     return all(
-        place(part, shown[part.name]) == place(part, values[part.name])
+        order_of(part, shown[part.name]) == order_of(part, values[part.name])
         and (not isinstance(shown[part.name], float) or math.isfinite(shown[part.name]))
         for part in index.parts
     )

@@ -58,14 +58,14 @@ def seed(world: World, count: int) -> None:
     reader = CosmosReader(world.definitions.sources[plan.source])
     for number in range(count):
         change = reader.latest(document(number))
-        parts = {}
+        states = {}
         for generation in plan.generations:
-            live = []
+            current = []
             for entry in generation.projector.project(change):
                 row = live_row(entry.partition_key, entry.entry_key, change.version, entry.columns)
                 store.put((generation.table, entry.partition_key, row["RowKey"]), row)
-                live.append(CurrentEntry(entry.partition_key, entry.entry_key, change.version, entry.digest))
-            parts[generation.id] = GenerationState(change.version, tuple(live))
+                current.append(CurrentEntry(entry.partition_key, entry.entry_key, change.version, entry.digest))
+            states[generation.id] = GenerationState(change.version, tuple(current))
         partition = ledger_partition(plan.source, change.fact_hash, plan.buckets)
-        entity = encode(LedgerRow(parts, change.source_etag), partition, change.fact_key)
+        entity = encode(LedgerRow(states, change.source_etag), partition, change.fact_key)
         store.put((LEDGER_TABLE, partition, change.fact_key), entity)

@@ -141,7 +141,12 @@ class World:
 
     async def create_tables(self) -> None:
         """The tables that a start-up would create."""
-        for table in (CATALOG_TABLE, LEDGER_TABLE, DEAD_LETTER_TABLE, *(one.table for one in self.plan.generations)):
+        for table in (
+            CATALOG_TABLE,
+            LEDGER_TABLE,
+            DEAD_LETTER_TABLE,
+            *(generation.table for generation in self.plan.generations),
+        ):
             await self.tables.create_table(table)
 
     async def apply(self, *changes: Change) -> None:
@@ -156,7 +161,7 @@ class World:
 
     async def rows(self, index: str, *partitions: str) -> list[dict[str, Any]]:
         """The rows of an index's table in these (encoded) partitions, as stored."""
-        table = next(one.table for one in self.plan.generations if one.index.name == index)
+        table = next(generation.table for generation in self.plan.generations if generation.index.name == index)
         found: list[dict[str, Any]] = []
         for partition in partitions:
             continuation = None
@@ -179,13 +184,13 @@ class World:
 
 
 def visible(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """What a reader shows: the newest row of each pair, no tombstones."""
+    """What a reader shows: the newest row of each entry key, no tombstones."""
     seen: set[tuple[str, str]] = set()
     shown = []
     for row in rows:
-        pair, _ = split_row_key(row["RowKey"])
-        if (row[PARTITION_KEY], pair) not in seen:
-            seen.add((row[PARTITION_KEY], pair))
+        entry_key, _ = split_row_key(row["RowKey"])
+        if (row[PARTITION_KEY], entry_key) not in seen:
+            seen.add((row[PARTITION_KEY], entry_key))
             if not is_tombstone(row):
                 shown.append(row)
     return shown

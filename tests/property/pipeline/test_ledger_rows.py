@@ -13,9 +13,9 @@ from shared.tables.wire import batch
 FACT_KEY = "pk !id !"
 VERSIONS = st.text("0123456789abcdef", min_size=44, max_size=44)
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=20)
-PAIRS = TEXTS.map(lambda sort: sort + FACT_KEY)
-LIVE = st.builds(CurrentEntry, TEXTS, PAIRS, VERSIONS, st.text("0123456789abcdef", min_size=16, max_size=16))
-LEFT = st.builds(RemovedEntry, TEXTS, PAIRS, VERSIONS)
+ENTRY_KEYS = TEXTS.map(lambda sort: sort + FACT_KEY)
+CURRENT = st.builds(CurrentEntry, TEXTS, ENTRY_KEYS, VERSIONS, st.text("0123456789abcdef", min_size=16, max_size=16))
+REMOVED = st.builds(RemovedEntry, TEXTS, ENTRY_KEYS, VERSIONS)
 
 
 @st.composite
@@ -23,9 +23,10 @@ def parts(draw: st.DrawFn) -> GenerationState:
     """A part; some of its entries carry its own version."""
     version = draw(VERSIONS)
     live = [
-        entry._replace(version=version) if draw(st.booleans()) else entry for entry in draw(st.lists(LIVE, max_size=5))
+        entry._replace(version=version) if draw(st.booleans()) else entry
+        for entry in draw(st.lists(CURRENT, max_size=5))
     ]
-    return GenerationState(version, tuple(live), tuple(draw(st.lists(LEFT, max_size=5))), draw(st.booleans()))
+    return GenerationState(version, tuple(live), tuple(draw(st.lists(REMOVED, max_size=5))), draw(st.booleans()))
 
 
 ROWS = st.builds(

@@ -75,7 +75,7 @@ async def test_entries_in_tables_per_period_are_counted_until_their_period_is_ov
     await world.create_tables()
     times = ["2027-01-15", "2027-01-20", "2027-02-20"]
     people = [{"town": "Redmond", "name": "n", "phone": "555", "until": until} for until in times]
-    await world.apply(*[world.writer.change(f"{n}", one) for n, one in enumerate(people)])
+    await world.apply(*[world.writer.change(f"{n}", person) for n, person in enumerate(people)])
     found = await statistics_of(world)
     assert (found.entries, found.partitions, found.top[0].values) == (3, 1, {"town": "Redmond"})
     assert found.tables == 4

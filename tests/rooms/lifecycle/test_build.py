@@ -273,9 +273,9 @@ async def test_an_event_that_a_build_cannot_read_can_be_replayed_as_an_event(wor
     world.events.events = [good, broken]
     await world.worker(changed)
     await world.build(changed)
-    (letter,) = (await parts.dead_letters.page(DeadLetterFilter(), 10, None)).dead_letters
-    assert letter.via == "event"
-    (replayed,) = await parts.dead_letters.replay([letter])
+    (dead_letter,) = (await parts.dead_letters.page(DeadLetterFilter(), 10, None)).dead_letters
+    assert dead_letter.via == "event"
+    (replayed,) = await parts.dead_letters.replay([dead_letter])
     assert replayed.result == "stillFails"
 
 

@@ -29,7 +29,7 @@ async def entries_by_state(world: BuildingWorld) -> dict[str, int]:
     return {listed.state: len(await world.shown(listed.table)) for listed in generations}
 
 
-async def letter_indexes(world: BuildingWorld) -> list[str]:
+async def dead_letter_indexes(world: BuildingWorld) -> list[str]:
     """The indexes that dead letters are of."""
     page = await world.tables.query(DEAD_LETTER_TABLE, None)
     return [str(row.entity["index"]) for row in page.rows]
@@ -43,7 +43,7 @@ async def test_the_limit_of_entries_counts_an_index_once(changed: str) -> None:
     await world.write(await world.worker(OLD), "a", tags=tags)
     await world.write(await world.worker(changed), "a", tags=tags, phone="1")
     assert await entries_by_state(world) == {"serving": 600, "building": 600}
-    assert await letter_indexes(world) == []
+    assert await dead_letter_indexes(world) == []
 
 
 @pytest.mark.parametrize("changed", CHANGED)
@@ -59,4 +59,4 @@ async def test_a_ledger_row_that_two_generations_make_too_large_spares_what_serv
         )
         await (await world.worker(text)).apply_latest("people", [document])
     assert await entries_by_state(world) == {"serving": 700, "building": 0}
-    assert await letter_indexes(world) == ["by-tag"]
+    assert await dead_letter_indexes(world) == ["by-tag"]

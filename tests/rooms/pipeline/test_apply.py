@@ -54,7 +54,7 @@ def person(**fields: Any) -> dict[str, Any]:
     return {"town": "X", "name": "n", "team": "t", "age": 1, **fields}
 
 
-async def letters(world: World) -> list[dict[str, Any]]:
+async def dead_letters(world: World) -> list[dict[str, Any]]:
     """The dead letters of the source."""
     page = await world.tables.query(DEAD_LETTER_TABLE, RowRange(world.plan.source))
     return [row.entity for row in page.rows]
@@ -93,9 +93,9 @@ async def test_a_poison_document_delays_nothing_else(world: World) -> None:
     await world.apply(world.writer.change("a", person()), poison, world.writer.change("b", person()))
     assert sorted(await seen(world, "by-town", "X")) == ["a", "b", "bad"]
     assert sorted(await seen(world, "by-age", "t")) == ["a", "b"]
-    (letter,) = await letters(world)
-    assert (letter["index"], letter["version"]) == ("by-age", poison.version)
-    assert "age" in letter["reason"]
+    (dead_letter,) = await dead_letters(world)
+    assert (dead_letter["index"], dead_letter["version"]) == ("by-age", poison.version)
+    assert "age" in dead_letter["reason"]
 
 
 async def test_a_fact_that_fails_loses_its_stale_entry(world: World) -> None:
@@ -111,7 +111,7 @@ async def test_a_redelivered_failure_makes_no_second_dead_letter(world: World) -
     await world.apply(poison)
     world.restart()
     await world.apply(poison)
-    assert len(await letters(world)) == 1
+    assert len(await dead_letters(world)) == 1
 
 
 async def test_a_later_success_closes_the_dead_letter(world: World) -> None:
@@ -119,7 +119,7 @@ async def test_a_later_success_closes_the_dead_letter(world: World) -> None:
     await world.apply(world.writer.change("a", person(age="old")))
     world.restart()
     await world.apply(world.writer.change("a", person(age=2)))
-    assert await letters(world) == []
+    assert await dead_letters(world) == []
     assert await seen(world, "by-age", "t") == ["a"]
 
 
@@ -127,8 +127,8 @@ async def test_a_document_that_fits_in_no_row_is_kept_in_a_blob(world: World) ->
     """And goes with its dead letter."""
     noise = "".join(uuid4().hex for _ in range(50_000))
     await world.apply(world.writer.change("a", person(age="old", noise=noise)))
-    (letter,) = await letters(world)
-    assert list(world.blobs.contents) == [letter["blob"]]
+    (dead_letter,) = await dead_letters(world)
+    assert list(world.blobs.contents) == [dead_letter["blob"]]
     await world.apply(world.writer.change("a", person()))
     assert world.blobs.contents == {}
 
@@ -136,7 +136,7 @@ async def test_a_document_that_fits_in_no_row_is_kept_in_a_blob(world: World) ->
 async def test_over_a_thousand_entries_fail_the_index_with_the_most(world: World) -> None:
     """Decided before the claim; the other indexes go on."""
     await world.apply(world.writer.change("a", person(tags=[f"t{number}" for number in range(999)])))
-    assert [letter["index"] for letter in await letters(world)] == ["by-tag"]
+    assert [dead_letter["index"] for dead_letter in await dead_letters(world)] == ["by-tag"]
     assert await seen(world, "by-town", "X") == ["a"]
     assert await seen(world, "by-tag", "t1") == []
 
@@ -150,8 +150,8 @@ async def test_a_ledger_row_over_the_limit_fails_the_index_with_the_most(world: 
 
     await world.apply(world.writer.change("a", person(homes=[{"p": noise(400), "s": noise(180)} for _ in range(900)])))
     (row,) = await world.ledger_rows()
-    assert [part.failed for part in decode(row).states.values()].count(True) == 1
-    assert [letter["index"] for letter in await letters(world)] == ["by-home"]
+    assert [state.failed for state in decode(row).states.values()].count(True) == 1
+    assert [dead_letter["index"] for dead_letter in await dead_letters(world)] == ["by-home"]
     assert await seen(world, "by-town", "X") == ["a"]
 
 
@@ -199,7 +199,7 @@ async def test_a_batch_with_a_table_that_is_gone_is_not_acknowledged(world: Worl
 
 
 async def test_an_older_change_with_a_higher_sequence_number_is_counted(world: World) -> None:
-    """A clock of the source may have gone back; nobody else would notice."""
+    """A clock of the source may have gone back; nothing else would show it."""
     await world.apply(world.writer.change("a", person(), version=5))
     reader = world.writer._reader
     late = reader.change("a", ("a",), f"{1_700_000_001:016d}{9:019d}", {"id": "a", **person()})

@@ -17,7 +17,14 @@ from shared.pipeline.dead_letters.listing import DeadLetterFilter
 from shared.pipeline.dead_letters.rows import dead_letter_of, unreadable_dead_letter
 from shared.pipeline.dead_letters.store import DeadLetterStore
 from shared.tables.port import Upsert
-from tests.worlds.letters import DAY_SECONDS, RETENTION_SECONDS, desk_of, letters_of, refusing, replay_all
+from tests.worlds.dead_letters import (
+    DAY_SECONDS,
+    RETENTION_SECONDS,
+    dead_letter_service_of,
+    dead_letters_of,
+    refusing,
+    replay_all,
+)
 from tests.worlds.world import KeptBlobs, World, definitions_of, visible
 
 if TYPE_CHECKING:
@@ -47,7 +54,7 @@ async def world(service: Tables) -> World:
     return world
 
 
-def mend(world: World, old: str, new: str) -> None:
+def fix_definition(world: World, old: str, new: str) -> None:
     """Deploy changed definitions; the generations that were there keep their tables."""
     text = TEXT.replace("people", world.plan.source).replace(old, new)
     world.definitions = definitions_of(text)
@@ -60,7 +67,7 @@ async def ages(world: World) -> list[str]:
 
 
 async def fail_with_a_fault(world: World, **documents: dict[str, Any] | None) -> None:
-    """Apply documents with code that refuses them all, until it is mended."""
+    """Apply documents with code that refuses them all, until it is fixed."""
     good = world.plan
     world.plan = refusing(good, world.definitions)
     await world.apply(*[world.writer.change(fact, document) for fact, document in documents.items()])
@@ -68,38 +75,45 @@ async def fail_with_a_fault(world: World, **documents: dict[str, Any] | None) ->
 
 
 def results(done: list[Replayed]) -> list[str]:
-    """What became of letters, in order."""
+    """What became of dead letters, in order."""
     return sorted(each.result for each in done)
 
 
-async def test_a_letter_has_a_kind_a_reason_and_its_fact(world: World) -> None:
+async def test_a_dead_letter_has_a_kind_a_reason_and_its_fact(world: World) -> None:
     """For programs, for people, and to find the document."""
     await world.apply(world.writer.change("f", POISON))
-    (letter,) = await letters_of(world)
-    assert (letter.index, letter.kind, letter.fact_id, letter.partition_key) == ("by-age", "wrongType", "f", ("f",))
-    assert "'old' at `age` is not of type integer" in letter.reason
-    assert letter.failed_at_seconds == world.now_seconds
-    found = await desk_of(world).find(letter.id)
-    assert await desk_of(world).document(found) == {"id": "f", **POISON}
+    (dead_letter,) = await dead_letters_of(world)
+    assert (dead_letter.index, dead_letter.kind, dead_letter.fact_id, dead_letter.partition_key) == (
+        "by-age",
+        "wrongType",
+        "f",
+        ("f",),
+    )
+    assert "'old' at `age` is not of type integer" in dead_letter.reason
+    assert dead_letter.failed_at_seconds == world.now_seconds
+    found = await dead_letter_service_of(world).find(dead_letter.id)
+    assert await dead_letter_service_of(world).document(found) == {"id": "f", **POISON}
 
 
 @pytest.mark.parametrize("identity", ["0" * 32, "nosuch", "", "x" * 600, "a/b", "?#"])
-async def test_an_unknown_letter_is_not_found(world: World, identity: str) -> None:
+async def test_an_unknown_dead_letter_is_not_found(world: World, identity: str) -> None:
     """Whatever is asked for."""
     with pytest.raises(UnknownDeadLetterError, match="There is no dead letter"):
-        await desk_of(world).find(identity)
+        await dead_letter_service_of(world).find(identity)
 
 
 async def test_half_a_character_is_kept_as_it_arrived(world: World) -> None:
     """UTF-8 cannot say it, JSON can; a replay fails as before, not for what was kept."""
-    half, desk = {**POISON, "phone": "\ud800"}, desk_of(world)
+    half, service = {**POISON, "phone": "\ud800"}, dead_letter_service_of(world)
     await world.apply(world.writer.change("f", half))
-    documents = [await desk.document(await desk.find(letter.id)) for letter in await letters_of(world)]
+    documents = [
+        await service.document(await service.find(dead_letter.id)) for dead_letter in await dead_letters_of(world)
+    ]
     assert documents == [{"id": "f", **half}] * 2
     assert set(results(await replay_all(world))) == {"stillFails"}
 
 
-async def test_letters_are_found_by_filters_page_by_page(world: World) -> None:
+async def test_dead_letters_are_found_by_filters_page_by_page(world: World) -> None:
     """Every one of them once; a page is never larger than asked."""
     await fail_with_a_fault(world, **{f"f{number}": PERSON for number in range(5)})
     await world.apply(*[world.writer.change(f"g{number}", POISON) for number in range(3)])
@@ -113,24 +127,24 @@ async def test_letters_are_found_by_filters_page_by_page(world: World) -> None:
         (DeadLetterFilter(reason="HAS A FAULT"), 10),
         (DeadLetterFilter(reason="no such words"), 0),
     ]:
-        found, place = [], None
+        found, position = [], None
         while True:
-            page = await desk_of(world).page(wanted, 2, place)
+            page = await dead_letter_service_of(world).page(wanted, 2, position)
             assert len(page.dead_letters) <= 2
-            found += [letter.id for letter in page.dead_letters]
-            place = page.last
-            if place is None:
+            found += [dead_letter.id for dead_letter in page.dead_letters]
+            position = page.last
+            if position is None:
                 break
         assert (len(found), len(set(found))) == (count, count), wanted
 
 
-async def test_a_replay_applies_the_change_and_closes_the_letter(world: World) -> None:
+async def test_a_replay_applies_the_change_and_closes_the_dead_letter(world: World) -> None:
     """As if the code had never had its fault."""
     await fail_with_a_fault(world, f=PERSON)
     assert await ages(world) == []
     assert results(await replay_all(world)) == ["applied", "applied"]
     assert len(await ages(world)) == 1
-    assert await letters_of(world) == []
+    assert await dead_letters_of(world) == []
     await world.sweep()
     assert len(await ages(world)) == 1
 
@@ -151,7 +165,7 @@ async def test_a_replayed_entry_is_changed_and_removed_like_any_other(world: Wor
     assert len(visible(await world.rows("by-town", "Y !"))) == 1
 
 
-async def test_a_letter_that_still_fails_stays_as_old_as_it_is(world: World) -> None:
+async def test_a_dead_letter_that_still_fails_stays_as_old_as_it_is(world: World) -> None:
     """Its reason may be another; its time is that of the failure."""
     failed_at = world.now_seconds
     await world.apply(world.writer.change("f", POISON))
@@ -159,77 +173,80 @@ async def test_a_letter_that_still_fails_stays_as_old_as_it_is(world: World) -> 
     (replayed,) = await replay_all(world)
     assert replayed.result == "stillFails"
     assert "'old' at `age`" in replayed.detail
-    (letter,) = await letters_of(world)
-    assert letter.failed_at_seconds == failed_at
+    (dead_letter,) = await dead_letters_of(world)
+    assert dead_letter.failed_at_seconds == failed_at
 
 
-async def test_a_letter_that_still_fails_may_be_replayed_for_ever(world: World) -> None:
-    """What one replay knows to be finished says nothing to the next: only a fact that fits closes its letter."""
+async def test_a_dead_letter_that_still_fails_may_be_replayed_for_ever(world: World) -> None:
+    """What one replay knows to be finished says nothing to the next: only a fact that fits closes its dead letter."""
     await fail_with_a_fault(world, f=POISON)
-    desk = desk_of(world)
-    assert results(await desk.replay(await letters_of(world))) == ["applied", "stillFails"]
+    service = dead_letter_service_of(world)
+    assert results(await service.replay(await dead_letters_of(world))) == ["applied", "stillFails"]
     for _ in range(3):
-        assert results(await desk.replay(await letters_of(world))) == ["stillFails"]
-    assert [letter.index for letter in await letters_of(world)] == ["by-age"]
+        assert results(await service.replay(await dead_letters_of(world))) == ["stillFails"]
+    assert [dead_letter.index for dead_letter in await dead_letters_of(world)] == ["by-age"]
 
 
-async def test_a_letter_of_an_older_version_changes_nothing_and_is_closed(world: World) -> None:
-    """The newer version was applied, and the letter put back by a worker that everyone thought dead."""
+async def test_a_dead_letter_of_an_older_version_changes_nothing_and_is_closed(world: World) -> None:
+    """The newer version was applied, and the dead letter put back by a worker that seemed to be dead."""
     await fail_with_a_fault(world, f={**PERSON, "age": 1})
-    (stale,) = [letter for letter in await letters_of(world) if letter.index == "by-age"]
+    (stale,) = [dead_letter for dead_letter in await dead_letters_of(world) if dead_letter.index == "by-age"]
     row = await world.tables.get("DeadLetters", stale.source, stale.id)
     await world.apply(world.writer.change("f", {**PERSON, "age": 2}))
-    assert await letters_of(world) == []
+    assert await dead_letters_of(world) == []
     assert row is not None
     await put_back(world, row.entity)
     before = await world.rows("by-age", "X !")
     assert results(await replay_all(world)) == ["superseded"]
     assert await world.rows("by-age", "X !") == before
-    assert await letters_of(world) == []
+    assert await dead_letters_of(world) == []
 
 
 async def put_back(world: World, entity: Any) -> None:
-    """Write a row of the table of letters as it was."""
+    """Write a row of the table of dead letters as it was."""
     await world.tables.transact("DeadLetters", [Upsert(entity)])
 
 
 async def test_a_replay_never_brings_a_deleted_fact_back(world: World) -> None:
     """Not even into a generation that was made after the delete and has never heard of the fact."""
     await fail_with_a_fault(world, f=PERSON)
-    kept = [await world.tables.get("DeadLetters", letter.source, letter.id) for letter in await letters_of(world)]
+    kept = [
+        await world.tables.get("DeadLetters", dead_letter.source, dead_letter.id)
+        for dead_letter in await dead_letters_of(world)
+    ]
     await world.apply(world.writer.change("f", None))
     for row in kept:
         assert row is not None
         await put_back(world, row.entity)
-    mend(world, "sort: name", "sort: [name, phone]")
+    fix_definition(world, "sort: name", "sort: [name, phone]")
     await world.create_tables()
     assert results(await replay_all(world)) == ["superseded", "superseded"]
     assert visible(await world.rows("by-town", "X !")) == []
     assert await ages(world) == []
 
 
-async def test_a_mended_definition_takes_the_letter_when_its_old_generation_is_retired(world: World) -> None:
-    """While the old generation serves, the fact is still missing there, and the letter says so."""
+async def test_a_fixed_definition_takes_the_dead_letter_when_its_old_generation_is_retired(world: World) -> None:
+    """While the old generation serves, the fact is still missing there, and the dead letter says so."""
     await world.apply(world.writer.change("f", POISON))
     old = world.plan
-    mend(world, "{path: age, type: integer}", "age")
+    fix_definition(world, "{path: age, type: integer}", "age")
     await world.create_tables()
-    new = next(one for one in world.plan.generations if one.index.name == "by-age")
+    new = next(generation for generation in world.plan.generations if generation.index.name == "by-age")
     world.plan = replace(old, generations=(*old.generations, new))
     (replayed,) = await replay_all(world)
     assert replayed.result == "stillFails"
     assert replayed.detail.startswith(f"It fits generation {new.id} of the index, but not ")
-    assert len(await letters_of(world)) == 1
-    kept = tuple(one for one in old.generations if one.index.name != "by-age")
-    retired = frozenset(one.id for one in old.generations if one.index.name == "by-age")
+    assert len(await dead_letters_of(world)) == 1
+    kept = tuple(generation for generation in old.generations if generation.index.name != "by-age")
+    retired = frozenset(generation.id for generation in old.generations if generation.index.name == "by-age")
     world.plan = replace(old, generations=(*kept, new), retired=retired)
     assert results(await replay_all(world)) == ["applied"]
     assert len(await ages(world)) == 1
-    assert await letters_of(world) == []
+    assert await dead_letters_of(world) == []
 
 
 async def test_what_has_no_index_or_source_any_more_is_refused(world: World) -> None:
-    """The letter stays until it is purged; a definition that comes back makes it good again."""
+    """The dead letter stays until it is purged; when the definition comes back, it can be replayed."""
     await world.apply(world.writer.change("f", POISON))
     plan = world.plan
     world.plan = replace(plan, generations=plan.generations[:1])
@@ -238,12 +255,12 @@ async def test_what_has_no_index_or_source_any_more_is_refused(world: World) -> 
         "refused",
         'There is no index "by-age" any more: define it again, or purge.',
     )
-    letters = await letters_of(world)
+    dead_letters = await dead_letters_of(world)
     world.plan = replace(plan, source="other")
-    (replayed,) = await desk_of(world).replay(letters)
+    (replayed,) = await dead_letter_service_of(world).replay(dead_letters)
     assert (replayed.result, "There is no source" in replayed.detail) == ("refused", True)
     world.plan = plan
-    assert len(await letters_of(world)) == 1
+    assert len(await dead_letters_of(world)) == 1
 
 
 def unreadable_event(body: bytes, enqueued_seconds: float) -> ReceivedEvent:
@@ -252,9 +269,11 @@ def unreadable_event(body: bytes, enqueued_seconds: float) -> ReceivedEvent:
 
 
 async def put_unreadable(world: World, body: bytes, enqueued_seconds: float) -> None:
-    """The letter of an event that could not be read."""
+    """The dead letter of an event that could not be read."""
     event = unreadable_event(body, enqueued_seconds)
-    await desk_of(world).store.put(unreadable_dead_letter(world.plan.source, event.plain(), "Nonsense.", "event"))
+    await dead_letter_service_of(world).store.put(
+        unreadable_dead_letter(world.plan.source, event.plain(), "Nonsense.", "event")
+    )
 
 
 GOOD_EVENT = b'{"op":"upsert","document":{"id":"f","rev":1,"town":"X","name":"n","phone":"1","age":7}}'
@@ -266,49 +285,49 @@ async def test_what_could_not_be_read_is_read_again_by_the_same_reader(world: Wo
     await put_unreadable(world, b"\xff no JSON", world.now_seconds)
     assert results(await replay_all(world)) == ["applied", "stillFails"]
     assert len(await ages(world)) == 1
-    (left,) = await letters_of(world)
-    assert "is not JSON" in left.reason
-    assert (left.kind, left.index, left.fact_id) == ("unreadable", "", None)
+    (remaining,) = await dead_letters_of(world)
+    assert "is not JSON" in remaining.reason
+    assert (remaining.kind, remaining.index, remaining.fact_id) == ("unreadable", "", None)
 
 
 async def test_a_document_of_the_feed_that_could_not_be_read_is_read_again(world: World) -> None:
     """Also one that is no JSON: it is kept as text, and stays."""
-    desk = desk_of(world)
+    service = dead_letter_service_of(world)
     document = {"id": "f", "rev": 1, **PERSON, "_ts": int(world.now_seconds), "_lsn": 3}
     for kept in (document, {"id": "g", "age": float("nan")}, "no document"):
-        await desk.store.put(unreadable_dead_letter(world.plan.source, kept, "Nonsense.", "feed"))
+        await service.store.put(unreadable_dead_letter(world.plan.source, kept, "Nonsense.", "feed"))
     assert results(await replay_all(world)) == ["applied", "stillFails", "stillFails"]
     assert len(await ages(world)) == 1
-    assert len(await letters_of(world)) == 2
+    assert len(await dead_letters_of(world)) == 2
 
 
 async def test_an_all_versions_source_reads_again_what_its_feed_or_a_build_kept(world: World) -> None:
     """Its feed has items with metadata; a build reads documents, which may have a field of that name."""
     hub = f"eventHub: {world.plan.source}, partitionKey: id, version: rev"
-    mend(world, hub, "partitionKey: id, deletes: {feed: allVersions}")
+    fix_definition(world, hub, "partitionKey: id, deletes: {feed: allVersions}")
     await world.create_tables()
     seconds = int(world.now_seconds)
     built = {"id": "f", **PERSON, "metadata": {"by": "me"}, "_ts": seconds, "_lsn": 3}
     item = {"current": {"id": "g", **PERSON, "_ts": seconds}, "metadata": {"operationType": "create", "lsn": 4}}
-    desk = desk_of(world)
+    service = dead_letter_service_of(world)
     kept: dict[str, Any]
     for kept in (built, item, {"metadata": {}}):
-        await desk.store.put(unreadable_dead_letter(world.plan.source, kept, "Nonsense.", "feed"))
+        await service.store.put(unreadable_dead_letter(world.plan.source, kept, "Nonsense.", "feed"))
     assert results(await replay_all(world)) == ["applied", "applied", "stillFails"]
     assert len(await ages(world)) == 2
 
 
-async def test_an_event_that_can_be_read_but_does_not_fit_has_a_letter_for_that(world: World) -> None:
-    """One letter goes, another comes."""
+async def test_an_event_that_can_be_read_but_does_not_fit_has_a_dead_letter_for_that(world: World) -> None:
+    """One dead letter goes, another comes."""
     await put_unreadable(world, GOOD_EVENT.replace(b"7", b'"old"'), world.now_seconds)
     (replayed,) = await replay_all(world)
     assert (replayed.result, "does not fit 1 of its indexes" in replayed.detail) == ("stillFails", True)
-    (letter,) = await letters_of(world)
-    assert (letter.index, letter.kind) == ("by-age", "wrongType")
+    (dead_letter,) = await dead_letters_of(world)
+    assert (dead_letter.index, dead_letter.kind) == ("by-age", "wrongType")
 
 
 async def test_an_old_event_does_not_bring_a_deleted_fact_back(world: World) -> None:
-    """It is older than the delete, or so old that nobody remembers."""
+    """It is older than the delete, or so old that the ledger has forgotten the delete."""
     await world.apply(world.writer.change("f", PERSON), world.writer.change("f", None))
     await put_unreadable(world, GOOD_EVENT, world.now_seconds)
     await put_unreadable(world, GOOD_EVENT, 1_000.0)
@@ -318,7 +337,7 @@ async def test_an_old_event_does_not_bring_a_deleted_fact_back(world: World) -> 
     assert await ages(world) == []
 
 
-async def test_a_letter_older_than_its_retention_is_refused(world: World) -> None:
+async def test_a_dead_letter_older_than_its_retention_is_refused(world: World) -> None:
     """The ledger may have forgotten that the fact was deleted."""
     await fail_with_a_fault(world, f=PERSON)
     world.now_seconds += RETENTION_SECONDS + 1
@@ -327,7 +346,7 @@ async def test_a_letter_older_than_its_retention_is_refused(world: World) -> Non
 
 
 async def test_a_large_document_is_replayed_from_its_blob(world: World) -> None:
-    """And the blob goes with the letter; so does that of a letter which a newer one replaced."""
+    """And the blob goes with the dead letter; so does that of a dead letter which a newer one replaced."""
     await world.apply(world.writer.change("f", {**POISON, "noise": NOISE}))
     await world.apply(world.writer.change("f", {**POISON, "noise": NOISE + "!"}))
     assert len(world.blobs.contents) == 1
@@ -339,8 +358,9 @@ async def test_a_large_document_is_replayed_from_its_blob(world: World) -> None:
     assert (replayed.result, "blob with its document is gone" in replayed.detail) == ("refused", True)
 
 
-async def test_removing_a_letter_leaves_the_document_of_one_that_was_put_meanwhile(world: World) -> None:
-    """A purge deletes the row, a redelivery puts the letter again, and only then does the purge delete its blob."""
+async def test_removing_a_dead_letter_leaves_the_document_of_one_that_was_put_meanwhile(world: World) -> None:
+    """A purge deletes the row, a redelivery puts the dead letter again, and only then does the purge delete its
+    blob."""
     change = world.writer.change("f", {**POISON, "noise": NOISE})
     await world.apply(change)
 
@@ -350,49 +370,53 @@ async def test_removing_a_letter_leaves_the_document_of_one_that_was_put_meanwhi
             await world.apply(change)
             await world.blobs.delete(name)
 
-    (letter,) = await letters_of(world)
-    assert await DeadLetterStore(world.tables, Late(), lambda: world.now_seconds).remove(letter.row)
+    (dead_letter,) = await dead_letters_of(world)
+    assert await DeadLetterStore(world.tables, Late(), lambda: world.now_seconds).remove(dead_letter.row)
     assert results(await replay_all(world)) == ["stillFails"]
     assert len(world.blobs.contents) == 1
 
 
-async def test_the_document_of_a_letter_that_was_put_again_is_found(world: World) -> None:
-    """Whoever read the letter before that knows a blob that is gone; that of another version would be the wrong one."""
+async def test_the_document_of_a_dead_letter_that_was_put_again_is_found(world: World) -> None:
+    """A reader from before knows a blob that is gone; the blob of another version would be the wrong one."""
     change = world.writer.change("f", {**POISON, "noise": NOISE})
     await world.apply(change)
-    (letter,) = await letters_of(world)
+    (dead_letter,) = await dead_letters_of(world)
     world.restart()
     await world.apply(change)
-    letters = DeadLetterStore(world.tables, world.blobs, lambda: world.now_seconds)
-    assert await letters.content(letter.row) is not None
+    dead_letters = DeadLetterStore(world.tables, world.blobs, lambda: world.now_seconds)
+    assert await dead_letters.content(dead_letter.row) is not None
     await world.apply(world.writer.change("f", {**POISON, "noise": NOISE + "!"}))
-    assert await letters.content(letter.row) is None
+    assert await dead_letters.content(dead_letter.row) is None
 
 
-async def test_a_letter_that_comes_too_late_leaves_no_blob(world: World) -> None:
+async def test_a_dead_letter_that_comes_too_late_leaves_no_blob(world: World) -> None:
     """There is one of a newer version."""
     older, newer = (world.writer.change("f", {**POISON, "noise": NOISE + end}) for end in "!?")
-    letters = DeadLetterStore(world.tables, world.blobs, lambda: world.now_seconds)
-    await letters.put(dead_letter_of(newer, "by-age", "wrongType", "It does not fit."))
-    await letters.put(dead_letter_of(older, "by-age", "wrongType", "It does not fit."))
+    dead_letters = DeadLetterStore(world.tables, world.blobs, lambda: world.now_seconds)
+    await dead_letters.put(dead_letter_of(newer, "by-age", "wrongType", "It does not fit."))
+    await dead_letters.put(dead_letter_of(older, "by-age", "wrongType", "It does not fit."))
     assert len(world.blobs.contents) == 1
 
 
-async def test_purging_forgets_letters_older_than_the_retention(world: World) -> None:
+async def test_purging_forgets_dead_letters_older_than_the_retention(world: World) -> None:
     """Page by page, with their blobs; younger ones stay."""
     await fail_with_a_fault(world, **{f"f{number}": PERSON for number in range(3)})
     world.now_seconds += RETENTION_SECONDS - DAY_SECONDS
     await world.apply(world.writer.change("g", POISON))
-    assert await desk_of(world).purge_all() == 0
+    assert await dead_letter_service_of(world).purge_all() == 0
     world.now_seconds += DAY_SECONDS + 1
-    purged, place = await desk_of(world).purge(DeadLetterFilter(), 4, None)
+    purged, position = await dead_letter_service_of(world).purge(DeadLetterFilter(), 4, None)
     assert purged == 4
-    assert place is not None
-    assert await desk_of(world).purge_all() == 2
-    (letter,) = await letters_of(world)
-    assert letter.fact_id == "g"
-    assert await desk_of(world).purge(DeadLetterFilter(kind="notEvaluable"), 10, None, older_than_seconds=0) == (
+    assert position is not None
+    assert await dead_letter_service_of(world).purge_all() == 2
+    (dead_letter,) = await dead_letters_of(world)
+    assert dead_letter.fact_id == "g"
+    assert await dead_letter_service_of(world).purge(
+        DeadLetterFilter(kind="notEvaluable"), 10, None, older_than_seconds=0
+    ) == (
         0,
         None,
     )
-    assert await desk_of(world).purge(DeadLetterFilter(kind="wrongType"), 10, None, older_than_seconds=-1) == (1, None)
+    assert await dead_letter_service_of(world).purge(
+        DeadLetterFilter(kind="wrongType"), 10, None, older_than_seconds=-1
+    ) == (1, None)

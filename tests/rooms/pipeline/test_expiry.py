@@ -42,7 +42,7 @@ async def world(service: Tables) -> World:
 
 
 def person(placed: Any, name: str = "n") -> dict[str, Any]:
-    """Somebody of X."""
+    """A person of X."""
     return {"town": "X", "name": name, "phone": "1", "placed": placed}
 
 

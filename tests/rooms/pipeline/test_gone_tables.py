@@ -20,8 +20,8 @@ FACT: dict[str, Any] = {"id": "a", "town": "X", "name": "a", "phone": "p", "_ts"
 
 async def generation(world: World) -> CatalogGeneration:
     """The one generation that the catalog has."""
-    (one,) = (await Catalog(world.tables).read()).generations
-    return one
+    (found,) = (await Catalog(world.tables).read()).generations
+    return found
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ async def test_a_generation_that_is_retired_in_flight_takes_no_more_changes() ->
     world = World()
     worker = await world.worker(TOWNS)
     gone = await generation(world)
-    await Catalog(world.tables).change(gone.id, lambda one: replace(one, state="retired"))
+    await Catalog(world.tables).change(gone.id, lambda generation: replace(generation, state="retired"))
     await world.tables.delete_table(gone.table)
     with pytest.raises(IncompleteBatchError, match=f"{gone.table} is not there"):
         await worker.apply_latest("people", [FACT])
@@ -56,7 +56,7 @@ async def test_a_generation_that_is_retired_in_flight_takes_no_more_changes() ->
 
 
 async def test_a_generation_that_is_retired_in_flight_gets_no_table_of_a_period_any_more() -> None:
-    """Nobody would drop it; a table of a generation that lives is made again at once."""
+    """Nothing would drop it later; the table of a live generation is created again at once."""
     world = World()
     expire = "expire: {path: until, after: 30d, tables: month}"
     worker = await world.worker(TOWNS.replace("project: [phone]", f"project: [phone], {expire}"))
@@ -64,7 +64,7 @@ async def test_a_generation_that_is_retired_in_flight_gets_no_table_of_a_period_
     fact = {**FACT, "until": "2031-01-01T00:00:00Z"}
     await worker.apply_latest("people", [fact])
     assert f"{gone.table}p20310101" in world.tables.store.tables()
-    await Catalog(world.tables).change(gone.id, lambda one: replace(one, state="retired"))
+    await Catalog(world.tables).change(gone.id, lambda generation: replace(generation, state="retired"))
     for name in await world.tables.list_tables(gone.table):
         await world.tables.delete_table(name)
     with pytest.raises(IncompleteBatchError, match=f"{gone.table} is not there"):

@@ -47,8 +47,8 @@ async def test_an_entry_that_moves_to_another_period_is_in_one_place(world: Worl
     assert await found(world) == ["f"]
     rows = []
     (generation,) = world.plan.generations
-    for one in await tables_of(world.accounts, generation):
-        rows += [row.entity for row in (await world.tables.query(one.table, None)).rows]
+    for period in await tables_of(world.accounts, generation):
+        rows += [row.entity for row in (await world.tables.query(period.table, None)).rows]
     assert [row["PartitionKey"] for row in rows] == ["20270201 X !"]
 
 
@@ -96,8 +96,8 @@ async def test_entries_of_a_period_that_is_over_are_gone_for_the_next_change(wor
     assert await periods(world) == ["00000000", "20270201"]
     (generation,) = world.plan.generations
     (row,) = await world.ledger_rows()
-    part = decode(row).states[generation.id]
-    assert ([live.partition for live in part.current], part.removed) == (["20270201 X !"], ())
+    state = decode(row).states[generation.id]
+    assert ([entry.partition for entry in state.current], state.removed) == (["20270201 X !"], ())
     await world.apply(world.writer.change("f", None))
     assert await found(world) == []
 
@@ -113,7 +113,7 @@ async def test_a_redelivery_after_the_drop_writes_nothing(world: World) -> None:
     assert await periods(world) == ["00000000"]
 
 
-async def test_a_table_that_somebody_removed_is_made_again_by_the_next_write(world: World) -> None:
+async def test_a_table_that_was_removed_is_made_again_by_the_next_write(world: World) -> None:
     """No batch fails for it."""
     await world.apply(world.writer.change("f", person("2027-01-15T00:00:00Z")))
     (generation,) = world.plan.generations
@@ -188,7 +188,7 @@ class NoLists(DirectCarrier):
 
 
 async def test_tables_that_cannot_be_made_ahead_keep_no_change_from_being_applied() -> None:
-    """There may be other accounts; whoever writes makes what is missing. The next look at the catalog tries again."""
+    """There may be other accounts; a write creates what is missing. The next read of the catalog tries again."""
     carrier = NoLists()
     world = BuildingWorld(MemoryTables(carrier=carrier))
     worker = await world.worker(TEXT.replace("SOURCE", "people"))
@@ -219,7 +219,7 @@ async def test_a_worker_that_starts_lists_the_tables_of_periods_instead_of_makin
 
 
 class WritesMeanwhile(DirectCarrier):
-    """Somebody else writes a ledger row in the moment before it is deleted."""
+    """Another worker writes a ledger row in the moment before it is deleted."""
 
     fact_key = "7 !7 !"
 
@@ -227,11 +227,11 @@ class WritesMeanwhile(DirectCarrier):
         """The answer, after the row has another ETag."""
         asked: object = call
         if isinstance(asked, Transact) and asked.table == LEDGER_TABLE:
-            for one in asked.operations:
-                if isinstance(one, Delete) and one.row == self.fact_key:
-                    row = store.get(LEDGER_TABLE, one.partition, one.row)
+            for operation in asked.operations:
+                if isinstance(operation, Delete) and operation.row == self.fact_key:
+                    row = store.get(LEDGER_TABLE, operation.partition, operation.row)
                     assert row is not None
-                    store.put((LEDGER_TABLE, one.partition, one.row), row.entity)
+                    store.put((LEDGER_TABLE, operation.partition, operation.row), row.entity)
         return await super().carry(call, store)
 
 

@@ -1,4 +1,4 @@
-"""Tables per period in several storage accounts: one that does not answer concerns nobody else."""
+"""Tables per period in several storage accounts: one that does not answer does not affect the others."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class TwoAccounts:
 
 @pytest.fixture
 async def two_accounts() -> TwoAccounts:
-    """With somebody in each of them."""
+    """With a person in each of them."""
     carrier = Down()
     first, second = MemoryTables(carrier=carrier), MemoryTables()
     world = World(second, TEXT)

@@ -50,7 +50,7 @@ class World:
         return sum(count for (table, kind), count in counts if kind == "transact" and table.startswith("bytown"))
 
 
-async def test_a_worker_writes_to_what_another_deployment_entered() -> None:
+async def test_a_worker_writes_to_what_another_deployment_registered() -> None:
     """Not before it reads the catalog again; at the bound at the latest."""
     world = World()
     old = await world.worker(TOWNS)
@@ -81,7 +81,7 @@ async def test_the_catalog_is_read_once_in_that_time() -> None:
 
 
 async def test_a_clock_that_goes_back_keeps_no_old_view() -> None:
-    """Nobody knows how old the view is then."""
+    """The age of the plans is unknown then."""
     world = World()
     old = await world.worker(TOWNS)
     await world.apply(old)
@@ -91,7 +91,7 @@ async def test_a_clock_that_goes_back_keeps_no_old_view() -> None:
 
 
 async def test_an_index_that_left_the_file_with_its_account_holds_nothing_up() -> None:
-    """Nobody can write to it any more; it waits for its end. What the file has must be reachable."""
+    """Writes to it are impossible; it waits to be retired. An index that is still defined must be reachable."""
     world = World()
     placed = TOWNS.replace("project: [phone]", "project: [phone], placement: {by: hash, accounts: [SOUTH]}")
     world.others["SOUTH"] = MemoryTables()

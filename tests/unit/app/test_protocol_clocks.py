@@ -73,13 +73,14 @@ def test_functions_that_may_run_without_end_are_refused(
 
 
 def test_an_app_without_host_json_is_refused(tmp_path: Path) -> None:
-    """Nobody knows how long its functions may run."""
+    """It is not known how long its functions may run."""
     with pytest.raises(SettingError, match=r"host\.json cannot be read"):
         timing_checks.check_timing(tmp_path, Settings({}))
 
 
 def test_a_sweep_that_may_come_too_early_is_refused(tmp_path: Path) -> None:
-    """It waits for function, lease and retries together; a second more is enough. At home nobody waits that long."""
+    """It waits for function, lease and retries together; a second more is enough. A developer's machine need not
+    wait."""
     app = app_with(tmp_path, '{"functionTimeout": "0.00:30:00"}')
     with pytest.raises(SettingError, match="SWEEP_DELAY_SECONDS is 1920, but a request may be 1920 s late"):
         timing_checks.check_timing(app, Settings({"SWEEP_DELAY_SECONDS": "1920"}))
@@ -96,7 +97,8 @@ def test_a_sweep_later_than_a_queue_can_wait_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_build_that_may_start_too_early_is_refused(tmp_path: Path) -> None:
-    """A batch that does not know the generation yet would leave its facts out of it. At home nobody waits that long."""
+    """A batch that does not know the generation yet would not write its facts to it. A developer's machine need not
+    wait."""
     app = app_with(tmp_path, '{"functionTimeout": "00:40:00"}')
     with pytest.raises(SettingError, match="BUILD_DELAY_SECONDS is 1920, but a batch may be 2490 s behind"):
         timing_checks.check_timing(app, Settings({}))
@@ -121,7 +123,7 @@ def started(environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
 
 
 def test_an_app_without_index_storage_starts_without_triggers() -> None:
-    """Their leases would be nobody's; health is there to say so."""
+    """Their leases would belong to no account; the health call says so."""
     shown = started({"INDEX_STORAGE": ""})
     assert "health_ready" in shown.stdout
     assert "changes-" not in shown.stdout

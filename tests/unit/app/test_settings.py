@@ -53,8 +53,8 @@ def test_settings_as_they_are_when_nothing_is_set_can_be_read() -> None:
 
 @pytest.mark.parametrize(
     "setting",
-    [one for one in settings.ALL if one.default and one is not settings.INDEX_DEFINITIONS],
-    ids=lambda one: one.name,
+    [setting for setting in settings.ALL if setting.default and setting is not settings.INDEX_DEFINITIONS],
+    ids=lambda setting: setting.name,
 )
 def test_a_setting_that_cannot_be_read_is_found_before_it_is_needed(setting: Setting[Any]) -> None:
     """Whichever it is, by its name."""

@@ -32,11 +32,11 @@ def test_a_token_gives_its_position_back(entry_key: str, generation: str) -> Non
     st.integers(0, 60),
     st.sampled_from("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_=!. é"),
 )
-def test_a_token_with_one_other_character_is_refused(place: int, character: str) -> None:
+def test_a_token_with_one_other_character_is_refused(position: int, character: str) -> None:
     """Wherever it is, also where base64 would not care."""
     token = TOKENS.seal("by-town", PARAMETERS, POSITION)
-    place %= len(token)
-    changed = token[:place] + character + token[place + 1 :]
+    position %= len(token)
+    changed = token[:position] + character + token[position + 1 :]
     if changed != token:
         with pytest.raises(BadRequestError):
             TOKENS.open("by-town", PARAMETERS, changed)

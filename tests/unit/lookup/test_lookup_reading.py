@@ -188,8 +188,8 @@ async def test_a_row_updated_behind_an_empty_page_is_not_missed() -> None:
     lookups = await filled(tables)
     carrier.table = (await DefinedGenerations(DEFINITIONS).serving("customers-by-town")).table
     (row, *_) = (await tables.query(carrier.table, RowRange("Redmond !"))).rows
-    pair, version = split_row_key(str(row.entity["RowKey"]))
-    newer = {**row.entity, "RowKey": row_key(pair, "1" + version[1:])}
+    entry_key, version = split_row_key(str(row.entity["RowKey"]))
+    newer = {**row.entity, "RowKey": row_key(entry_key, "1" + version[1:])}
     carrier.after = [row.entity, newer]
     page = await lookups.find("customers-by-town", {"town": "Redmond"})
     found = [entry["id"] for entry in page.entries]

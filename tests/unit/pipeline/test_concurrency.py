@@ -54,7 +54,7 @@ async def test_no_more_run_at_once_than_allowed(run_all: Bounded) -> None:
 
 
 @pytest.mark.parametrize("run_all", [Bounded(), Staggered()], ids=["bounded", "staggered"])
-async def test_whoever_is_cancelled_cancels_what_has_started(run_all: Bounded) -> None:
+async def test_a_cancelled_caller_cancels_what_has_started(run_all: Bounded) -> None:
     pieces = Pieces()
     running = asyncio.ensure_future(run_all([partial(pieces.piece, number) for number in range(3)]))
     for _ in range(10):

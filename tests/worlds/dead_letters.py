@@ -1,4 +1,4 @@
-"""Dead letters for tests: code that had a fault, and the desk of whoever mends it."""
+"""Dead letters for tests: code that had a fault, and the service that replays after it is fixed."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ class Refusing(Projector):
         """Refuse what is not a delete."""
         if change.document is None:
             return ()
-        raise UnprojectableError("The code has a fault: mend it.", "notEvaluable")
+        raise UnprojectableError("The code has a fault: fix it.", "notEvaluable")
 
 
 def refusing(plan: SourcePlan, definitions: Definitions) -> SourcePlan:
     """The same plan with code that has a fault."""
     source = definitions.sources[plan.source]
-    broken = [replace(one, projector=Refusing(one.index, source)) for one in plan.generations]
+    broken = [replace(generation, projector=Refusing(generation.index, source)) for generation in plan.generations]
     return replace(plan, generations=tuple(broken))
 
 
@@ -70,30 +70,30 @@ def new_replayer(
     return Replayer(definitions, plans, services.new_applier, store, listing, RETENTION_SECONDS, now_seconds), listing
 
 
-def desk_of(world: World) -> DeadLetterService:
-    """The desk of an app with the world's definitions and plan, as they are now."""
+def dead_letter_service_of(world: World) -> DeadLetterService:
+    """The dead letter service of an app with the world's current definitions and plan."""
 
     def now_seconds() -> float:
         return world.now_seconds
 
-    letters = DeadLetterStore(world.tables, world.blobs, now_seconds)
-    replayer, listed = new_replayer(
+    store = DeadLetterStore(world.tables, world.blobs, now_seconds)
+    replayer, listing = new_replayer(
         world.definitions, world.plan, world.accounts, world.queue, Bounded(), now_seconds, blobs=world.blobs
     )
 
     async def known() -> KnownNames:
         return KnownNames((world.plan.source,), tuple(world.definitions.indexes))
 
-    return DeadLetterService(known, letters, listed, replayer, Bounded(), RETENTION_SECONDS, now_seconds)
+    return DeadLetterService(known, store, listing, replayer, Bounded(), RETENTION_SECONDS, now_seconds)
 
 
-async def letters_of(world: World) -> list[StoredDeadLetter]:
-    """Every letter of the world's source."""
-    page = await desk_of(world).page(DeadLetterFilter(), 1000, None)
+async def dead_letters_of(world: World) -> list[StoredDeadLetter]:
+    """Every dead letter of the world's source."""
+    page = await dead_letter_service_of(world).page(DeadLetterFilter(), 1000, None)
     assert page.last is None
     return page.dead_letters
 
 
 async def replay_all(world: World) -> list[Replayed]:
-    """Replay every letter."""
-    return await desk_of(world).replay(await letters_of(world))
+    """Replay every dead letter."""
+    return await dead_letter_service_of(world).replay(await dead_letters_of(world))
