@@ -1,4 +1,4 @@
-"""The feeds of sources: how far they lag behind, and whether the feed of a new source has already passed changes."""
+"""The feeds of sources: how far they lag behind, and whether they have passed changes that they will not deliver again."""
 
 from __future__ import annotations
 

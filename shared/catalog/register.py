@@ -1,8 +1,8 @@
 """Registers definitions in the catalog: new sources, and a generation for every definition that has none.
 
-A new generation serves at once if its index has no serving generation yet and no change of its source was missed: none
-has been applied, and none passed before this storage existed. Then the feed fills it. Otherwise it lacks older facts
-and must be built. The build may start when every worker is known to write to the new generation.
+A new generation serves at once if its index has no serving generation yet and no change of its source came before it:
+none has been applied, and the feed has passed none. Then the feed fills it. Otherwise it lacks older facts and must be
+built. The build may start when every worker is known to write to the new generation.
 """
 
 from __future__ import annotations

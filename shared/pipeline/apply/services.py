@@ -62,7 +62,7 @@ class Services:
     report: Callable[[str, BatchOutcome], None]
     times: Times = Times()
     run_replays: RunAll = field(default_factory=partial(Bounded, REPLAYS_AT_ONCE))
-    # Whether the feed of a source that is new to the catalog has already passed changes.
+    # Whether the feed of a source has passed changes that it will not deliver again.
     has_moved_on: HasMovedOn = feed_starts_at_beginning
 
     def dead_letter_store(self) -> DeadLetterStore:
