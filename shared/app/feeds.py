@@ -1,4 +1,4 @@
-"""The feeds of sources: how far they lag behind, and whether they have passed changes that they will not deliver again."""
+"""The feeds of sources: lag is measured there, and a new source is asked whether its feed has a past."""
 
 from __future__ import annotations
 
