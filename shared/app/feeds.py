@@ -1,4 +1,4 @@
-"""The feeds of sources: lag is measured there, and a new source is asked whether its feed has a past."""
+"""The feeds of sources: how far they lag behind, and whether they have passed changes that will not come again."""
 
 from __future__ import annotations
 
