@@ -5,13 +5,14 @@
 PYTHON ?=
 VENV ?= .venv
 PYTEST ?=
+MUTANTS ?=
 
 # Any Python that really runs can start the set-up, which chooses the one for $(VENV) itself.
 BOOTSTRAP := $(firstword $(foreach name,python3 python3.13 python3.12 python3.11 python $(PYTHON),\
 	$(shell $(name) -c 'print()' >/dev/null 2>&1 && echo $(name))))
 BIN := $(VENV)/bin
 
-.PHONY: run demo test test-long bench baseline lint clean setup setup-tests
+.PHONY: run demo test test-long mutants bench baseline lint clean setup setup-tests
 
 run: setup
 	@$(BIN)/python -m local up
@@ -24,6 +25,10 @@ test: setup-tests
 
 test-long: setup-tests
 	$(BIN)/pytest -m long --timeout 1800 --numprocesses 2 --dist worksteal $(PYTEST)
+
+# Breaks lines of the protocol one by one: the tests must notice each.
+mutants: setup-tests
+	$(BIN)/python -m tests.mutants $(MUTANTS)
 
 bench: setup
 	@$(BIN)/python -m bench run

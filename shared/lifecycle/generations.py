@@ -156,7 +156,7 @@ class GenerationLifecycle:
         elif generation.unwanted_at is None:
             await self._catalog.write(replace(generation, unwanted_at=now))
         elif now - generation.unwanted_at > self._grace_seconds(generation):
-            await self._retire(snapshot, generation, now)
+            await self._retire(generation, now)
 
     def _grace_seconds(self, generation: CatalogGeneration) -> float:
         """What is behind cannot be rolled back to: it goes as soon as every lookup has switched."""
@@ -164,12 +164,9 @@ class GenerationLifecycle:
             return self._times.grace_seconds
         return self._times.refresh_seconds + 2 * _CLOCKS_APART_SECONDS
 
-    async def _retire(self, snapshot: CatalogSnapshot, generation: CatalogGeneration, now: int) -> None:
-        """On the condition that the index's row is as it was read: no switch to it happens meanwhile."""
-        retired = replace(generation, state="retired", retired_at=now)
-        served = snapshot.served.get(generation.index)
-        rows = (retired,) if served is None else (retired, served)
-        if await self._catalog.write(*rows):
+    async def _retire(self, generation: CatalogGeneration, now: int) -> None:
+        """On the condition that its row is as it was read: a switch or a rollback to it writes that row, too."""
+        if await self._catalog.write(replace(generation, state="retired", retired_at=now)):
             _log.info("A generation was retired", extra={"generation": generation.id, "index": generation.index})
 
     async def _drop_if_unused(self, retired: CatalogGeneration, accounts: Accounts) -> None:

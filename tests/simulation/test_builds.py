@@ -221,16 +221,9 @@ def switching(programs: tuple[Program, ...], *, is_switched: bool) -> Scenario:
     return Serving("switch", KNOWS_BOTH, (first.change,), programs, prefix, crashes=1, faults=1, switches=2)
 
 
-def test_a_retirement_that_does_not_look_at_what_serves_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_switch_that_does_not_write_the_row_of_its_generation_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """Negative control: a rollback chooses the generation while it is retired."""
-
-    async def careless(
-        self: GenerationLifecycle, snapshot: CatalogSnapshot, generation: CatalogGeneration, now: int
-    ) -> None:
-        await self._catalog.write(replace(generation, state="retired", retired_at=now))
-
     monkeypatch.setattr(GenerationLifecycle, "_serve", _blind_serve)
-    monkeypatch.setattr(GenerationLifecycle, "_retire", careless)
     programs = (Operator("rollback"), Operator("tidy"))
     report = Watched(switching(programs, is_switched=True)).run()
     assert report.problem is not None

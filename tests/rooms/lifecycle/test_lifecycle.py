@@ -159,10 +159,25 @@ async def test_of_switch_and_retirement_at_once_one_happens(world: BuildingWorld
     listed = snapshot.generation(target)
     assert listed is not None
     await lifecycle.switch("by-town")
-    await lifecycle._retire(snapshot, listed, int(world.seconds))
+    await lifecycle._retire(listed, int(world.seconds))
     after = (await world.catalog.read()).generation(target)
     assert after is not None
     assert after.state == "serving"
+
+
+async def test_of_rollback_and_retirement_at_once_one_happens(world: BuildingWorld) -> None:
+    """The rollback writes the row of the generation, too, which the retirement is conditional on."""
+    await built(world)
+    old = serving(await world.catalog.read(), world.seconds)
+    await world.lifecycle(CHANGED).switch("by-town")
+    world.seconds += REFRESH_SECONDS + 10
+    listed = (await world.catalog.read()).generation(old)
+    assert listed is not None
+    await world.lifecycle(CHANGED).rollback("by-town")
+    await world.lifecycle(CHANGED)._retire(listed, int(world.seconds))
+    after = (await world.catalog.read()).generation(old)
+    assert after is not None
+    assert not after.is_retired
 
 
 async def test_a_build_that_failed_can_be_started_again(world: BuildingWorld) -> None:

@@ -113,32 +113,31 @@ async def test_a_fact_that_moves_between_near_periods_is_there_throughout(slow: 
 
 
 @pytest.mark.parametrize("size", ["1", "100"])
-async def test_a_page_ends_before_an_entry_that_keeps_moving(size: str) -> None:
-    """The fact goes back and forth under every read: the pages before and after it are whole all the same."""
+async def test_a_page_ends_before_an_entry_that_moves_under_the_second_read(size: str) -> None:
+    """Something was hidden, so the tables are read again, and that read comes too early and too late for a fact."""
     carrier = SlowPeriod()
     world = await new_world(MemoryTables(carrier=carrier))
     at(world, "2027-01-15T00:00:00")
     slow, there = "p20270201", NEAR["p20270201"]
-    for fact in ("a", "f", "z"):
+    for fact in ("a", "d", "f", "z"):
         await world.apply(world.writer.change(fact, person(there, name=fact)))
-    reader, moves = lookups(world), 0
+    reader = lookups(world)
+
+    async def remove() -> None:
+        carrier.waits_for = move
+        await world.apply(world.writer.change("d", None))
 
     async def move() -> None:
-        nonlocal moves
-        moves += 1
-        for until in (NEAR["p20270301"], there, NEAR["p20270301"])[: 1 if moves == 1 else 3]:
-            await world.apply(world.writer.change("f", person(until, name="f")))
-        if moves < 3:
-            carrier.waits_for = move
+        await world.apply(world.writer.change("f", person(NEAR["p20270301"], name="f")))
 
-    carrier.slow, carrier.waits_for = slow, move
+    carrier.slow, carrier.waits_for = slow, remove
     asked: dict[str, str] | None = {**ASKED, "maxpagesize": size}
     ids = []
     while asked is not None:
         page = await reader.find("by-town", asked)
         ids += [entry["id"] for entry in page.entries]
         asked = page.next_parameters
-    assert ids == ["a", "f", "z"]
+    assert [name for name in ids if name != "d"] == ["a", "f", "z"]
 
 
 async def test_a_fact_whose_expiry_is_not_applied_yet_comes_with_its_entry(world: World) -> None:

@@ -1,0 +1,1 @@
+"""Mutants: the protocol with one line broken, which the tests must notice. `python -m tests.mutants`."""

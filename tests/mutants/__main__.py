@@ -1,0 +1,70 @@
+"""Applies mutants one by one to a copy of the project and runs the tests that should notice.
+
+    python -m tests.mutants                  all of them
+    python -m tests.mutants retention sweep  those whose names contain one of these words
+    python -m tests.mutants --changed main   those whose files differ from a commit
+
+Exit 1 when a mutant survives.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from tests.mutants.mutants import MUTANTS, Mutant
+from tests.support import ROOT
+
+_LEFT_OUT = shutil.ignore_patterns("node_modules", ".git", ".venv*", ".local", ".*_cache", "__pycache__", "*.egg-info")
+
+
+def main() -> int:
+    """Print a line for each mutant; exit 1 when one survives."""
+    wanted = _wanted()
+    with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
+        copy = Path(folder) / "project"
+        shutil.copytree(ROOT, copy, ignore=_LEFT_OUT)
+        survivors = [mutant for mutant in wanted if not _is_killed(mutant, copy)]
+    print(f"{len(wanted) - len(survivors)} of {len(wanted)} mutants killed")
+    return 1 if survivors else 0
+
+
+def _wanted() -> list[Mutant]:
+    parser = argparse.ArgumentParser(prog="python -m tests.mutants", description="Do the tests notice broken lines?")
+    parser.add_argument("words", nargs="*", help="only mutants whose names contain one of these")
+    parser.add_argument("--changed", metavar="COMMIT", help="only mutants of files that differ from this commit")
+    args = parser.parse_args()
+    changed: set[str] | None = None
+    if args.changed:
+        command = ["git", "diff", "--name-only", args.changed]
+        listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+        changed = set(listed.stdout.splitlines())
+    return [
+        mutant
+        for mutant in MUTANTS
+        if (not args.words or any(word in mutant.name for word in args.words))
+        and (changed is None or mutant.file in changed)
+    ]
+
+
+def _is_killed(mutant: Mutant, copy: Path) -> bool:
+    path = copy / mutant.file
+    whole = path.read_text(encoding="utf-8")
+    path.write_text(whole.replace(mutant.old, mutant.new), encoding="utf-8")
+    try:
+        command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *mutant.tests.split()]
+        command += ["-k", "not azurite", "--no-header"]
+        done = subprocess.run(command, cwd=copy, capture_output=True, text=True, check=False)
+    finally:
+        path.write_text(whole, encoding="utf-8")
+    # 1: a test failed. Anything else (no test, a wrong option) is a fault of this list.
+    print(f"{'killed  ' if done.returncode == 1 else 'SURVIVED'}  {mutant.name} ({mutant.file})", flush=True)
+    return done.returncode == 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
