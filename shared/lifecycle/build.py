@@ -165,12 +165,13 @@ class Builds:
         if source.cosmos is not None:
             documents = CosmosReader(source)
             async for page in self._sources.feed.pages(source, feed_range, continuation, items):
-                yield read_all(source.name, page.documents, documents.latest), len(page.documents), page.continuation
+                intake = await read_all(source.name, page.documents, documents.latest, self._services.next_turn)
+                yield intake, len(page.documents), page.continuation
         else:
             async for events in self._sources.replay.pages(source, feed_range, continuation, items):
-                yield self._read_events(source, events.events), len(events.events), events.continuation
+                yield await self._read_events(source, events.events), len(events.events), events.continuation
 
-    def _read_events(self, source: Source, events: Iterable[HubEvent]) -> Intake:
+    async def _read_events(self, source: Source, events: Iterable[HubEvent]) -> Intake:
         """Events from before the ledger's retention are refused: their facts may be deleted and forgotten."""
         reader = EventReader(source)
         oldest = self._services.now_seconds() - self._services.times.ledger_retention_seconds
@@ -179,7 +180,7 @@ class Builds:
         def read(event: ReceivedEvent) -> Change:
             return reader.read(event.body, event.enqueued, event.sequence_number)
 
-        return read_all(source.name, fresh, read, ReceivedEvent.plain, "event")
+        return await read_all(source.name, fresh, read, self._services.next_turn, ReceivedEvent.plain, "event")
 
     async def _catch_up(
         self, target: CatalogGeneration, work_slice: Slice, applier: BuildApplier

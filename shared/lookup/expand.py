@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from shared.entries.changes.change import FactReader
 from shared.entries.changes.paths import EvaluationError
 from shared.entries.keys.fact_key import encode_fact_key, fact_hash
-from shared.entries.projection.key_values import KeyValueReader, RefusedValueError
+from shared.entries.projection.key_values import KeyValueReader, RefusedValueError, TooManyEntriesError
 from shared.errors import UnreadableChangeError
 from shared.tables.port import PARTITION_KEY
 
@@ -54,7 +54,7 @@ class Expander:
             if self._reader.is_deleted(fact):
                 return None
             keys = self._keys.keys(fact)
-        except (EvaluationError, RefusedValueError, UnreadableChangeError):
+        except (EvaluationError, RefusedValueError, TooManyEntriesError, UnreadableChangeError):
             # It no longer fits the index; the pipeline makes a dead letter of that change.
             return None
         shard, shards = fact_hash(fact_key), self._keys.shards

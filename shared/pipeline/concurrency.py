@@ -10,8 +10,11 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Work: TypeAlias = "Callable[[], Awaitable[T]]"
+# Called between two facts of a batch, so that computing many of them does not hold up everything else.
+NextTurn: TypeAlias = "Callable[[], Awaitable[None]]"
 
 CALLS_AT_ONCE: Final = 16
+TURN_SECONDS: Final = 0.02
 
 
 class RunAll(Protocol):
@@ -66,3 +69,21 @@ class Staggered(Bounded):
                 started.append(group.create_task(self._run(piece)))
                 await asyncio.sleep(0)
         return [task.result() for task in started]
+
+
+class FairTurns:
+    """On the event loop: lets others go on when the last time was a while ago.
+
+    A turn of the loop costs as much as a small fact does, so there is none after every fact.
+    """
+
+    def __init__(self, seconds: float = TURN_SECONDS) -> None:
+        self._seconds = seconds
+        self._due_seconds = 0.0
+
+    async def __call__(self) -> None:
+        """Wait for the next turn of the event loop, if one is due."""
+        time_seconds = asyncio.get_running_loop().time
+        if time_seconds() >= self._due_seconds:
+            await asyncio.sleep(0)
+            self._due_seconds = time_seconds() + self._seconds

@@ -26,7 +26,7 @@ from shared.tables.memory.memory_tables import MemoryTables
 from shared.tables.memory.store import Store
 from tests.simulation.steps import Stopping, interleaved
 from tests.worlds.dead_letters import new_replayer
-from tests.worlds.world import KeptBlobs
+from tests.worlds.world import KeptBlobs, no_turn
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -142,7 +142,9 @@ def new_process(now_seconds: int = NOW_SECONDS) -> Applier:
     """A worker process as it starts, with the time of its clock."""
     reached = accounts()
     dead_letters = DeadLetterStore(reached.main, KeptBlobs(), lambda: now_seconds)
-    return Applier(reached, dead_letters, StoppingQueue(), LedgerCache(), interleaved, interleaved, lambda: now_seconds)
+    return Applier(
+        reached, dead_letters, StoppingQueue(), LedgerCache(), interleaved, interleaved, no_turn, lambda: now_seconds
+    )
 
 
 @dataclass(frozen=True, slots=True)

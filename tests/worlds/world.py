@@ -15,7 +15,7 @@ from shared.entries.rows.entry_row import is_tombstone
 from shared.pipeline.apply.services import Services, Times
 from shared.pipeline.cleanup.expiry import Expirer, sweep_message
 from shared.pipeline.cleanup.sweeper import Sweeper
-from shared.pipeline.concurrency import Bounded, Staggered
+from shared.pipeline.concurrency import Bounded, FairTurns, Staggered
 from shared.pipeline.dead_letters.rows import DEAD_LETTER_TABLE
 from shared.pipeline.ledger.rows import LEDGER_TABLE, ledger_partition
 from shared.tables.accounts import Accounts
@@ -95,7 +95,12 @@ def services_on(
         take_transactions=lambda: 0,
         report=lambda source, outcome: None,
         times=times or Times(),
+        next_turn=FairTurns() if run_all is None else no_turn,
     )
+
+
+async def no_turn() -> None:
+    """`NextTurn` under a scheduler: between two facts no call is made, so nothing can happen there."""
 
 
 class Writer:

@@ -1,19 +1,21 @@
 """The keys that a fact has in one index: expressions evaluated, values coerced and encoded.
 
 The steps for each element (a fact without `each` has one, itself): evaluate `where` and all parts; leave it
-out when one is null and not kept; coerce, or refuse the fact; encode; keep the first element of each key.
+out when one is null and not kept; coerce, or refuse the fact; encode; keep the first element of each key. What
+depends on the fact alone is done once, when the first element needs it.
 """
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from shared.definitions.field_paths import segments
 from shared.definitions.instants import unix_seconds
 from shared.definitions.values import COERCIONS, REFUSED, to_datetime
-from shared.entries.changes.paths import compile_condition, compile_dotted, compile_path
+from shared.entries.changes.paths import compile_condition, compile_dotted, compile_path, too_costly
 from shared.entries.changes.shown_values import value_in_message
+from shared.entries.changes.step_budget import CHARACTERS_PER_STEP, OutOfStepsError, StepBudget, weight
 from shared.entries.keys.index_keys import IndexKeys
 from shared.entries.keys.limits import SORT_UNITS, cut_to_fit
 
@@ -24,15 +26,26 @@ if TYPE_CHECKING:
     from shared.entries.changes.paths import Getter
 
     Compiled = TypeVar("Compiled", bound=Callable[[Any], Any])
+    # A part of a key: its name, its value, and how the key spells it.
+    _Made: TypeAlias = tuple[str, PartValue | None, str]
 
 # What an expression is evaluated on: the fact, the element, or the fact with the element in it.
 _FACT: Final = 0
 _ELEMENT: Final = 1
 _BOTH: Final = 2
 
+# The ledger takes no more per fact, over all indexes.
+ENTRIES_MAX: Final = 1000
+# Elements without an entry of their own (left out, or with the key of another) take their time as well.
+ELEMENTS_MAX: Final = 20 * ENTRIES_MAX
+
 
 class RefusedValueError(ValueError):
     """A value does not have its part's type; the message names path, value and type."""
+
+
+class TooManyEntriesError(ValueError):
+    """A fact has more entries or elements than it may; the message says how many."""
 
 
 class EntryKeyValues(NamedTuple):
@@ -45,52 +58,158 @@ class EntryKeyValues(NamedTuple):
     expires_seconds: int | None = None
 
 
+class _OfFact:
+    """What the fact alone gives to the keys of all its elements, as far as it was needed yet."""
+
+    __slots__ = ("expires_seconds", "found", "has_expires", "made")
+
+    def __init__(self, parts: int) -> None:
+        self.found: list[Any] | None = None
+        self.made: list[_Made | None] = [None] * parts
+        self.has_expires = False
+        self.expires_seconds: int | None = None
+
+
 class KeyValueReader:
     """Finds the keys of facts in one index."""
 
     def __init__(self, index: Index) -> None:
         self._each = index.each
-        self._elements = None if index.each is None else compile_path(index.each.path)
+        self._budget = StepBudget()
+        self._elements = None if index.each is None else compile_path(index.each.path, self._budget)
+        self._weighs_elements = index.each is not None and segments(index.each.path) is None
         self._where = None if index.where is None else self._compile(index.where, compile_condition)
         keys = IndexKeys(index)
         codecs = keys.partition_codecs + keys.sort_codecs
         # Unpacked in the loops below, because a tuple's items cost less than attributes.
         self._reads = [self._compile(codec.part.path, compile_path) for codec in codecs]
+        self._element_reads = [(at, *read) for at, read in enumerate(self._reads) if read[0] != _FACT]
         self._makes = [(codec.part, codec.part.name, COERCIONS[codec.part.type], codec.encode) for codec in codecs]
         self._expire = index.expire
         self._expires = None if index.expire is None else self._compile(index.expire.path, compile_path)
         roots = [root for root, _ in [*self._reads, *(read for read in (self._where, self._expires) if read)]]
         self._needs_both = _BOTH in roots
+        paths = [index.where or "", *(codec.part.path for codec in codecs), index.expire.path if index.expire else ""]
+        self._is_counted = index.each is not None or any(path and segments(path) is None for path in paths)
         self._partition_parts = len(index.partition)
         self.shards = keys.shards
 
-    def _compile(self, text: str, compiled: Callable[[str], Compiled]) -> tuple[int, Compiled | Getter]:
+    def _compile(self, text: str, compiled: Callable[[str, StepBudget], Compiled]) -> tuple[int, Compiled | Getter]:
         """What an expression is evaluated on, and how."""
         if self._each is None:
-            return _FACT, compiled(text)
+            return _FACT, compiled(text, self._budget)
         names = segments(text)
         if names is None:
             is_mentioned = re.search(rf"\b{re.escape(self._each.name)}\b", text)
-            return (_BOTH if is_mentioned else _FACT), compiled(text)
+            return (_BOTH if is_mentioned else _FACT), compiled(text, self._budget)
         if names[0] != self._each.name:
-            return _FACT, compiled(text)
+            return _FACT, compiled(text, self._budget)
         return _ELEMENT, compile_dotted(names[1:])
 
     def keys(self, document: dict[str, Any]) -> list[EntryKeyValues]:
-        """The distinct keys of a fact, in the order of its elements; raises `RefusedValueError`."""
-        if self._each is None or self._elements is None:
+        """The distinct keys of a fact, in the order of its elements.
+
+        Raises `EvaluationError`, `RefusedValueError` and `TooManyEntriesError`.
+        """
+        if self._is_counted:
+            self._budget.refill()
+        if self._each is None:
             key = self._key((document, None, document))
             return [] if key is None else [key]
+        elements = self._listed_elements(document)
+        if not elements or not self._holds_for_all(document):
+            return []
+        if len(elements) > ELEMENTS_MAX:
+            raise TooManyEntriesError(f"it has {len(elements)} elements, over the limit of {ELEMENTS_MAX}")
+        of_fact = _OfFact(len(self._reads))
+        both = dict(document) if self._needs_both else {}
         found: dict[tuple[str, str], EntryKeyValues] = {}
-        for element in _listed(self._elements(document)):
-            both = {**document, self._each.name: element} if self._needs_both else None
-            key = self._key((document, element, both))
+        for element in elements:
+            both[self._each.name] = element
+            key = self._element_key((document, element, both), of_fact)
             if key is not None:
                 found.setdefault((key.partition, key.sort), key)
+                if len(found) > ENTRIES_MAX:
+                    raise TooManyEntriesError(
+                        f"its {len(elements)} elements give entries over the limit of {ENTRIES_MAX}"
+                    )
         return list(found.values())
 
+    def _listed_elements(self, document: dict[str, Any]) -> list[Any]:
+        """The elements, before anything is evaluated on one. An expression may have made them larger than the fact."""
+        assert self._each is not None and self._elements is not None
+        elements = _listed(self._elements(document))
+        if self._weighs_elements:
+            try:
+                self._budget.spend(weight(elements, self._budget.left))
+            except OutOfStepsError as error:
+                raise too_costly(self._each.path) from error
+        return elements
+
+    def _holds_for_all(self, document: dict[str, Any]) -> bool:
+        """False when `where` leaves out the fact with all its elements."""
+        return self._where is None or self._where[0] != _FACT or bool(self._where[1](document))
+
+    def _element_key(self, roots: tuple[Any, Any, Any], of_fact: _OfFact) -> EntryKeyValues | None:
+        """The key of one element of `each`, or None when it has no entry."""
+        if self._where is not None and self._where[0] != _FACT and not self._where[1](roots[self._where[0]]):
+            return None
+        if of_fact.found is None:
+            of_fact.found = [get(roots[root]) for root, get in self._reads]
+            found = of_fact.found
+        else:
+            found = of_fact.found.copy()
+            for at, root, get in self._element_reads:
+                found[at] = get(roots[root])
+        if None in found and self._is_left_out(found):
+            return None
+        values: dict[str, PartValue | None] = {}
+        texts = []
+        units = 0
+        for at, value in enumerate(found):
+            name, typed, text = of_fact.made[at] or self._make(at, value, of_fact)
+            values[name] = typed
+            texts.append(text)
+            units += len(text)
+        if units > CHARACTERS_PER_STEP:
+            self._spend_on_texts(texts)
+        split = self._partition_parts
+        return EntryKeyValues(
+            cut_to_fit("".join(texts[:split]), self.shards.partition_units),
+            cut_to_fit("".join(texts[split:]), SORT_UNITS),
+            values,
+            roots[_ELEMENT],
+            None if self._expires is None else self._element_expires(self._expires, roots, of_fact),
+        )
+
+    def _spend_on_texts(self, texts: list[str]) -> None:
+        """Long values are cut, hashed and stored again for every element, also those of the fact itself."""
+        try:
+            self._budget.spend(sum(map(len, texts)) // CHARACTERS_PER_STEP)
+        except OutOfStepsError as error:
+            longest = max(range(len(texts)), key=lambda at: len(texts[at]))
+            raise too_costly(self._makes[longest][0].path) from error
+
+    def _make(self, at: int, value: Any, of_fact: _OfFact) -> _Made:
+        """A part's value and its text; of a part of the fact itself for all elements."""
+        part, name, coerce, encode = self._makes[at]
+        typed = None if value is None else coerce(value)
+        if typed is REFUSED:
+            raise _refused(part, value)
+        made = (name, typed, encode(typed))
+        if self._reads[at][0] == _FACT:
+            of_fact.made[at] = made
+        return made
+
+    def _element_expires(self, path: tuple[int, Getter], roots: tuple[Any, Any, Any], of_fact: _OfFact) -> int | None:
+        if path[0] != _FACT:
+            return self._expires_seconds(path, roots)
+        if not of_fact.has_expires:
+            of_fact.expires_seconds, of_fact.has_expires = self._expires_seconds(path, roots), True
+        return of_fact.expires_seconds
+
     def _key(self, roots: tuple[Any, Any, Any]) -> EntryKeyValues | None:
-        """The key of one element, or None when it has no entry."""
+        """The key of a fact without `each`, or None when it has no entry."""
         if self._where is not None and not self._where[1](roots[self._where[0]]):
             return None
         found = [get(roots[root]) for root, get in self._reads]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from shared.entries.projection.projector import ENTRIES_MAX, HOW_TO_FIX
+from shared.entries.projection.key_values import ENTRIES_MAX
+from shared.entries.projection.projector import HOW_TO_FIX
 from shared.errors import UnprojectableError
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from shared.definitions.field_paths import segments
 from shared.entries.changes.paths import EvaluationError
-from shared.entries.projection.key_values import KeyValueReader, RefusedValueError
+from shared.entries.projection.key_values import KeyValueReader, RefusedValueError, TooManyEntriesError
 from shared.entries.projection.selection import compile_selection
 from shared.entries.rows.columns import (
     ENTITY_BYTES_MAX,
@@ -26,13 +26,13 @@ from shared.entries.rows.json_text import NotJsonError, canonical_bytes, dumps
 from shared.errors import UnprojectableError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from shared.definitions.model import Index, Source
     from shared.entries.changes.change import Change
     from shared.entries.projection.key_values import EntryKeyValues
     from shared.errors import FailureKind
 
-# The ledger takes no more per fact, over all indexes; beyond it there is no use in making columns.
-ENTRIES_MAX: Final = 1000
 # A row whose JSON has fewer bytes than this is surely below 1 MiB in UTF-16, names and overheads included.
 _SURELY_FITS_BYTES: Final = 400_000
 DIGEST_DIGITS: Final = 16
@@ -41,6 +41,7 @@ _KINDS: Final[dict[type[Exception], FailureKind]] = {
     EvaluationError: "notEvaluable",
     NotJsonError: "notJson",
     RefusedValueError: "wrongType",
+    TooManyEntriesError: "tooManyEntries",
 }
 
 
@@ -78,19 +79,21 @@ class Projector:
             return ()
         try:
             keys = self._keys.keys(document)
-            if len(keys) > ENTRIES_MAX:
-                reason = f"it has {len(keys)} entries, over the limit of {ENTRIES_MAX}"
-                raise self._unprojectable(change, "tooManyEntries", reason)
             if self._selects_element:
-                return tuple([self._entry(change, key, self._element_columns(document, key)) for key in keys])
+                return tuple(self._element_entries(change, document, keys))
             columns = document_columns(self._select(document)) if keys else {}
             return tuple([self._entry(change, key, columns) for key in keys])
-        except (EvaluationError, NotJsonError, RefusedValueError) as error:
+        except (EvaluationError, NotJsonError, RefusedValueError, TooManyEntriesError) as error:
             raise self._unprojectable(change, _KINDS[type(error)], str(error)) from error
 
-    def _element_columns(self, document: dict[str, Any], key: EntryKeyValues) -> Columns:
+    def _element_entries(
+        self, change: Change, document: dict[str, Any], keys: Sequence[EntryKeyValues]
+    ) -> Iterator[Entry]:
         assert self._index.each is not None
-        return document_columns(self._select({**document, self._index.each.name: key.element}))
+        with_element = dict(document)
+        for key in keys:
+            with_element[self._index.each.name] = key.element
+            yield self._entry(change, key, document_columns(self._select(with_element)))
 
     def _entry(self, change: Change, key: EntryKeyValues, projected: Columns) -> Entry:
         columns = {**change.columns, **projected}

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from shared.entries.projection.generations import SourcePlan
     from shared.pipeline.apply.claim_batch import ClaimedChange, ClaimResult
     from shared.pipeline.cleanup.messages import SweepQueue
-    from shared.pipeline.concurrency import RunAll
+    from shared.pipeline.concurrency import NextTurn, RunAll
     from shared.pipeline.dead_letters.rows import DeadLetter
     from shared.pipeline.dead_letters.store import DeadLetterStore
     from shared.pipeline.entry_writes.transaction_buffer import TransactionBuffer
@@ -56,6 +56,7 @@ class Applier:
         cache: LedgerCache,
         run_all: RunAll,
         run_buckets: RunAll,
+        next_turn: NextTurn,
         now_seconds: Callable[[], float],
     ) -> None:
         self._cache = cache
@@ -63,7 +64,9 @@ class Applier:
         self._dead_letters = DeadLetterUpdates(accounts.main, dead_letters, run_all)
         self._sweep_queue = sweep_queue
         self._entry_writer = EntryWriter(accounts, run_all)
-        self._claimer = BatchClaimer(accounts.main, self._entry_writer, cache, run_all, run_buckets, now_seconds)
+        self._claimer = BatchClaimer(
+            accounts.main, self._entry_writer, cache, run_all, run_buckets, next_turn, now_seconds
+        )
 
     async def apply(self, plan: SourcePlan, changes: Sequence[Change]) -> BatchOutcome:
         """Apply every change, or raise `IncompleteBatchError`: then apply the whole batch again."""

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from shared.entries.changes.change import Change
     from shared.entries.projection.generations import SourcePlan
     from shared.entries.projection.project_all import GenerationEntries
-    from shared.pipeline.concurrency import RunAll
+    from shared.pipeline.concurrency import NextTurn, RunAll
     from shared.pipeline.entry_writes.entry_writer import EntryWriter
     from shared.pipeline.entry_writes.writes import EarlyRemoval
     from shared.pipeline.ledger.cache import LedgerCache
@@ -97,6 +97,7 @@ class BatchClaimer:
         cache: LedgerCache,
         run_all: RunAll,
         run_buckets: RunAll,
+        next_turn: NextTurn,
         now_seconds: Callable[[], float],
     ) -> None:
         self._ledger = ledger
@@ -104,6 +105,7 @@ class BatchClaimer:
         self._cache = cache
         self._run_all = run_all
         self._run_buckets = run_buckets
+        self._next_turn = next_turn
         self._now_seconds = now_seconds
         self.insert_or_read = InsertOrRead()
 
@@ -138,7 +140,10 @@ class BatchClaimer:
 
     async def _settle(self, plan: SourcePlan, partition: str, changes: Sequence[Change]) -> ClaimResult:
         claims = ClaimResult()
-        works = [ClaimedChange(change, (partition, change.fact_key), project_all(change, plan)) for change in changes]
+        works = []
+        for change in changes:
+            works.append(ClaimedChange(change, (partition, change.fact_key), project_all(change, plan)))
+            await self._next_turn()
         await self._look_first(works, claims)
         for _ in range(_ROUNDS_MAX):
             works = [work for work in works if work.fact not in claims.failures]

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from shared.entries.changes.change import Change
+    from shared.pipeline.concurrency import NextTurn
     from shared.pipeline.dead_letters.rows import ArrivedBy, DeadLetter
 
 T = TypeVar("T")
@@ -25,10 +26,11 @@ class Intake:
     unreadable: list[DeadLetter] = field(default_factory=list)
 
 
-def read_all(
+async def read_all(
     source: str,
     items: Iterable[T],
     read: Callable[[T], Change],
+    next_turn: NextTurn,
     plain: Callable[[T], object] = lambda item: item,
     via: ArrivedBy = "feed",
 ) -> Intake:
@@ -39,4 +41,5 @@ def read_all(
             intake.changes.append(read(item))
         except UnreadableChangeError as error:
             intake.unreadable.append(unreadable_dead_letter(source, plain(item), str(error), via))
+        await next_turn()
     return intake

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from shared.catalog.register import feed_starts_at_beginning
 from shared.pipeline.apply.batch import Applier
-from shared.pipeline.concurrency import Bounded
+from shared.pipeline.concurrency import Bounded, FairTurns
 from shared.pipeline.dead_letters.store import DeadLetterStore
 from shared.pipeline.ledger.cache import LedgerCache
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from shared.catalog.register import HasMovedOn
     from shared.pipeline.cleanup.messages import SweepQueue
-    from shared.pipeline.concurrency import RunAll
+    from shared.pipeline.concurrency import NextTurn, RunAll
     from shared.pipeline.dead_letters.store import Blobs
     from shared.pipeline.outcome import BatchOutcome
     from shared.tables.accounts import Accounts
@@ -61,6 +61,7 @@ class Services:
     # Called after every batch that was applied.
     report: Callable[[str, BatchOutcome], None]
     times: Times = Times()
+    next_turn: NextTurn = field(default_factory=FairTurns)
     run_replays: RunAll = field(default_factory=partial(Bounded, REPLAYS_AT_ONCE))
     # Whether the feed of a source has passed changes that it will not deliver again.
     has_moved_on: HasMovedOn = feed_starts_at_beginning
@@ -78,5 +79,6 @@ class Services:
             LedgerCache() if cache is None else cache,
             self.run_all,
             self.run_buckets,
+            self.next_turn,
             self.now_seconds,
         )

@@ -40,11 +40,13 @@ class Worker:
 
     async def apply_latest(self, source: str, documents: Sequence[object]) -> None:
         """Apply documents of a latest version feed."""
-        await self._apply(source, read_all(source, documents, self._readers[source].latest))
+        read, next_turn = self._readers[source].latest, self._services.next_turn
+        await self._apply(source, await read_all(source, documents, read, next_turn))
 
     async def apply_all_versions(self, source: str, items: Sequence[object]) -> None:
         """Apply items of an all versions and deletes feed."""
-        await self._apply(source, read_all(source, items, self._readers[source].all_versions))
+        read, next_turn = self._readers[source].all_versions, self._services.next_turn
+        await self._apply(source, await read_all(source, items, read, next_turn))
 
     async def apply_events(self, source: str, events: Sequence[ReceivedEvent]) -> None:
         """Apply events of a hub."""
@@ -53,7 +55,8 @@ class Worker:
         def read(event: ReceivedEvent) -> Change:
             return reader.read(event.body, event.enqueued, event.sequence_number)
 
-        await self._apply(source, read_all(source, events, read, ReceivedEvent.plain, "event"))
+        next_turn = self._services.next_turn
+        await self._apply(source, await read_all(source, events, read, next_turn, ReceivedEvent.plain, "event"))
 
     async def _apply(self, source: str, intake: Intake) -> None:
         """Put dead letters first: they are few, and no part of the batch may be acknowledged without them."""

@@ -15,7 +15,7 @@ from shared.entries.changes.event_changes import EventReader
 from shared.entries.changes.received_event import ReceivedEvent
 from shared.pipeline.apply.intake import read_all
 from shared.tables.memory.memory_tables import MemoryTables
-from tests.worlds.world import World, visible
+from tests.worlds.world import World, no_turn, visible
 
 DEFINITIONS = """
 version: 1
@@ -107,7 +107,7 @@ async def _found_after(batches: list[tuple[bool, list[Version]]]) -> list[str]:
             ReceivedEvent(version.body, datetime(2026, 1, 1, tzinfo=UTC), number + i) for i, version in enumerate(batch)
         ]
         number += len(batch)
-        intake = read_all("orders", events, lambda event: reader.read(*event))
+        intake = await read_all("orders", events, lambda event: reader.read(*event), no_turn)
         assert not intake.unreadable
         await world.apply(*intake.changes)
     partitions = [f"{name} !" for name in (*TOWNS, *TAGS)]

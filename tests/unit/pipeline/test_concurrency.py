@@ -7,7 +7,7 @@ from functools import partial
 
 import pytest
 
-from shared.pipeline.concurrency import Bounded, Staggered, all_of
+from shared.pipeline.concurrency import Bounded, FairTurns, Staggered, all_of
 
 
 class Pieces:
@@ -76,3 +76,24 @@ async def test_staggered_work_takes_answers_between_two_starts() -> None:
 
     await Staggered()([partial(piece, number) for number in range(3)])
     assert order.index("end 0") < order.index("start 2")
+
+
+async def test_a_turn_lets_others_go_on() -> None:
+    """When one is due, and not at every fact."""
+    seen: list[int] = []
+
+    async def count(next_turn: FairTurns) -> int:
+        seen.clear()
+        other = asyncio.ensure_future(others())
+        for _ in range(10):
+            await next_turn()
+        other.cancel()
+        return len(seen)
+
+    async def others() -> None:
+        while True:
+            seen.append(1)
+            await asyncio.sleep(0)
+
+    assert await count(FairTurns(seconds=0)) == 10
+    assert await count(FairTurns(seconds=3600)) == 1
