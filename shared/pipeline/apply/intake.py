@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
+from shared.entries.changes.cosmos_changes import last_of_each_transaction
 from shared.errors import UnreadableChangeError
 from shared.pipeline.dead_letters.rows import unreadable_dead_letter
 
@@ -23,6 +24,8 @@ class Intake:
 
     changes: list[Change] = field(default_factory=list)
     unreadable: list[DeadLetter] = field(default_factory=list)
+    # So many changes were left out because their own transaction has replaced them.
+    superseded: int = 0
 
 
 def read_all(
@@ -40,3 +43,10 @@ def read_all(
         except UnreadableChangeError as error:
             intake.unreadable.append(unreadable_dead_letter(source, plain(item), str(error), via))
     return intake
+
+
+def read_transactions(source: str, items: Iterable[T], read: Callable[[T], Change]) -> Intake:
+    """Read a page of an all versions feed, which has whole transactions: only the end of each counts."""
+    intake = read_all(source, items, read)
+    changes = last_of_each_transaction(intake.changes)
+    return Intake(changes, intake.unreadable, len(intake.changes) - len(changes))
