@@ -3,7 +3,8 @@
 LocalRunError
 ├── FunctionTimedOutError  a function ran longer than functionTimeout
 ├── HostStoppingError      the host stops before the last try of a call
-└── LeaseLostError         a lease could not be renewed
+├── LeaseLostError         a lease could not be renewed
+└── UnreadablePageError    a page that the extension could not turn into a call
 """
 
 from __future__ import annotations
@@ -21,3 +22,7 @@ class HostStoppingError(LocalRunError):
 
 class LeaseLostError(LocalRunError):
     """A lease could not be renewed, so another host may hold it. Start the work again when the lease is free."""
+
+
+class UnreadablePageError(LocalRunError):
+    """A page of a feed that the real extension fails on before it calls a function. Change the document it names."""

@@ -7,13 +7,15 @@
     5. delete     rows that no claim mentions, as they were examined; announce the tombstones to the sweep
     6. examine again, until nothing is wrong
 
-The versions of step 2 are those of the facts themselves, with two exceptions where no other version is known:
+The versions of step 2 are those of the facts themselves, with three exceptions where no other version is known:
 
 - The fact is gone (a hard delete or an expiry that the feed does not show): a delete at the clock of the newest version
   that is known. It comes after that version and before any that follows, so that redeliveries lose and a new insert
   wins.
 - The source's clock went back, so that the document looks older than what the ledger has: the ledger's `_ts` with the
   document's own `_lsn`, which grows whatever clocks do.
+- The ledger has another change of the transaction that wrote the document: the least version of the same clock that is
+  above everything that may have been written. The document is what the transaction left, so it is the newer one.
 """
 
 from __future__ import annotations
@@ -26,7 +28,15 @@ from typing import TYPE_CHECKING, Final
 from shared.entries.changes.change import Change
 from shared.entries.changes.cosmos_changes import CosmosReader
 from shared.entries.keys.fact_key import fact_hash
-from shared.entries.keys.versions import NO_DOCUMENT, clock_of, lsn_of, version, with_ticks_of
+from shared.entries.keys.versions import (
+    NO_DOCUMENT,
+    clock_of,
+    lsn_of,
+    newest_of_same_clock,
+    next_version,
+    version,
+    with_ticks_of,
+)
 from shared.entries.projection.generations import place_of
 from shared.entries.rows.columns import fact_columns
 from shared.errors import OperationFailedError, UnreadableChangeError
@@ -47,7 +57,7 @@ if TYPE_CHECKING:
     from shared.pipeline.concurrency import RunAll
     from shared.pipeline.entry_writes.entry_writer import EntryWriter
     from shared.pipeline.entry_writes.writes import GenerationWrites
-    from shared.pipeline.ledger.rows import GenerationState
+    from shared.pipeline.ledger.rows import GenerationState, LedgerRow
     from shared.sources.ports import CurrentFacts
     from shared.tables.accounts import Accounts
     from shared.verification.differences import Differences
@@ -138,6 +148,8 @@ class Repairer:
         newest = examined.newest
         if newest is None or change.version > newest:
             return change
+        if self._dependencies.plan.has_lsn and clock_of(change.version) == clock_of(newest):
+            return replace(change, version=_version_above(examined.row, newest))
         return self._at_ledger_second(change, newest) if is_older(examined) else None
 
     def _at_ledger_second(self, change: Change, newest: str) -> Change | None:
@@ -155,13 +167,14 @@ class Repairer:
         newest = max([examined.newest or "", *shown]) if state is None else examined.newest
         if not newest:
             return None
+        removed_at = version(clock_of(newest), NO_DOCUMENT, is_delete=True)
         return Change(
             source=self._dependencies.plan.source,
             id=fact.id,
             partition_key=fact.partition_key,
             fact_key=fact.fact_key,
             fact_hash=fact_hash(fact.fact_key),
-            version=version(clock_of(newest), NO_DOCUMENT, is_delete=True),
+            version=removed_at if removed_at >= newest else _version_above(examined.row, newest),
             document=None,
             columns=fact_columns(fact.id, fact.partition_key),
         )
@@ -218,3 +231,17 @@ class Repairer:
 def _raise_first(failures: dict[str, Exception]) -> None:
     for error in failures.values():
         raise error
+
+
+def _version_above(row: LedgerRow, newest: str) -> str:
+    """The least version of the newest clock above every row and tombstone that a claim of this ledger row may write."""
+    written = [
+        version_written
+        for state in row.states.values()
+        for version_written in (
+            state.tombstone_version,
+            *(entry.version for entry in state.current),
+            *(entry.version for entry in state.removed),
+        )
+    ]
+    return next_version(newest_of_same_clock(newest, written))

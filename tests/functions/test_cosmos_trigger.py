@@ -167,6 +167,20 @@ def test_all_versions_and_deletes_arrive(shop: Shop, tmp_path: Path) -> None:
     assert kinds == ["create", "replace", "delete"]
 
 
+def test_clocks_and_numeric_partition_keys_of_all_versions_are_doubles(server: LocalCosmos, tmp_path: Path) -> None:
+    """As the real extension hands them over; what it can read as a whole number here it cannot in Azure."""
+    shop = shop_on(server)
+    with serving(write_app(tmp_path / "app", functions(mode="AllVersionsAndDeletes")), shop.settings(tmp_path)):
+        shop.container.create_item({"id": "a", "pk": 7, "number": 1})
+        shop.container.delete_item("a", 7)
+        wait_until(lambda: len(seen(tmp_path)) == 2, "both")
+    created, deleted = seen(tmp_path)
+    assert type(created["metadata"]["crts"]) is type(deleted["metadata"]["crts"]) is float
+    assert type(deleted["metadata"]["partitionKey"]["pk"]) is float
+    assert type(created["current"]["number"]) is type(created["current"]["_ts"]) is int
+    assert type(created["metadata"]["lsn"]) is int
+
+
 def test_leases_of_another_mode_are_refused(shop: Shop, tmp_path: Path) -> None:
     """A lease cannot change its mode."""
     app = write_app(tmp_path / "app", functions())
@@ -256,12 +270,80 @@ def test_throttling_and_broken_connections_only_delay(shop: Shop, tmp_path: Path
         wait_until(lambda: seen_ids(tmp_path) == ids(range(20)), "all 20")
 
 
-def test_times_are_rewritten_on_request(shop: Shop, tmp_path: Path) -> None:
-    """The real host may do it to documents on their way; the instant stays."""
-    shop.write(range(1), at="2026-01-01T02:00:00.500+02:00")
-    with serving(write_app(tmp_path / "app", functions()), shop.settings(tmp_path, LOCAL_REWRITE_DATES="true")):
+NO_DATES = {
+    "version": "2.0",
+    "extensions": {"cosmosDB": {"serializerSettings": {"dateParseHandling": "None"}}},
+}
+TIME, REWRITTEN = "2026-01-01T02:00:00.500+02:00", "2026-01-01T00:00:00.5+00:00"
+
+
+@pytest.mark.parametrize(
+    ("host_json", "settings", "expected"),
+    [
+        ({"version": "2.0"}, {}, REWRITTEN),
+        (NO_DATES, {}, TIME),
+        (NO_DATES, {"LOCAL_AZURE_DEFAULTS": "true"}, REWRITTEN),
+    ],
+    ids=["default", "none", "none, but as by default"],
+)
+def test_times_are_rewritten_unless_host_json_forbids_it(
+    shop: Shop, tmp_path: Path, host_json: dict[str, Any], settings: dict[str, str], expected: str
+) -> None:
+    """The real extension does it to documents on their way; the instant stays."""
+    shop.write(range(1), at=TIME)
+    app = write_app(tmp_path / "app", functions(), host_json)
+    with serving(app, shop.settings(tmp_path, TZ="UTC", **settings)):
         wait_until(lambda: bool(seen(tmp_path)), "the document")
-    assert seen(tmp_path)[0]["at"] == "2026-01-01T00:00:00.5+00:00"
+    assert seen(tmp_path)[0]["at"] == expected
+
+
+def test_offsets_become_those_of_the_machine(shop: Shop, tmp_path: Path) -> None:
+    """In Azure that is UTC."""
+    shop.write(range(1), at=TIME)
+    with serving(write_app(tmp_path / "app", functions()), shop.settings(tmp_path, TZ="XYZ-03:30")):
+        wait_until(lambda: bool(seen(tmp_path)), "the document")
+    assert seen(tmp_path)[0]["at"] == "2026-01-01T03:30:00.5+03:30"
+
+
+def test_another_way_of_reading_dates_is_refused(shop: Shop, tmp_path: Path) -> None:
+    """With the values that the host knows."""
+    section = {"serializerSettings": {"dateParseHandling": "DateTimeOffset"}}
+    app = write_app(tmp_path / "app", functions(), {"version": "2.0", "extensions": {"cosmosDB": section}})
+    with started(app, tmp_path / "host.log", shop.settings(tmp_path)) as program:
+        assert program.wait() == 1
+        assert 'dateParseHandling is \'DateTimeOffset\'; write "None" or "DateTime"' in program.output
+
+
+def nested(levels: int) -> Any:
+    """A value that makes a document of so many levels."""
+    value: Any = 1
+    for _ in range(levels - 1):
+        value = [value]
+    return value
+
+
+@pytest.mark.parametrize(
+    ("field", "reason"),
+    [
+        (nested(64), "is nested 64 levels deep"),
+        ("/Date(-80330870785908)/", "has the text '/Date(-80330870785908)/'"),
+    ],
+    ids=["depth", "no such year"],
+)
+def test_a_document_that_the_extension_fails_on_stops_its_range(
+    shop: Shop, tmp_path: Path, field: Any, reason: str
+) -> None:
+    """No function is called; the range goes on when the document is another."""
+    shop.write(range(7), deepest=nested(63))
+    with serving(write_app(tmp_path / "app", functions()), shop.settings(tmp_path)) as app:
+        wait_until(lambda: len(seen(tmp_path)) == 7, "what is not too deep")
+        shop.write(range(7, 8), field=field)
+        wait_until(lambda: reason in app.program.output, "the reason")
+        shop.write(range(14, 15))
+        wait_until(lambda: app.program.output.count("changed is not called") >= 2, "another try")
+        assert seen_ids(tmp_path) == ids(range(7))
+        shop.write(range(7, 8), field="shallow")
+        wait_until(lambda: {"7", "14"} <= seen_ids(tmp_path), "both")
 
 
 @contextlib.contextmanager

@@ -1,4 +1,10 @@
-"""Changes from a Cosmos DB change feed: latest version documents, or all versions and deletes items."""
+"""Changes from a Cosmos DB change feed: latest version documents, or all versions and deletes items.
+
+The items of one transaction have one `_lsn` and one second: between two of the same fact the clock does not decide,
+only their order in the feed does. The feed never divides a transaction over pages, so a worker that gets one of its
+items gets all of them, in this order. `last_of_each_transaction` keeps what the transaction left behind, which is also
+all that the latest version feed shows of it.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +14,11 @@ from shared.definitions.field_paths import segments
 from shared.entries.changes.change import FactReader
 from shared.entries.changes.shown_values import value_in_message
 from shared.entries.keys.fact_key import MISSING
-from shared.entries.keys.versions import ticks_clock
+from shared.entries.keys.versions import lsn_of, ticks_clock
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from shared.definitions.model import Source
     from shared.entries.changes.change import Change
 
@@ -76,6 +84,14 @@ class CosmosReader:
                 )
             return values
         return [_value_at(given, names) for names in self._key_names]
+
+
+def last_of_each_transaction(changes: Iterable[Change]) -> list[Change]:
+    """A page of the all versions feed without changes that a later one of the same transaction and fact replaced."""
+    last: dict[tuple[str, int], Change] = {}
+    for change in changes:
+        last[change.fact_key, lsn_of(change.version)] = change
+    return list(last.values())
 
 
 def _value_at(mapping: dict[str, Any], names: tuple[str, ...]) -> object:

@@ -30,6 +30,7 @@ _CLOCK_DIGITS: Final = 35
 _DECLARED_NUMBER: Final = re.compile(r"\d{1,26}(?:\.\d{1,9})?", re.ASCII)
 _TICK_LIMIT: Final = 10**16
 _COUNTER_LIMIT: Final = 10**19
+_EXACT_MAX: Final = 2**53
 # The digest of a delete, and the clock of what is only projected.
 NO_DOCUMENT: Final = "00000000"
 NO_CLOCK: Final = "0" * _CLOCK_DIGITS
@@ -37,11 +38,19 @@ NO_CLOCK: Final = "0" * _CLOCK_DIGITS
 
 def ticks_clock(ticks: object, counter: object) -> str | None:
     """The clock of Cosmos (`_ts`, `_lsn`) or Event Hubs (microseconds, sequence number), or None."""
-    if type(ticks) is not int or type(counter) is not int:
+    whole_ticks, whole_counter = _whole(ticks), _whole(counter)
+    if whole_ticks is None or whole_counter is None:
         return None
-    if not (0 <= ticks < _TICK_LIMIT and 0 <= counter < _COUNTER_LIMIT):
+    if not (0 <= whole_ticks < _TICK_LIMIT and 0 <= whole_counter < _COUNTER_LIMIT):
         return None
-    return f"{ticks:016d}{counter:019d}"
+    return f"{whole_ticks:016d}{whole_counter:019d}"
+
+
+def _whole(value: object) -> int | None:
+    """A whole number. The Cosmos DB extension hands over that of a delete as a double, which is exact up to 2**53."""
+    if type(value) is int:
+        return value
+    return int(value) if type(value) is float and value.is_integer() and abs(value) <= _EXACT_MAX else None
 
 
 def ticks_alone(ticks: object) -> str | None:

@@ -75,3 +75,14 @@ def canonical_bytes(value: Any) -> bytes:
         return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
     except TypeError:
         return json.dumps(value, separators=(",", ":"), sort_keys=True).encode()
+
+
+def nesting(value: Any) -> int:
+    """How many objects and arrays are in each other, the value itself included."""
+    levels = 0
+    level = [value] if isinstance(value, (dict, list)) else []
+    while level:
+        levels += 1
+        inner = [inner for each in level for inner in (each.values() if isinstance(each, dict) else each)]
+        level = [inner for inner in inner if isinstance(inner, (dict, list))]
+    return levels

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
+from shared.entries.changes.cosmos_changes import last_of_each_transaction
 from shared.errors import UnreadableChangeError
 from shared.pipeline.dead_letters.rows import unreadable_dead_letter
 
@@ -24,6 +25,8 @@ class Intake:
 
     changes: list[Change] = field(default_factory=list)
     unreadable: list[DeadLetter] = field(default_factory=list)
+    # So many changes were left out because their own transaction has replaced them.
+    superseded: int = 0
 
 
 async def read_all(
@@ -43,3 +46,12 @@ async def read_all(
             intake.unreadable.append(unreadable_dead_letter(source, plain(item), str(error), via))
         await next_turn()
     return intake
+
+
+async def read_transactions(
+    source: str, items: Iterable[T], read: Callable[[T], Change], next_turn: NextTurn
+) -> Intake:
+    """Read a page of an all versions feed, which has whole transactions: only the end of each counts."""
+    intake = await read_all(source, items, read, next_turn)
+    changes = last_of_each_transaction(intake.changes)
+    return Intake(changes, intake.unreadable, len(intake.changes) - len(changes))

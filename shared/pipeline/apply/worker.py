@@ -12,7 +12,7 @@ from shared.entries.changes.cosmos_changes import CosmosReader
 from shared.entries.changes.event_changes import EventReader
 from shared.entries.changes.received_event import ReceivedEvent
 from shared.errors import IncompleteBatchError, TableMissingError
-from shared.pipeline.apply.intake import read_all
+from shared.pipeline.apply.intake import read_all, read_transactions
 from shared.pipeline.concurrency import all_of
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class Worker:
     async def apply_all_versions(self, source: str, items: Sequence[object]) -> None:
         """Apply items of an all versions and deletes feed."""
         read, next_turn = self._readers[source].all_versions, self._services.next_turn
-        await self._apply(source, await read_all(source, items, read, next_turn))
+        await self._apply(source, await read_transactions(source, items, read, next_turn))
 
     async def apply_events(self, source: str, events: Sequence[ReceivedEvent]) -> None:
         """Apply events of a hub."""
@@ -71,7 +71,8 @@ class Worker:
         self._report(source, intake, outcome)
 
     def _report(self, source: str, intake: Intake, outcome: BatchOutcome) -> None:
-        outcome.received += len(intake.unreadable)
+        outcome.received += len(intake.unreadable) + intake.superseded
+        outcome.coalesced += intake.superseded
         outcome.dead_letters += len(intake.unreadable)
         outcome.transactions = self._services.take_transactions()
         self._services.report(source, outcome)

@@ -127,6 +127,80 @@ def test_all_versions_show_creates_replaces_and_deletes(container: ContainerProx
     assert drain(container, mode=ALL_VERSIONS, continuation=token)[0] == []
 
 
+def pages_of(container: ContainerProxy, **options: Any) -> list[list[dict[str, Any]]]:
+    """The changes page by page, without empty pages."""
+    pages: Any = container.query_items_change_feed(**options).by_page()
+    return [changes for page in pages if (changes := list(page))]
+
+
+def test_a_transactional_batch_has_one_sequence_number_and_one_page(container: ContainerProxy) -> None:
+    """A page is larger than its maximum rather than cut a transaction; the next page goes on behind it."""
+    container.create_item({"id": "before", "pk": "p"})
+    batch = [("upsert", ({"id": f"{i:02}", "pk": "p"},)) for i in range(10)]
+    container.execute_item_batch(batch, partition_key="p")
+    container.create_item({"id": "after", "pk": "p"})
+    pages = pages_of(container, start_time="Beginning", partition_key="p", max_item_count=3)
+    assert [len(page) for page in pages] == [11, 1]
+    numbers = [change["_lsn"] for page in pages for change in page]
+    assert len(set(numbers[1:11])) == len({change["_ts"] for change in pages[0][1:]}) == 1
+    assert numbers == sorted(numbers)
+    assert len(set(numbers)) == 3
+    etags = [change["_etag"] for page in pages for change in page]
+    assert len(set(etags)) == 12
+
+
+def test_all_versions_of_a_transactional_batch_come_in_its_order(container: ContainerProxy) -> None:
+    """Several of one item, with one sequence number; the one before the batch is their previous image's."""
+    _, token = drain(container, mode=ALL_VERSIONS)
+    container.create_item({"id": "a", "pk": "p", "n": 1})
+    batch: list[Any] = [
+        ("delete", ("a",)),
+        ("create", ({"id": "a", "pk": "p", "n": 2},)),
+        ("replace", ("a", {"id": "a", "pk": "p", "n": 3})),
+    ]
+    container.execute_item_batch(batch, partition_key="p")
+    container.upsert_item({"id": "a", "pk": "p", "n": 4})
+    pages = pages_of(container, mode=ALL_VERSIONS, continuation=token, max_item_count=2)
+    changes = [change for page in pages for change in page]
+    assert [len(page) for page in pages] == [4, 1]
+    assert [change["metadata"]["operationType"] for change in changes] == [
+        "create",
+        "delete",
+        "create",
+        "replace",
+        "replace",
+    ]
+    assert [change["current"].get("n") for change in changes] == [1, None, 2, 3, 4]
+    numbers = [change["metadata"]["lsn"] for change in changes]
+    assert numbers[0] < numbers[1] == numbers[2] == numbers[3] < numbers[4]
+    assert changes[1]["metadata"]["previousImageLSN"] == numbers[0]
+    assert changes[4]["metadata"]["previousImageLSN"] == numbers[3]
+
+
+def test_a_batch_that_failed_takes_no_sequence_number(container: ContainerProxy) -> None:
+    """Nor does one that only reads."""
+    container.create_item({"id": "a", "pk": "p"})
+    with pytest.raises(exceptions.CosmosBatchOperationError):
+        batch: list[Any] = [("create", ({"id": "b", "pk": "p"},)), ("create", ({"id": "a", "pk": "p"},))]
+        container.execute_item_batch(batch, partition_key="p")
+    container.execute_item_batch([("read", ("a",))], partition_key="p")
+    container.create_item({"id": "c", "pk": "p"})
+    changes, _ = drain(container, start_time="Beginning")
+    assert [(change["id"], change["_lsn"]) for change in changes] == [("a", 1), ("c", 2)]
+
+
+def test_a_transaction_stays_whole_after_a_split(container: ContainerProxy, local_cosmos: LocalCosmos) -> None:
+    """Its partition key is in one child."""
+    batch = [("upsert", ({"id": f"{i:02}", "pk": "p"},)) for i in range(5)]
+    container.execute_item_batch(batch, partition_key="p")
+    _, path = container.container_link.split("/", 1)
+    for number in range(3):
+        local_cosmos.order(kind="split", container=f"dbs/{path}", range=str(number))
+    pages = pages_of(container, start_time="Beginning", partition_key="p", max_item_count=1)
+    assert [len(page) for page in pages] == [5]
+    assert len({change["_lsn"] for change in pages[0]}) == 1
+
+
 def test_deleted_items_leave_the_latest_version_feed(container: ContainerProxy) -> None:
     """A delete is invisible there: the item is just gone."""
     fill(container, 0, 3)

@@ -102,7 +102,20 @@ def test_what_is_no_version_is_refused(value: object) -> None:
     assert declared_clock(value) is None
 
 
-@pytest.mark.parametrize(("ticks", "counter"), [(None, 1), (1, None), (-1, 1), (1, -1), ("1", 1), (1.5, 1), (True, 1)])
+@given(st.integers(0, 10**15), st.integers(0, 10**15))
+def test_whole_doubles_are_clocks(ticks: int, counter: int) -> None:
+    """The Cosmos DB extension hands over the clock of a delete as a double."""
+    assert ticks_clock(float(ticks), float(counter)) == ticks_clock(ticks, counter)
+
+
+WRONG_CLOCKS = [
+    *[(None, 1), (1, None), (-1, 1), (1, -1), ("1", 1), (1.5, 1), (True, 1), (-1.0, 1), (1e16, 1)],
+    # Above 2**53 a double is not exact.
+    *[(1, 1e16), (1, 0.5), (float("nan"), 1), (float("inf"), 1)],
+]
+
+
+@pytest.mark.parametrize(("ticks", "counter"), WRONG_CLOCKS)
 def test_clocks_that_are_no_counters_are_refused(ticks: object, counter: object) -> None:
     """`_ts` and `_lsn` are whole numbers from 0 up, or the change cannot be ordered."""
     assert ticks_clock(ticks, counter) is None

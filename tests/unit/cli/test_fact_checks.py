@@ -56,7 +56,7 @@ def nested(levels: int) -> Any:
         movie(id="é" * (LONGEST_ID_BYTES // 2)),
         movie(id=" a b.."),
         movie(genre="é" * 1024),
-        movie(extras=nested(128)),
+        movie(extras=nested(62)),
         movie(text="[" * 200, tags=[], extras=[[]] * 200),
         {"id": "m-1"},
     ],
@@ -81,7 +81,10 @@ def test_a_fact_that_the_pipeline_takes_is_taken(fact: dict[str, Any]) -> None:
         (movie(title="\ud800"), "lone surrogate"),
         (movie(genre=["drama"]), "is no partition key value"),
         (movie(genre="é" * 1025), "its partition key has 2,050 bytes, Cosmos DB takes 2,048"),
-        (movie(cast=nested(129)), "it is nested 129 levels deep, Cosmos DB takes 128"),
+        (
+            movie(cast=nested(63)),
+            "it is nested 64 levels deep, and the Cosmos DB trigger stops at .* more than 63: make",
+        ),
         (movie(year="unknown"), "'unknown' at `year` is not of type integer"),
         (movie(cast=[str(number) for number in range(1001)]), 'Index "by-actor" .* over the limit of 1000'),
         (movie(cast=[*map(str, range(600))], tags=[*map(str, range(600))]), "more than 1000 entries over all indexes"),
@@ -93,6 +96,14 @@ def test_what_the_container_or_an_index_cannot_hold_is_a_fault(fact: dict[str, A
     assert fault is not None
     assert re.search(reason, fault)
     assert "dead letter" not in fault
+
+
+def test_an_all_versions_feed_has_one_level_less() -> None:
+    """The item around the document is a level, too."""
+    source = "{cosmos: {database: d, container: c}, partitionKey: id, deletes: {feed: allVersions}}"
+    check = DocumentCheck(load(f"version: 1\nsources: {{s: {source}}}\nindexes: {{}}").require(), "s")
+    assert check.fault_of({"id": "1", "deep": nested(61)}) is None
+    assert "more than 62" in str(check.fault_of({"id": "1", "deep": nested(62)}))
 
 
 def test_every_id_that_the_sdk_refuses_is_a_fault() -> None:

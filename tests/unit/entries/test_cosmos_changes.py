@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -105,6 +106,20 @@ def test_a_hard_delete_may_spell_its_partition_key_in_several_ways(given: object
     assert nested.all_versions(deleted(partitionKey=given)).partition_key == (7,)
 
 
+# A delete of the Cosmos DB extension, byte by byte: its clock and a partition key that is a number are doubles.
+DELETE_IN_AZURE = (
+    '{"current":{},"metadata":{"operationType":"delete","lsn":50,"crts":1700000009.0,"previousImageLSN":42,'
+    '"timeToLiveExpired":false,"id":"42","partitionKey":{"customerId":7.0}}}'
+)
+
+
+def test_a_hard_delete_of_the_real_extension_has_doubles() -> None:
+    """They are the same clock and the same partition as the whole numbers that other ways of reading give."""
+    change = reader().all_versions(json.loads(DELETE_IN_AZURE))
+    assert change.version == reader().all_versions(deleted()).version
+    assert change.fact_key == reader().latest(fact(customerId=7)).fact_key
+
+
 def test_a_hard_delete_without_a_partition_key_value_is_of_the_none_partition() -> None:
     """Cosmos DB leaves out what the fact did not have."""
     assert reader().all_versions(deleted(partitionKey={})).partition_key == (MISSING,)
@@ -140,6 +155,7 @@ def test_a_document_that_cannot_be_read_says_why(document: object, reason: str) 
         ({"current": fact()}, "it has no `metadata`"),
         ({"current": {}, "metadata": {"operationType": "replace", "lsn": 1}}, "is no delete"),
         (deleted(lsn=None), "are no clock"),
+        (deleted(crts=1700000009.5), "are no clock"),
         (deleted(id=None), "is no id"),
         (deleted(partitionKey=[1, 2]), "is no partition key of 1 levels"),
     ],

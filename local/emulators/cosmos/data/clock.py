@@ -7,6 +7,11 @@ waiting.
 from __future__ import annotations
 
 import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 class Clock:
@@ -14,9 +19,19 @@ class Clock:
 
     def __init__(self) -> None:
         self.ahead_seconds = 0.0
+        self._held: float | None = None
 
     def now(self) -> float:
-        return time.time() + self.ahead_seconds
+        return time.time() + self.ahead_seconds if self._held is None else self._held
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """The clock stands still inside: all writes of a transaction have the same second."""
+        self._held = self.now()
+        try:
+            yield
+        finally:
+            self._held = None
 
     def timestamp(self) -> int:
         """What `_ts` shows: whole seconds."""

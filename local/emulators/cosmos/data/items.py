@@ -7,6 +7,7 @@ whole batch.
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -15,6 +16,8 @@ from local.emulators.cosmos.data.ranges import last_lsn
 from local.emulators.cosmos.errors import ConflictError, NotFoundError, PreconditionFailedError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from local.emulators.cosmos.data.clock import Clock
     from local.emulators.cosmos.data.containers import Container
     from local.emulators.cosmos.data.partition_key import PartitionKey
@@ -39,6 +42,7 @@ _LOG = (
     "INSERT INTO versions (container, range, lsn, epk, ts, operation, previous_lsn, body, key, id)"
     " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
+_JOIN = "UPDATE versions SET batch_lsn = ? WHERE container = ? AND range = ? AND lsn > ?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +94,16 @@ class Items:
         if row is None:
             raise NotFoundError(f"There is no item {item_id!r} with partition key {key.text}.")
         return ItemOutcome(200, *row)
+
+    @contextmanager
+    def transaction(self, container: Container, key: PartitionKey) -> Iterator[None]:
+        """All writes inside happen together or not at all, and have one sequence number and one second."""
+        home = container.range_of(key.effective)
+        with self._store.transaction(), self._clock.held():
+            before = last_lsn(self._store, container.number, home)
+            yield
+            last = last_lsn(self._store, container.number, home)
+            self._store.execute(_JOIN, (last, container.number, home.number, before))
 
     def put(
         self,

@@ -1,7 +1,8 @@
 """The data of the local Cosmos DB: one SQLite file, its tables and its transactions.
 
 A document version is stored once, in `versions`; `items` says which version of each item is the newest. The
-latest-version feed walks `items` by log sequence number (lsn), the all-versions feed walks `versions`.
+latest-version feed walks `items` by log sequence number (lsn), the all-versions feed walks `versions`. Each version has
+an `lsn` of its own here. Those of a transactional batch show the last of them, `batch_lsn`, as the service does.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 FILE_NAME = "cosmos.db"
-_SCHEMA_VERSION = 1
+_SCHEMA_VERSION = 2
+# What the format before it lacks.
+_UPGRADES = {1: "ALTER TABLE versions ADD COLUMN batch_lsn INTEGER"}
 # How long to wait for a server that is just ending.
 _LOCK_SECONDS = 2.0
 # This many writes do not wait for more.
@@ -59,7 +62,7 @@ CREATE INDEX IF NOT EXISTS items_by_expiry ON items (expires) WHERE expires IS N
 CREATE TABLE IF NOT EXISTS versions (
     container INTEGER NOT NULL, range INTEGER NOT NULL, lsn INTEGER NOT NULL, epk TEXT NOT NULL,
     ts INTEGER NOT NULL, operation TEXT NOT NULL, previous_lsn INTEGER NOT NULL, body BLOB,
-    key TEXT, id TEXT);
+    key TEXT, id TEXT, batch_lsn INTEGER);
 CREATE UNIQUE INDEX IF NOT EXISTS versions_by_lsn ON versions (container, range, lsn);
 
 PRAGMA user_version = {_SCHEMA_VERSION};
@@ -76,6 +79,9 @@ class DocumentStore:
         self._connection = _open(self._path)
         try:
             self._prepare()
+        except LocalRunError:
+            self.close()
+            raise
         except sqlite3.DatabaseError as error:
             self.close()
             raise LocalRunError(
@@ -86,8 +92,10 @@ class DocumentStore:
     def _prepare(self) -> None:
         self._connection.executescript(_PRAGMAS)
         (version,) = self._connection.execute("PRAGMA user_version").fetchone()
-        if version not in (0, _SCHEMA_VERSION):
+        if version not in (0, *_UPGRADES, _SCHEMA_VERSION):
             raise LocalRunError(f"{self._path} has format {version}, not {_SCHEMA_VERSION}: use a fresh folder.")
+        if version in _UPGRADES:
+            self._connection.execute(_UPGRADES[version])
         self._connection.executescript(_TABLES)
 
     def close(self) -> None:

@@ -68,7 +68,7 @@ class Batches:
 
     def _atomic(self, container: Container, key: PartitionKey, operations: list[Any]) -> list[dict[str, Any]]:
         try:
-            with self.store.transaction():
+            with self.writes.items.transaction(container, key):
                 return [self._step(container, key, operation, index) for index, operation in enumerate(operations)]
         except _BatchFailedError as failed:
             return [

@@ -2,7 +2,7 @@
 
 A continuation is the sequence number of the last change that was read, as an ETag. A page that is not full
 hands out the number of the newest change that is stored, whether or not it was in scope: everything up to
-it was looked at.
+it was looked at. A transaction is never divided: a page that would end inside one is larger than it should be.
 """
 
 from __future__ import annotations
@@ -29,16 +29,19 @@ if TYPE_CHECKING:
     from local.emulators.cosmos.exchange import Call
 
 _LATEST = (
-    "SELECT v.lsn, v.body FROM items i JOIN versions v"
+    "SELECT v.lsn, coalesce(v.batch_lsn, v.lsn), v.body FROM items i JOIN versions v"
     " ON v.container = i.container AND v.range = i.range AND v.lsn = i.lsn"
-    " WHERE {scope} AND i.lsn > ? AND v.ts >= ? AND (i.expires IS NULL OR i.expires > ?)"
+    " WHERE {scope} AND (i.expires IS NULL OR i.expires > ?) AND v.ts >= ? AND i.lsn > ? AND i.lsn <= ?"
     " ORDER BY i.lsn LIMIT ?"
 )
 _ALL_VERSIONS = (
-    "SELECT v.lsn, v.body, v.ts, v.operation, v.previous_lsn, v.key, v.id, p.body FROM versions v"
+    "SELECT v.lsn, coalesce(v.batch_lsn, v.lsn), v.body, v.ts, v.operation,"
+    " coalesce(p.batch_lsn, v.previous_lsn), v.key, v.id, p.body FROM versions v"
     " LEFT JOIN versions p ON p.container = v.container AND p.range = v.range AND p.lsn = v.previous_lsn"
-    " WHERE {scope} AND v.lsn > ? AND v.ts >= ? ORDER BY v.lsn LIMIT ?"
+    " WHERE {scope} AND v.ts >= ? AND v.lsn > ? AND v.lsn <= ? ORDER BY v.lsn LIMIT ?"
 )
+_NO_END = 2**62
+_NO_LIMIT = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +65,8 @@ class ChangeFeed:
             changes = self._all_versions(scope, after, call, size)
         else:
             changes = self._latest(scope, after, call, size)
-        rows = changes[: fitting(row for _, row in changes)]
-        is_full = len(rows) == size or len(rows) < len(changes)
+        rows = changes[: _whole_transactions(changes, fitting(row for _, row in changes))]
+        is_full = len(rows) >= size or len(rows) < len(changes)
         answer = answer_feed(container.rid, "Documents", [row for _, row in rows]) if rows else Answer(304)
         answer.headers["etag"] = f'"{rows[-1][0] if is_full else newest}"'
         answer.headers["x-ms-item-count"] = str(len(rows))
@@ -73,18 +76,25 @@ class ChangeFeed:
 
     def _latest(self, scope: Scope, after: int, call: Call, size: int) -> list[tuple[int, bytes]]:
         conditions, values = scope.of_items()
-        rows = self.store.execute(
-            _LATEST.format(scope=conditions), (*values, after, _since(call), self.clock.timestamp(), size)
-        )
-        return [(lsn, b'%b,"_lsn":%d}' % (body[:-1], lsn)) for lsn, body in rows]
+        known = (*values, self.clock.timestamp(), _since(call))
+        rows = self._rows(_LATEST.format(scope=conditions), known, after, size)
+        return [(lsn, b'%b,"_lsn":%d}' % (body[:-1], lsn)) for _, lsn, body in rows]
 
     def _all_versions(self, scope: Scope, after: int, call: Call, size: int) -> list[tuple[int, bytes]]:
         if "if-none-match" not in call.headers:
             raise BadRequestError("The all-versions feed starts from now or from a continuation only.")
         conditions, values = scope.of_versions()
-        rows = self.store.execute(_ALL_VERSIONS.format(scope=conditions), (*values, after, _since(call), size))
+        rows = self._rows(_ALL_VERSIONS.format(scope=conditions), (*values, _since(call)), after, size)
         definition = scope.container.partition_key
-        return [(row[0], self._version(definition, *row)) for row in rows]
+        return [(row[1], self._version(definition, *row[1:])) for row in rows]
+
+    def _rows(self, statement: str, known: tuple[Any, ...], after: int, size: int) -> list[tuple[Any, ...]]:
+        """As many rows as asked for, and the rest of the last one's transaction; they begin with both numbers."""
+        rows = self.store.execute(statement, (*known, after, _NO_END, size)).fetchall()
+        if rows:
+            own_lsn, transaction_end = rows[-1][:2]
+            rows += self.store.execute(statement, (*known, own_lsn, transaction_end, _NO_LIMIT))
+        return rows
 
     def _version(
         self, definition: PartitionKeyDefinition, lsn: int, body: bytes | None, ts: int, operation: str,
@@ -103,6 +113,13 @@ class ChangeFeed:
         if self.gives_previous and previous is not None:
             parts += b',"previous":%b' % previous
         return parts + b"}"
+
+
+def _whole_transactions(changes: list[tuple[int, bytes]], count: int) -> int:
+    """So many changes, and the rest of the last one's transaction."""
+    while 0 < count < len(changes) and changes[count][0] == changes[count - 1][0]:
+        count += 1
+    return count
 
 
 def position_headers(container: Container, range_number: int, lsn: int) -> dict[str, str]:

@@ -14,9 +14,6 @@ if TYPE_CHECKING:
 ALL_VERSIONS = "AllVersionsAndDeletes"
 LATEST_VERSION = "LatestVersion"
 
-# The real host may rewrite times inside documents; with this setting ours does, so that tests can meet it.
-REWRITE_DATES_SETTING = "LOCAL_REWRITE_DATES"
-
 
 @dataclass(frozen=True, slots=True)
 class CosmosTriggerOptions:
@@ -35,7 +32,6 @@ class CosmosTriggerOptions:
     max_items: int
     poll_seconds: float
     lease_expiry_seconds: float
-    rewrites_dates: bool
 
     @property
     def renew_seconds(self) -> float:
@@ -71,5 +67,4 @@ def from_binding(binding: Mapping[str, Any], settings: Mapping[str, str]) -> Cos
         max_items=int(binding.get("maxItemsPerInvocation") or 100),
         poll_seconds=int(binding.get("feedPollDelay") or 5000) / 1000,
         lease_expiry_seconds=expiry_ms / 1000 if expiry_ms else lease_expiry_seconds(settings),
-        rewrites_dates=settings.get(REWRITE_DATES_SETTING, "").lower() == "true",
     )

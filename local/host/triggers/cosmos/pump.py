@@ -2,24 +2,23 @@
 
 Steps for each batch: read a page, call the function with its retry policy, checkpoint. A batch whose retries are used
 up is checkpointed too and so is lost, because that is what the real extension does. Nothing is checkpointed when the
-host stops or the lease is lost before the function has ended.
+host stops or the lease is lost before the function has ended, nor when the extension could not read the page: then
+no function is called, and the range waits for a document that can be read.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import logging
 from typing import TYPE_CHECKING, Any
 
 from azure.core.exceptions import AzureError
 
-from local.host.errors import FunctionTimedOutError, HostStoppingError, LeaseLostError
+from local.host.errors import FunctionTimedOutError, HostStoppingError, LeaseLostError, UnreadablePageError
 from local.host.messages import TypedData
 from local.host.runtime import Function, Invocation
 from local.host.triggers.cosmos import feed
-from shared.entries.changes.host_dates import as_host_rewrites
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from azure.cosmos.aio import ContainerProxy
 
     from local.host.services import HostServices
+    from local.host.triggers.cosmos.extension_json import ExtensionJson
     from local.host.triggers.cosmos.feed import FeedPage
     from local.host.triggers.cosmos.lease_store import LeaseStore
     from local.host.triggers.cosmos.options import CosmosTriggerOptions
@@ -42,6 +42,7 @@ class LeasePump:
         function: Function,
         services: HostServices,
         options: CosmosTriggerOptions,
+        extension_json: ExtensionJson,
         container: ContainerProxy,
         store: LeaseStore,
         lease: dict[str, Any],
@@ -49,6 +50,7 @@ class LeasePump:
         self._function = function
         self._services = services
         self._options = options
+        self._json = extension_json
         self._container = container
         self._store = store
         self._lease = lease
@@ -91,6 +93,8 @@ class LeasePump:
                         return
             except AzureError as error:
                 log.warning("The feed of %s cannot be read: %s", self._options.container, _first_line(error))
+            except UnreadablePageError as error:
+                log.error("%s is not called: %s", self._function.name, error)  # noqa: TRY400 - it says all
             await self._services.stop.sleep(self._options.poll_seconds)
 
     def _must_end(self) -> bool:
@@ -104,8 +108,7 @@ class LeasePump:
     async def _handle(self, page: FeedPage) -> None:
         if not page.documents:
             return
-        documents = as_host_rewrites(page.documents) if self._options.rewrites_dates else page.documents
-        value = TypedData(string=json.dumps(documents, separators=(",", ":")))
+        value = TypedData(string=self._json.payload(page.documents))
         try:
             outcome = await self._services.invoker.call_with_retries(self._function, Invocation(value, {}))
         except (HostStoppingError, FunctionTimedOutError):

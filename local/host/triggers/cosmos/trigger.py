@@ -17,6 +17,7 @@ from azure.cosmos.exceptions import CosmosResourceNotFoundError
 from local.host.errors import LeaseLostError
 from local.host.triggers.cosmos import feed
 from local.host.triggers.cosmos.balance import leases_to_take
+from local.host.triggers.cosmos.extension_json import ExtensionJson
 from local.host.triggers.cosmos.lease_store import LeaseStore, covers
 from local.host.triggers.cosmos.options import ALL_VERSIONS, from_binding
 from local.host.triggers.cosmos.pump import LeasePump
@@ -42,6 +43,7 @@ class CosmosTrigger:
         self._function = function
         self._services = services
         self._options = from_binding(function.trigger, services.settings)
+        self._json = ExtensionJson.from_host_json(services.host_json.extension("cosmosDB"), services.settings)
         self._owner = str(uuid.uuid4())
         self._pumps: dict[str, asyncio.Task[None]] = {}
         self._clients = contextlib.AsyncExitStack()
@@ -132,7 +134,7 @@ class CosmosTrigger:
                 self._start(await self._store.take(leases[lease_id]))
 
     def _start(self, lease: dict[str, Any]) -> None:
-        pump = LeasePump(self._function, self._services, self._options, self._container, self._store, lease)
+        pump = LeasePump(self._function, self._services, self._options, self._json, self._container, self._store, lease)
         self._pumps[lease["id"]] = asyncio.create_task(pump.run())
 
     def _collect_ended(self) -> None:
