@@ -69,6 +69,23 @@ BREAKS = {
         "ownSettings = [\n  {\n    name: 'FUNCTIONS_WORKER_RUNTIME'\n    value: 'python'\n  }\n",
         "refuses the app setting FUNCTIONS_WORKER_RUNTIME",
     ),
+    **{
+        f"the site property {name}, which the plan refuses": (
+            "app/functions.bicep",
+            "minTlsVersion: '1.2'",
+            f"minTlsVersion: '1.2'\n      {name}: {value}",
+            f"Flex Consumption refuses siteConfig.{name}",
+        )
+        for name, value in {
+            "ftpsState": "'Disabled'",
+            "linuxFxVersion": "'PYTHON|3.13'",
+            "netFrameworkVersion": "'v4.0'",
+            "use32BitWorkerProcess": "false",
+            "preWarmedInstanceCount": "1",
+            "functionAppScaleLimit": "40",
+            "functionsRuntimeScaleMonitoringEnabled": "false",
+        }.items()
+    },
     "another lease container": (
         "app/cosmos-access.bicep",
         "= 'leases'",
@@ -113,6 +130,12 @@ BREAKS = {
         "usePrivateNetwork ? network",
         "!usePrivateNetwork ? network",
         "network is not deployed",
+    ),
+    "a name that hides the type of its resource": (
+        "app/functions.bicep",
+        "  name: 'ftp'\n",
+        "  name: replace('ftps', 's', '')\n",
+        "BCP225",
     ),
     "a child without its parent": (
         "app/cosmos-access.bicep",
