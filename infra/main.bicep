@@ -140,6 +140,11 @@ var indexStorage = map(indexConnections, connection => {
   name: existingIndexStorage[?connection].?name ?? 'stix${uniqueString(token, connection)}'
   resourceGroup: existingIndexStorage[?connection].?resourceGroup ?? groupName
 })
+// Each account once: two connections may lead to one account of your own, and a role is given there once.
+var distinctStorage = map(
+  union(map(indexStorage, account => toLower(account.name)), []),
+  name => filter(indexStorage, account => toLower(account.name) == name)[0]
+)
 var usesCosmos = !empty(containers)
 var createsCosmos = usesCosmos && empty(existingCosmosAccount)
 var cosmosName = empty(existingCosmosAccount) ? 'cosmos-${token}' : existingCosmosAccount
@@ -218,7 +223,7 @@ module hostStorageAccess 'app/host-storage-access.bicep' = {
 }
 
 module indexAccounts 'app/storage.bicep' = [for account in indexStorage: if (account.isCreated) {
-  name: 'index-storage-${account.connection}'
+  name: 'index-storage-${uniqueString(token, account.connection)}'
   scope: group
   params: {
     name: account.name
@@ -230,13 +235,15 @@ module indexAccounts 'app/storage.bicep' = [for account in indexStorage: if (acc
   }
 }]
 
-module indexAccess 'app/index-storage-access.bicep' = [for account in indexStorage: {
-  name: 'index-storage-access-${account.connection}'
+// Named after this deployment, because the group may be yours: another deployment may do the same there.
+module indexAccess 'app/index-storage-access.bicep' = [for account in distinctStorage: {
+  name: 'index-access-${uniqueString(token, account.name)}'
   scope: resourceGroup(account.resourceGroup)
   params: {
     accountName: account.name
     principalId: identity.outputs.principalId
-    deadLetterContainer: account.connection == 'INDEX_STORAGE' ? deadLetterContainer : ''
+    deadLetterContainer: deadLetterContainer
+    keepsDeadLetters: toLower(account.name) == toLower(indexStorage[0].name)
   }
   dependsOn: [indexAccounts]
 }]
@@ -259,7 +266,7 @@ module cosmos 'app/cosmos.bicep' = if (createsCosmos) {
 }
 
 module cosmosAccess 'app/cosmos-access.bicep' = if (usesCosmos) {
-  name: 'cosmos-access'
+  name: 'cosmos-access-${token}'
   scope: resourceGroup(empty(existingCosmosAccount) ? groupName : existingCosmosResourceGroup)
   params: {
     accountName: cosmosName
@@ -267,7 +274,9 @@ module cosmosAccess 'app/cosmos-access.bicep' = if (usesCosmos) {
     databases: databases
     containers: containers
   }
-  dependsOn: [cosmos]
+  // Cosmos DB refuses an identity that it does not know yet, and an account of yours takes no time to create: so the
+  // identity gets older first.
+  dependsOn: [cosmos, hostStorageAccess, indexAccess]
 }
 
 module eventHubs 'app/eventhubs.bicep' = if (createsEventHubs) {
@@ -287,7 +296,7 @@ module eventHubs 'app/eventhubs.bicep' = if (createsEventHubs) {
 }
 
 module eventHubsAccess 'app/eventhubs-access.bicep' = if (usesEventHubs) {
-  name: 'event-hubs-access'
+  name: 'event-hubs-access-${token}'
   scope: resourceGroup(empty(existingEventHubsNamespace) ? groupName : existingEventHubsResourceGroup)
   params: {
     namespaceName: eventHubsName
@@ -299,10 +308,12 @@ module eventHubsAccess 'app/eventhubs-access.bicep' = if (usesEventHubs) {
 }
 
 // Private endpoints: of what is created here. What you bring has a network of its own.
-var storageId = '${group.id}/providers/Microsoft.Storage/storageAccounts'
-var cosmosId = '${group.id}/providers/Microsoft.DocumentDB/databaseAccounts/${cosmosName}'
-var eventHubsId = '${group.id}/providers/Microsoft.EventHub/namespaces/${eventHubsName}'
-var hostEndpoints = map(['blob', 'queue', 'table'], service => {
+// Spelled out: `group.id` is written as the id of a resource of the subscription, which private endpoints do not take.
+var groupId = '${subscription().id}/resourceGroups/${groupName}'
+var storageId = '${groupId}/providers/Microsoft.Storage/storageAccounts'
+var cosmosId = '${groupId}/providers/Microsoft.DocumentDB/databaseAccounts/${cosmosName}'
+var eventHubsId = '${groupId}/providers/Microsoft.EventHub/namespaces/${eventHubsName}'
+var hostEndpoints = map(['blob', 'queue'], service => {
   name: 'host-${service}'
   targetId: '${storageId}/${hostStorageName}'
   service: service
@@ -312,7 +323,7 @@ var tableServices = startsWith(indexStorageSku, 'Standard_RA') ? ['table', 'tabl
 var indexEndpoints = flatten(map(
   createdStorage,
   account => map(concat(account.connection == 'INDEX_STORAGE' ? ['blob'] : [], tableServices), service => {
-    name: toLower(replace('${account.connection}-${service}', '_', '-'))
+    name: toLower(replace('index-${account.connection}-${service}', '_', '-'))
     targetId: '${storageId}/${account.name}'
     service: service
   })
@@ -334,7 +345,8 @@ module endpoints 'app/endpoints.bicep' = if (usePrivateNetwork) {
     endpoints: allEndpoints
     services: union(map(allEndpoints, endpoint => replace(endpoint.service, '_secondary', '')), [])
   }
-  dependsOn: [network, hostStorage, indexAccounts, cosmos, eventHubs]
+  // After the roles: an account that is still taking one change refuses the next.
+  dependsOn: [network, hostStorageAccess, indexAccess, cosmosAccess, eventHubsAccess]
 }
 
 // What the app connects to, and by which of the properties that Azure Functions knows for identities.

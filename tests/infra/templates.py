@@ -84,7 +84,11 @@ SCENARIOS: Final[dict[str, tuple[dict[str, Any], dict[str, Any] | None]]] = {
     "all brought along": (
         {
             **BASE,
-            "existingIndexStorage": {"INDEX_STORAGE": {"name": "mystorage", "resourceGroup": "mine"}},
+            # Two connections lead to one account, which Azure finds in whatever case.
+            "existingIndexStorage": {
+                "INDEX_STORAGE": {"name": "mystorage", "resourceGroup": "mine"},
+                "INDEX_1": {"name": "MyStorage", "resourceGroup": "mine"},
+            },
             "existingCosmosAccount": "mycosmos",
             "existingCosmosResourceGroup": "mine",
             "existingEventHubsNamespace": "myhubs",

@@ -137,6 +137,42 @@ BREAKS = {
         "  name: replace('ftps', 's', '')\n",
         "BCP225",
     ),
+    "an empty name behind a condition": (
+        "app/index-storage-access.bicep",
+        "  name: deadLetterContainer\n",
+        "  name: keepsDeadLetters ? deadLetterContainer : ''\n",
+        "Azure takes no empty name",
+    ),
+    "the id of a group that is none": (
+        "main.bicep",
+        "'${subscription().id}/resourceGroups/${groupName}'",
+        "group.id",
+        "is not the id of a resource",
+    ),
+    "an endpoint that is there twice": (
+        "main.bicep",
+        "'index-${account.connection}-${service}'",
+        "'host-${service}'",
+        "privateendpoints/pe-host-blob is deployed twice",
+    ),
+    "a role that is given twice": (
+        "main.bicep",
+        "union(map(indexStorage, account => toLower(account.name)), [])",
+        "map(indexStorage, account => toLower(account.name))",
+        "is deployed twice",
+    ),
+    "two modules of one name": (
+        "main.bicep",
+        "'index-storage-${uniqueString(token, account.connection)}'",
+        "'index-storage'",
+        "deployments/index-storage is deployed twice",
+    ),
+    "a module with a long name": (
+        "main.bicep",
+        "'cosmos-access-${token}'",
+        "'access-to-the-account-of-cosmos-db-that-holds-the-facts-of-${token}'",
+        "is longer than 64",
+    ),
     "a child without its parent": (
         "app/cosmos-access.bicep",
         "  parent: databaseResources[i]\n",

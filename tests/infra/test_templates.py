@@ -15,11 +15,12 @@ from shared.definitions.loading.load import load
 from shared.sources.hub_events import EVENT_CONSUMER_GROUP, EVENT_LAG_GROUP
 from shared.sources.partition_key import partition_key_paths
 from shared.sources.trigger_leases import LEASE_CONTAINER
-from tests.infra.bicep.deployment import deploy
+from tests.infra.bicep.deployment import deploy, deploy_all
 from tests.infra.bicep.references import TemplateError
-from tests.infra.bicep.symbols import PARAMETER, RESOURCE
+from tests.infra.bicep.symbols import MODULE, PARAMETER, RESOURCE
 from tests.infra.bicep.syntax import body_object, declared_name, decorators, parse, parts, properties, text
 from tests.infra.checks import bindings_of, project_definitions, project_deployment, scenario_faults, static_faults
+from tests.infra.names import name_faults
 from tests.infra.roles import COSMOS_ASSIGNMENT, documented_roles
 from tests.infra.settings import app_settings, setting_faults
 from tests.infra.templates import BASE, EVERYTHING, INFRA, SCENARIOS, all_templates
@@ -131,6 +132,86 @@ def test_role_assignments_of_a_cosmos_account_come_one_after_another() -> None:
             assert [text(size) for size in decorators(template, node)["batchSize"]] == ["1"]
     for earlier, later in itertools.pairwise(chain):
         assert earlier in text(properties(body_object(chain[later]))["dependsOn"])
+
+
+def test_private_endpoints_come_one_after_another_and_after_the_roles() -> None:
+    """An account that is still taking a change refuses the next one."""
+    template = parse(INFRA / "app/endpoints.bicep")
+    loops = [node for node in template.declarations(RESOURCE) if "privateEndpoints" in text(parts(node)[1])]
+    assert len(loops) == 2
+    assert [text(decorators(template, node)["batchSize"][0]) for node in loops] == ["1", "1"]
+    main = parse(INFRA / "main.bicep")
+    (endpoints,) = [node for node in main.declarations(MODULE) if declared_name(node) == "endpoints"]
+    waits_for = text(properties(body_object(endpoints))["dependsOn"])
+    assert re.findall(r"\w+Access", waits_for) == [
+        "hostStorageAccess",
+        "indexAccess",
+        "cosmosAccess",
+        "eventHubsAccess",
+    ]
+
+
+def test_the_host_has_no_endpoint_to_tables() -> None:
+    """Nothing of the host or the app is in tables of that account."""
+    services = private_endpoints("Standard_ZRS")
+    (host,) = [account for account in services if account.startswith("sthost")]
+    assert services[host] == ["blob", "queue"]
+
+
+def test_a_connection_may_be_called_like_something_else() -> None:
+    """Endpoints of index storage have names of their own."""
+    placement = {"by": "hash", "accounts": ["HOST", "EVENT", "COSMOS_1", "INDEX"]}
+    index = {"source": "customers", "partition": "town", "placement": placement}
+    definitions = {**EVERYTHING, "indexes": {"by-town": index}}
+    for sku in ("Standard_ZRS", "Standard_RAGZRS"):
+        parameters = {**BASE, "usePrivateNetwork": True, "indexStorageSku": sku}
+        assert name_faults(deploy_all(INFRA / "main.bicep", parameters, definitions)) == []
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (
+            {"cosmos": {"database": "shop", "container": "orders"}},
+            {"cosmos": {"database": "shop", "container": "Orders"}},
+        ),
+        (
+            {"cosmos": {"database": "shop", "container": "orders"}},
+            {"cosmos": {"database": "Shop", "container": "items"}},
+        ),
+        ({"eventHub": "orders"}, {"eventHub": "Orders"}),
+    ],
+)
+def test_names_that_differ_only_in_case_are_one_name(first: dict[str, object], second: dict[str, object]) -> None:
+    """The evaluator sees them as Azure does; `validate --infra` refuses such definitions."""
+    definitions = {"version": 1, "sources": {"a": first, "b": second}, "indexes": {}}
+    faults = name_faults(deploy_all(INFRA / "main.bicep", BASE, definitions))
+    assert any("is deployed twice" in fault for fault in faults)
+
+
+def test_two_deployments_do_not_meet_in_a_group_of_yours() -> None:
+    """Each of them deploys modules into it; one name would be one deployment."""
+    parameters, definitions = SCENARIOS["all brought along"]
+    first, second = (
+        {
+            module
+            for module in deploy_all(INFRA / "main.bicep", {**parameters, "environmentName": name}, definitions).modules
+            if "/resourceGroups/mine/" in module
+        }
+        for name in ("one", "two")
+    )
+    assert len(first) == len(second) == 3
+    assert first & second == set()
+
+
+def test_one_account_of_yours_keeps_dead_letters_once_for_two_connections() -> None:
+    """And the app has one role there."""
+    parameters, definitions = SCENARIOS["all brought along"]
+    resources = deploy(INFRA / "main.bicep", parameters, definitions)
+    kept = [one.name for one in resources if one.id.endswith(f"/containers/{settings.DEAD_LETTER_CONTAINER}")]
+    assert kept == [f"mystorage/default/{settings.DEAD_LETTER_CONTAINER}"]
+    writers = [one for one in resources if one.symbol == "writesTables" and "mystorage" in one.scope.lower()]
+    assert len(writers) == 1
 
 
 def private_endpoints(sku: str) -> dict[str, list[str]]:
