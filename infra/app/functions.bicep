@@ -162,5 +162,6 @@ resource diagnostics 'Microsoft.Insights/diagnosticSettings@2021-05-01-preview' 
   }
 }
 
+output id string = app.id
 output name string = app.name
 output url string = 'https://${app.properties.defaultHostName}'

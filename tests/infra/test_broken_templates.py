@@ -28,7 +28,7 @@ BREAKS = {
     ),
     "a missing module parameter": (
         "main.bicep",
-        "    sku: indexStorageSku\n",
+        "    sku: redundancy\n",
         "",
         "indexAccounts lacks the parameter sku",
     ),

@@ -21,9 +21,9 @@ from tests.infra.bicep.symbols import MODULE, PARAMETER, RESOURCE
 from tests.infra.bicep.syntax import body_object, declared_name, decorators, parse, parts, properties, text
 from tests.infra.checks import bindings_of, project_definitions, project_deployment, scenario_faults, static_faults
 from tests.infra.names import name_faults
-from tests.infra.roles import COSMOS_ASSIGNMENT, documented_roles
+from tests.infra.roles import COSMOS_ASSIGNMENT, documented_roles, given_roles
 from tests.infra.settings import app_settings, setting_faults
-from tests.infra.templates import BASE, EVERYTHING, INFRA, SCENARIOS, all_templates
+from tests.infra.templates import BASE, DEPLOYER, EVERYTHING, INFRA, SCENARIOS, all_templates
 from tests.infra.triggers import CONSUMER_GROUP, CONTAINER, QUEUE, named, trigger_faults
 from tests.infra.triggers import partition_key_paths as deployed_paths
 from tests.support import ROOT
@@ -226,6 +226,33 @@ def private_endpoints(sku: str) -> dict[str, list[str]]:
     return {account: sorted(services) for account, services in found.items() if account.startswith("st")}
 
 
+def index_redundancy(parameters: dict[str, object]) -> set[str]:
+    """The redundancy of the index accounts."""
+    accounts = [one for one in deploy(INFRA / "main.bicep", {**BASE, **parameters}) if one.symbol == "account"]
+    return {one.body["sku"]["name"] for one in accounts if one.name.startswith("stix")}
+
+
+def test_index_storage_is_in_zones_where_the_region_has_them() -> None:
+    """Elsewhere Azure refuses it, so the default is another; what is asked for is not changed."""
+    without = json.loads((INFRA / "regions.json").read_text())["withoutZones"]
+    assert [region for region in without if index_redundancy({"location": region}) != {"Standard_LRS"}] == []
+    assert index_redundancy({"location": "westeurope"}) == {"Standard_ZRS"}
+    assert index_redundancy({"location": "westus", "indexStorageSku": "Standard_RAGRS"}) == {"Standard_RAGRS"}
+
+
+def test_only_regions_with_the_plan_can_be_chosen() -> None:
+    """`azd` offers these, and Azure refuses others before it creates anything."""
+    main = parse(INFRA / "main.bicep")
+    (node,) = [node for node in main.declarations(PARAMETER) if declared_name(node) == "location"]
+    allowed = [text(part).strip("'") for part in parts(decorators(main, node)["allowed"][0])]
+    regions = json.loads((INFRA / "regions.json").read_text())
+    assert allowed == regions["flexConsumption"]
+    assert set(regions["withoutZones"]) < set(allowed)
+    assert "type: 'location'" in text(decorators(main, node)["metadata"][0])
+    with pytest.raises(TemplateError, match="not allowed"):
+        deploy(INFRA / "main.bicep", {**BASE, "location": "brazilsoutheast"})
+
+
 @pytest.mark.parametrize("sku", ["Standard_RAGRS", "Standard_RAGZRS"])
 def test_a_private_network_leads_to_the_secondary_that_lookups_may_read(sku: str) -> None:
     """In every index account; the public address of the secondary is closed, too."""
@@ -285,17 +312,58 @@ def test_no_description_promises_more_than_its_parameter_takes() -> None:
 
 
 def test_the_parameters_file_names_parameters_of_the_template() -> None:
-    """And gives every one that has no default."""
+    """All but the one that must be left alone, so that `azd env set` and the workflow reach each of them."""
     given = json.loads((INFRA / "main.parameters.json").read_text())["parameters"]
     declared = {declared_name(node) for node in parse(INFRA / "main.bicep").declarations(PARAMETER)}
-    assert set(given) <= declared
-    assert {"environmentName", "location"} <= set(given)
+    assert set(given) == declared - {"freshPageTokenKey"}
+
+
+def test_a_variable_that_is_not_set_or_empty_gives_a_parameter_its_own_default() -> None:
+    """A workflow sets every variable, most of them to nothing; `azd` leaves out what is then empty or null."""
+    given = json.loads((INFRA / "main.parameters.json").read_text())["parameters"]
+    main = parse(INFRA / "main.bicep")
+    for node in main.declarations(PARAMETER):
+        name, kind = declared_name(node), text(parts(node)[1])
+        if name in given and name not in {"environmentName", "location"}:
+            (_, default) = re.fullmatch(r"\$\{(\w+)=?([^}]*)\}", given[name]["value"]).groups()  # type: ignore[union-attr]
+            written = text(parts(node)[2]).strip("'")
+            assert default == {"{}": "null"}.get(written, written), name
+            assert kind not in {"array", "object"} or json.loads(default) in ([], None)
 
 
 def test_no_template_asks_for_a_key() -> None:
     """`listKeys` and its kin would put a secret into settings or outputs."""
     asking = re.compile(r"\blist[A-Z]\w*\(|AccountKey|SharedAccessKey")
     assert [path.name for path in all_templates() if asking.search(path.read_text())] == []
+
+
+DEPLOYER_HEADING: Final = "### The person who deploys"
+
+
+def test_the_person_who_deploys_has_the_roles_of_their_table() -> None:
+    """In what is created: to load facts and events, and to read indexes."""
+    resources = deploy(INFRA / "main.bicep", {**BASE, "principalId": DEPLOYER}, EVERYTHING)
+    assert given_roles(resources, to_deployer=True) == set(documented_roles(DEPLOYER_HEADING))
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [{"principalType": "ServicePrincipal"}, {"deployerAccess": False}, {"principalId": ""}],
+    ids=["a workflow", "not wanted", "no one"],
+)
+def test_only_a_person_who_deploys_gets_roles(parameters: dict[str, object]) -> None:
+    """A workflow has no use for them, and they can be left out."""
+    resources = deploy(INFRA / "main.bicep", {**BASE, "principalId": DEPLOYER, **parameters}, EVERYTHING)
+    assert given_roles(resources, to_deployer=True) == set()
+
+
+def test_the_person_who_deploys_gets_no_role_in_what_was_brought() -> None:
+    """The owner of an account gives roles there."""
+    parameters, definitions = SCENARIOS["all brought along"]
+    resources = deploy(INFRA / "main.bicep", {**parameters, "principalId": DEPLOYER}, definitions)
+    mine = [one for one in resources if one.body.get("properties", {}).get("principalId") == DEPLOYER]
+    assert mine
+    assert [one for one in mine if "/resourceGroups/mine/" in one.id] == []
 
 
 def test_every_service_that_the_code_calls_has_a_role() -> None:

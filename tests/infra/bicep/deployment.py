@@ -6,6 +6,7 @@ unrolled, modules entered, parameters held to their declared types and decorator
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -98,13 +99,15 @@ class _Deployment:
             return {"id": SUBSCRIPTION_ID}
         if function == "resourceGroup":
             return group_reference(*arguments) if arguments else Reference("resourceGroup()", "", "", self._scope)
-        if function in {"loadTextContent", "loadYamlContent"}:
+        if function in {"loadJsonContent", "loadTextContent", "loadYamlContent"}:
             return self._loaded(function, self._template.path.parent / arguments[0])
         raise TemplateError(f"{self._template.path.name}: the evaluator does not know the function {function}")
 
     def _loaded(self, function: str, path: Path) -> Any:
         if function == "loadTextContent":
             return path.read_text(encoding="utf-8")
+        if function == "loadJsonContent":
+            return json.loads(path.read_text(encoding="utf-8"))
         return yaml.safe_load(path.read_text(encoding="utf-8")) if self._definitions is None else self._definitions
 
     def _declared(self, node: Node) -> Any:
