@@ -75,7 +75,7 @@ def test_the_data_of_a_local_run_is_not_deployed_whatever_its_folder_is_called(t
 
 
 def test_what_tools_leave_beside_the_code_is_not_deployed(tmp_path: Path) -> None:
-    """`azd restore` installs the project into an environment in its folder, and leaves a copy of the code in `build`."""
+    """`azd restore` installs the project into an environment in its folder, and leaves a copy in `build`."""
     paths = [
         "build/lib/shared/errors.py",
         "dist/a.whl",
