@@ -24,11 +24,24 @@ resource readsIndexes 'Microsoft.Authorization/roleAssignments@2022-04-01' = [fo
   }
 }]
 
-resource cosmos 'Microsoft.DocumentDB/databaseAccounts@2025-04-15' existing = {
+resource cosmos 'Microsoft.DocumentDB/databaseAccounts@2025-04-15' existing = if (!empty(containers)) {
   name: cosmosName
 }
 
-// One after another, as in cosmos-access.bicep, which must be done before.
+// The role that cosmos-access.bicep defines, which must be done before: clients ask the account about itself first.
+var metadataReader = '${cosmos.id}/sqlRoleDefinitions/${guid(cosmos.id, 'index-tables-metadata-reader')}'
+
+resource readsMetadata 'Microsoft.DocumentDB/databaseAccounts/sqlRoleAssignments@2025-04-15' = if (!empty(containers)) {
+  parent: cosmos
+  name: guid(cosmos.id, principalId, metadataReader)
+  properties: {
+    principalId: principalId
+    roleDefinitionId: metadataReader
+    scope: cosmos.id
+  }
+}
+
+// One after another, as there.
 @batchSize(1)
 resource writesFacts 'Microsoft.DocumentDB/databaseAccounts/sqlRoleAssignments@2025-04-15' = [for container in containers: {
   parent: cosmos
@@ -38,9 +51,10 @@ resource writesFacts 'Microsoft.DocumentDB/databaseAccounts/sqlRoleAssignments@2
     roleDefinitionId: '${cosmos.id}/sqlRoleDefinitions/${dataContributor}'
     scope: '${cosmos.id}/dbs/${container.database}/colls/${container.name}'
   }
+  dependsOn: [readsMetadata]
 }]
 
-resource namespace 'Microsoft.EventHub/namespaces@2024-01-01' existing = {
+resource namespace 'Microsoft.EventHub/namespaces@2024-01-01' existing = if (!empty(hubs)) {
   name: eventHubsName
 }
 
