@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from shared.app import settings
 from shared.definitions.field_paths import segments
 from shared.definitions.loading.findings import dotted_key
+from shared.sources.trigger_leases import LEASE_CONTAINER
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,6 +51,11 @@ def _check_case(definitions: Definitions, findings: Findings, *, makes_container
     """Report names that differ only in case, with both places: they are one name to Azure."""
     first: dict[tuple[str, str], tuple[str, KeyPath]] = {}
     for source in definitions.sources.values():
+        if source.cosmos and source.cosmos.container.lower() == LEASE_CONTAINER:
+            what = (
+                f'the container "{source.cosmos.container}" and "{LEASE_CONTAINER}", which the templates make, are one '
+            )
+            findings.fault(("sources", source.name, "cosmos"), f"{what}name to Azure", "Choose another name.")
         for kind, within, name, at in _resources_of(source, makes_containers=makes_containers):
             other, other_at = first.setdefault((f"{kind} {within.lower()}", name.lower()), (name, at))
             if other != name:

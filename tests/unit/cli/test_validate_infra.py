@@ -111,6 +111,14 @@ def test_names_that_differ_only_in_case_are_reported_with_both_places(
     assert f"{file}:4: sources.t." in found
 
 
+@pytest.mark.parametrize("account", [{}, {"EXISTING_COSMOS_ACCOUNT": "mine", "EXISTING_COSMOS_RESOURCE_GROUP": "rg"}])
+def test_facts_are_not_where_azure_would_find_the_leases(account: dict[str, str], tmp_path: Path, infra: Path) -> None:
+    """The templates make the container of leases, also in an account of one's own."""
+    file = write(tmp_path / "indexes.yaml", "s: {cosmos: {database: shop, container: Leases}}")
+    message = 'the container "Leases" and "leases", which the templates make, are one name to Azure'
+    assert message in faults(file, infra, account)
+
+
 def test_containers_of_ones_own_account_may_differ_in_case(tmp_path: Path, infra: Path) -> None:
     """The templates do not make them, and Cosmos DB itself tells them apart."""
     sources = "s: {cosmos: {database: shop, container: a}}\n  t: {cosmos: {database: shop, container: A}}"
