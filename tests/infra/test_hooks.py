@@ -132,7 +132,7 @@ def test_the_hook_waits_until_the_app_is_ready_and_says_where_to_begin(project: 
 
 
 def test_the_hook_says_why_an_app_does_not_become_ready(project: Path) -> None:
-    """And fails, so that nobody takes the deployment for done."""
+    """And fails: the deployment is not done."""
     with app(503) as url:
         done = run(AFTER, {"FUNCTION_APP_URL": url}, "--seconds", "0.05", project=project)
     assert done.returncode == 1
