@@ -7,8 +7,12 @@ from typing import TYPE_CHECKING, Final
 
 from shared.app import settings
 from shared.definitions.field_paths import segments
+from shared.definitions.loading.findings import dotted_key
+from shared.sources.trigger_leases import LEASE_CONTAINER
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from shared.definitions.loading.findings import Findings, KeyPath
     from shared.definitions.model import Definitions, Index, Source
 
@@ -21,8 +25,9 @@ _TAKEN: Final = {
 }
 
 
-def check_names(definitions: Definitions, findings: Findings) -> None:
-    """Report every name that the templates would refuse."""
+def check_names(definitions: Definitions, findings: Findings, *, makes_containers: bool) -> None:
+    """Report every name that the templates would refuse; they make no containers in an account that is brought."""
+    _check_case(definitions, findings, makes_containers=makes_containers)
     partition_keys: dict[tuple[str, str], tuple[str, ...]] = {}
     for source in definitions.sources.values():
         at: KeyPath = ("sources", source.name)
@@ -40,6 +45,35 @@ def check_names(definitions: Definitions, findings: Findings) -> None:
 def accounts_of(index: Index) -> set[str]:
     """The connections that an index's placement names."""
     return set() if index.placement is None else set(index.placement.named)
+
+
+def _check_case(definitions: Definitions, findings: Findings, *, makes_containers: bool) -> None:
+    """Report names that differ only in case, with both places: they are one name to Azure."""
+    first: dict[tuple[str, str], tuple[str, KeyPath]] = {}
+    for source in definitions.sources.values():
+        if source.cosmos and source.cosmos.container.lower() == LEASE_CONTAINER:
+            what = (
+                f'the container "{source.cosmos.container}" and "{LEASE_CONTAINER}", which the templates make, are one '
+            )
+            findings.fault(("sources", source.name, "cosmos"), f"{what}name to Azure", "Choose another name.")
+        for kind, within, name, at in _resources_of(source, makes_containers=makes_containers):
+            other, other_at = first.setdefault((f"{kind} {within.lower()}", name.lower()), (name, at))
+            if other != name:
+                place = f"{dotted_key(other_at)} (line {findings.line_of(other_at)})"
+                what = f'the {kind} "{name}" and "{other}" in {place} are one name to Azure'
+                findings.fault(at, what, "Spell it in one way, or choose another name.")
+
+
+def _resources_of(source: Source, *, makes_containers: bool) -> Iterator[tuple[str, str, str, KeyPath]]:
+    """What the templates name after a source: its kind, what it is in, its name, and where that is written.
+
+    Hubs are left out: definitions themselves allow no two that differ only in case.
+    """
+    if source.cosmos:
+        at: KeyPath = ("sources", source.name, "cosmos")
+        yield "database", "", source.cosmos.database, at
+        if makes_containers:
+            yield "container", source.cosmos.database, source.cosmos.container, at
 
 
 def _check_partition_key(source: Source, findings: Findings) -> None:

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from cli.azure_names import accounts_of, check_names
 from cli.errors import UsageError
+from cli.own_storage import check_own_storage
+from cli.regions import check_region
 from shared.app import settings
 from shared.definitions.files import read_definitions
 from shared.definitions.loading.document import parse
@@ -76,7 +78,10 @@ def infra_faults(file: Path, definitions: Definitions, templates: Templates) -> 
     findings = Findings(str(file))
     # Only for the lines of its keys.
     parse(file.read_text(encoding="utf-8").removeprefix("\ufeff"), findings)
-    check_names(definitions, findings)
+    check_names(definitions, findings, makes_containers=not templates.parameters.get("existingCosmosAccount"))
+    check_region(templates.parameters, templates.folder, findings)
+    placed = {account for index in definitions.indexes.values() for account in accounts_of(index)}
+    check_own_storage(templates.parameters.get("existingIndexStorage"), placed, findings)
     _check_tiers(definitions, templates.parameters, findings)
     _check_existing(templates.parameters, findings)
     if not templates.definitions_file.exists() or not file.samefile(templates.definitions_file):

@@ -7,9 +7,56 @@ targetScope = 'subscription'
 @description('Names the deployment; part of the name of its resource group.')
 param environmentName string
 
-@minLength(1)
-@description('The region of all resources. Flex Consumption is not in every region.')
+@allowed([
+  'australiaeast'
+  'australiasoutheast'
+  'brazilsouth'
+  'canadacentral'
+  'centralindia'
+  'centralus'
+  'eastasia'
+  'eastus'
+  'eastus2'
+  'francecentral'
+  'germanywestcentral'
+  'italynorth'
+  'japaneast'
+  'koreacentral'
+  'northcentralus'
+  'northeurope'
+  'norwayeast'
+  'southafricanorth'
+  'southcentralus'
+  'southeastasia'
+  'southindia'
+  'spaincentral'
+  'swedencentral'
+  'uaenorth'
+  'uksouth'
+  'ukwest'
+  'westcentralus'
+  'westeurope'
+  'westus'
+  'westus2'
+  'westus3'
+])
+@metadata({
+  azd: {
+    type: 'location'
+  }
+})
+@description('The region of all resources: one that has the Flex Consumption plan. The same list is in regions.json.')
 param location string
+
+@description('Who deploys: `azd` fills it in. A person gets the roles to load facts and to read indexes; empty: no one does.')
+param principalId string = ''
+
+@allowed(['User', 'Group', 'ServicePrincipal'])
+@description('What principalId is: `azd` fills it in. A service principal, such as that of a workflow, gets no roles.')
+param principalType string = 'User'
+
+@description('Whether the person who deploys gets roles for data: see "The person who deploys" in docs/deploy.md.')
+param deployerAccess bool = true
 
 @description('Tags of all resources.')
 param tags object = {}
@@ -40,9 +87,9 @@ param freshPageTokenKey string = newGuid()
 @description('App settings beyond those that the templates set, by name; for what has a default in shared/app/settings.py.')
 param appSettings object = {}
 
-@allowed(['Standard_LRS', 'Standard_ZRS', 'Standard_GRS', 'Standard_RAGRS', 'Standard_GZRS', 'Standard_RAGZRS'])
-@description('Redundancy of the storage accounts that hold index tables. Reading from a secondary needs one with RA.')
-param indexStorageSku string = 'Standard_ZRS'
+@allowed(['', 'Standard_LRS', 'Standard_ZRS', 'Standard_GRS', 'Standard_RAGRS', 'Standard_GZRS', 'Standard_RAGZRS'])
+@description('Redundancy of the storage accounts that hold index tables. Empty: Standard_ZRS, or Standard_LRS in a region without zones. Reading from a secondary needs one with RA.')
+param indexStorageSku string = ''
 
 @description('Storage accounts of your own for index tables: by connection name, {name, resourceGroup}.')
 param existingIndexStorage object = {}
@@ -128,6 +175,9 @@ var listed = filter(placements, one => one.by == 'list')
 var listAccounts = map(listed, one => concat(map(items(one.map), entry => entry.value), [one.default]))
 var indexConnections = union(['INDEX_STORAGE'], flatten(concat(hashAccounts, rangeAccounts, listAccounts)))
 
+var hasZones = !contains(loadJsonContent('regions.json').withoutZones, location)
+var redundancy = empty(indexStorageSku) ? (hasZones ? 'Standard_ZRS' : 'Standard_LRS') : indexStorageSku
+
 var token = uniqueString(subscription().id, environmentName, location)
 var groupName = 'rg-${environmentName}'
 var allTags = union(tags, { 'azd-env-name': environmentName })
@@ -140,6 +190,11 @@ var indexStorage = map(indexConnections, connection => {
   name: existingIndexStorage[?connection].?name ?? 'stix${uniqueString(token, connection)}'
   resourceGroup: existingIndexStorage[?connection].?resourceGroup ?? groupName
 })
+// Each account once: two connections may lead to one account of your own, and a role is given there once.
+var distinctStorage = map(
+  union(map(indexStorage, account => toLower(account.name)), []),
+  name => filter(indexStorage, account => toLower(account.name) == name)[0]
+)
 var usesCosmos = !empty(containers)
 var createsCosmos = usesCosmos && empty(existingCosmosAccount)
 var cosmosName = empty(existingCosmosAccount) ? 'cosmos-${token}' : existingCosmosAccount
@@ -218,25 +273,27 @@ module hostStorageAccess 'app/host-storage-access.bicep' = {
 }
 
 module indexAccounts 'app/storage.bicep' = [for account in indexStorage: if (account.isCreated) {
-  name: 'index-storage-${account.connection}'
+  name: 'index-storage-${uniqueString(token, account.connection)}'
   scope: group
   params: {
     name: account.name
     location: location
     tags: allTags
-    sku: indexStorageSku
+    sku: redundancy
     isPublic: !usePrivateNetwork
     workspaceId: monitoring.outputs.workspaceId
   }
 }]
 
-module indexAccess 'app/index-storage-access.bicep' = [for account in indexStorage: {
-  name: 'index-storage-access-${account.connection}'
+// Named after this deployment, because the group may be yours: another deployment may do the same there.
+module indexAccess 'app/index-storage-access.bicep' = [for account in distinctStorage: {
+  name: 'index-access-${uniqueString(token, account.name)}'
   scope: resourceGroup(account.resourceGroup)
   params: {
     accountName: account.name
     principalId: identity.outputs.principalId
-    deadLetterContainer: account.connection == 'INDEX_STORAGE' ? deadLetterContainer : ''
+    deadLetterContainer: deadLetterContainer
+    keepsDeadLetters: toLower(account.name) == toLower(indexStorage[0].name)
   }
   dependsOn: [indexAccounts]
 }]
@@ -259,7 +316,7 @@ module cosmos 'app/cosmos.bicep' = if (createsCosmos) {
 }
 
 module cosmosAccess 'app/cosmos-access.bicep' = if (usesCosmos) {
-  name: 'cosmos-access'
+  name: 'cosmos-access-${token}'
   scope: resourceGroup(empty(existingCosmosAccount) ? groupName : existingCosmosResourceGroup)
   params: {
     accountName: cosmosName
@@ -267,7 +324,9 @@ module cosmosAccess 'app/cosmos-access.bicep' = if (usesCosmos) {
     databases: databases
     containers: containers
   }
-  dependsOn: [cosmos]
+  // Cosmos DB refuses an identity that it does not know yet, and an account of yours takes no time to create: so the
+  // identity gets older first.
+  dependsOn: [cosmos, hostStorageAccess, indexAccess]
 }
 
 module eventHubs 'app/eventhubs.bicep' = if (createsEventHubs) {
@@ -287,7 +346,7 @@ module eventHubs 'app/eventhubs.bicep' = if (createsEventHubs) {
 }
 
 module eventHubsAccess 'app/eventhubs-access.bicep' = if (usesEventHubs) {
-  name: 'event-hubs-access'
+  name: 'event-hubs-access-${token}'
   scope: resourceGroup(empty(existingEventHubsNamespace) ? groupName : existingEventHubsResourceGroup)
   params: {
     namespaceName: eventHubsName
@@ -298,21 +357,38 @@ module eventHubsAccess 'app/eventhubs-access.bicep' = if (usesEventHubs) {
   dependsOn: [eventHubs]
 }
 
+// The person who deploys: in what is created here, and never in what you bring.
+module deployer 'app/deployer-access.bicep' = if (deployerAccess && !empty(principalId) && principalType == 'User') {
+  name: 'deployer-access'
+  scope: group
+  params: {
+    principalId: principalId
+    storageNames: map(createdStorage, account => account.name)
+    cosmosName: cosmosName
+    containers: createsCosmos ? containers : []
+    eventHubsName: eventHubsName
+    hubs: createsEventHubs ? hubs : []
+  }
+  dependsOn: [indexAccess, cosmosAccess, eventHubsAccess]
+}
+
 // Private endpoints: of what is created here. What you bring has a network of its own.
-var storageId = '${group.id}/providers/Microsoft.Storage/storageAccounts'
-var cosmosId = '${group.id}/providers/Microsoft.DocumentDB/databaseAccounts/${cosmosName}'
-var eventHubsId = '${group.id}/providers/Microsoft.EventHub/namespaces/${eventHubsName}'
-var hostEndpoints = map(['blob', 'queue', 'table'], service => {
+// Spelled out: `group.id` is written as the id of a resource of the subscription, which private endpoints do not take.
+var groupId = '${subscription().id}/resourceGroups/${groupName}'
+var storageId = '${groupId}/providers/Microsoft.Storage/storageAccounts'
+var cosmosId = '${groupId}/providers/Microsoft.DocumentDB/databaseAccounts/${cosmosName}'
+var eventHubsId = '${groupId}/providers/Microsoft.EventHub/namespaces/${eventHubsName}'
+var hostEndpoints = map(['blob', 'queue'], service => {
   name: 'host-${service}'
   targetId: '${storageId}/${hostStorageName}'
   service: service
 })
 var createdStorage = filter(indexStorage, account => account.isCreated)
-var tableServices = startsWith(indexStorageSku, 'Standard_RA') ? ['table', 'table_secondary'] : ['table']
+var tableServices = startsWith(redundancy, 'Standard_RA') ? ['table', 'table_secondary'] : ['table']
 var indexEndpoints = flatten(map(
   createdStorage,
   account => map(concat(account.connection == 'INDEX_STORAGE' ? ['blob'] : [], tableServices), service => {
-    name: toLower(replace('${account.connection}-${service}', '_', '-'))
+    name: toLower(replace('index-${account.connection}-${service}', '_', '-'))
     targetId: '${storageId}/${account.name}'
     service: service
   })
@@ -334,7 +410,8 @@ module endpoints 'app/endpoints.bicep' = if (usePrivateNetwork) {
     endpoints: allEndpoints
     services: union(map(allEndpoints, endpoint => replace(endpoint.service, '_secondary', '')), [])
   }
-  dependsOn: [network, hostStorage, indexAccounts, cosmos, eventHubs]
+  // After the roles: an account that is still taking one change refuses the next.
+  dependsOn: [network, hostStorageAccess, indexAccess, cosmosAccess, eventHubsAccess, deployer]
 }
 
 // What the app connects to, and by which of the properties that Azure Functions knows for identities.
@@ -389,6 +466,20 @@ module workbook 'app/workbook.bicep' = {
     location: location
     tags: allTags
     workspaceId: monitoring.outputs.workspaceId
+  }
+}
+
+module dashboard 'app/dashboard.bicep' = {
+  name: 'dashboard'
+  scope: group
+  params: {
+    location: location
+    tags: allTags
+    environmentName: environmentName
+    workspaceId: monitoring.outputs.workspaceId
+    insightsId: monitoring.outputs.insightsId
+    workbookId: workbook.outputs.id
+    appId: functions.outputs.id
   }
 }
 

@@ -6,6 +6,9 @@ param workspaceId string
 param email string
 param lagSeconds int
 
+@description('Leave it: when this was deployed. An app that was just deployed has measured nothing yet.')
+param deployedAt string = utcNow('yyyy-MM-ddTHH:mm:ssZ')
+
 var lines = 'AppTraces | extend line = parse_json(extract(@"(\\{.*\\})\\s*$", 1, Message))'
 // The lag of a source, once a minute; null in a line that says why it is unknown.
 var lagLines = '${lines} | where Message startswith "Lag measured" | extend source = tostring(coalesce(line.source, Properties.source)), lag = todouble(coalesce(line.lag_seconds, Properties.lag_seconds))'
@@ -21,9 +24,10 @@ var rules = [
   {
     name: 'silence'
     severity: 1
-    description: 'The lag of no source was measured for 15 minutes: the app does not run, or reaches nothing. See Alerts in docs/deploy.md.'
-    query: '${lagLines} | summarize measured = countif(isnotnull(lag)) | where measured == 0'
-    windowSize: 'PT15M'
+    // Three periods of 15 minutes, and no sooner after a deployment: no line is no news while the app is being installed.
+    description: 'The lag of no source was measured for 45 minutes: the app does not run, or reaches nothing. See Alerts in docs/deploy.md.'
+    query: '${lagLines} | summarize measured = countif(isnotnull(lag)) | where measured == 0 and now() > datetime(${deployedAt}) + 45m'
+    windowSize: 'PT45M'
   }
   {
     // Ten questions without an answer: one that fails while a service is moved is no reason to wake anybody.

@@ -40,6 +40,8 @@ resource links 'Microsoft.Network/privateDnsZones/virtualNetworkLinks@2024-06-01
   }
 }]
 
+// One after another: an account, and the network, take one such change at a time.
+@batchSize(1)
 resource privateEndpoints 'Microsoft.Network/privateEndpoints@2024-07-01' = [for endpoint in endpoints: {
   name: 'pe-${endpoint.name}'
   location: location
@@ -60,6 +62,7 @@ resource privateEndpoints 'Microsoft.Network/privateEndpoints@2024-07-01' = [for
   }
 }]
 
+@batchSize(1)
 resource zoneGroups 'Microsoft.Network/privateEndpoints/privateDnsZoneGroups@2024-07-01' = [for (endpoint, i) in endpoints: {
   parent: privateEndpoints[i]
   name: 'default'

@@ -3,10 +3,11 @@
 param accountName string
 param principalId string
 
-@description('The container of dead letters, in the one account that keeps them; empty in the others.')
+@description('The container of dead letters. Never empty: Azure checks names even of what it does not deploy.')
 param deadLetterContainer string
 
-var keepsDeadLetters = !empty(deadLetterContainer)
+@description('Whether this is the one account that keeps dead letters.')
+param keepsDeadLetters bool
 
 var storageTableDataContributor = '0a9a7e1f-b9d0-4cc4-a60d-0319b160aaa3'
 var storageBlobDataContributor = 'ba92f5b4-2d11-453d-a403-e96b0029c9fe'

@@ -41,5 +41,6 @@ resource publishes 'Microsoft.Authorization/roleAssignments@2022-04-01' = {
   }
 }
 
+output insightsId string = insights.id
 output workspaceId string = workspace.id
 output connectionString string = insights.properties.ConnectionString

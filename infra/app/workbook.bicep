@@ -15,3 +15,5 @@ resource workbook 'Microsoft.Insights/workbooks@2023-06-01' = {
     serializedData: loadTextContent('workbook.json')
   }
 }
+
+output id string = workbook.id

@@ -17,7 +17,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT = ROOT / ".venv"
-REQUIREMENTS = ROOT / "requirements.txt"
+# Without the Functions SDK, which the check does not need, and which goes by the version of Python.
+REQUIREMENTS = ROOT / "requirements-common.txt"
 
 
 def python_of(environment: Path) -> Path:

@@ -54,7 +54,8 @@ def set_up_python(venv: Path, wanted: str) -> None:
         say(f"using {chosen} (Python {dotted(version)}) for {venv.name}")
         shutil.rmtree(venv, ignore_errors=True)
         step([chosen, "-m", "venv", str(venv)], "the virtual environment (on Debian, install python3-venv)")
-    stamp = digest(ROOT / "requirements.txt", ROOT / "requirements-dev.txt", ROOT / "pyproject.toml", Path(__file__))
+    names = ("requirements-common.txt", "requirements-dev.txt", "pyproject.toml")
+    stamp = digest(*(ROOT / name for name in names), Path(__file__))
     if read(venv / STAMP) == stamp:
         return
     say(f"installing Python packages into {venv.name} (once, a minute or two)")

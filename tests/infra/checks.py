@@ -12,11 +12,13 @@ from functions.changes import changes
 from functions.events import events
 from functions.maintenance import maintenance
 from shared.definitions.loading.load import load
-from tests.infra.bicep.deployment import deploy
+from tests.infra.bicep.deployment import deploy, deploy_all
 from tests.infra.bicep.references import Deployed, TemplateError
-from tests.infra.bicep.schemas import schema_faults
+from tests.infra.bicep.schemas import schema_faults, unchecked_types
 from tests.infra.bicep.symbols import symbol_faults, wiring_faults
 from tests.infra.bicep.syntax import parse, syntax_faults
+from tests.infra.flex import flex_faults
+from tests.infra.names import name_faults
 from tests.infra.roles import documented_roles, role_faults
 from tests.infra.settings import setting_faults
 from tests.infra.templates import BASE, EVERYTHING, SCENARIOS, all_templates
@@ -42,17 +44,19 @@ def static_faults(infra: Path) -> list[str]:
     """Syntax, then symbols and modules: what can be said without evaluating anything."""
     templates = [parse(path) for path in all_templates(infra)]
     broken = [fault for template in templates for fault in syntax_faults(template)]
-    return broken or [fault for one in templates for fault in (*symbol_faults(one), *wiring_faults(one))]
+    checks = (symbol_faults, wiring_faults, unchecked_types)
+    return broken or [fault for template in templates for check in checks for fault in check(template)]
 
 
 def scenario_faults(infra: Path, name: str) -> list[str]:
     """What is wrong with one deployment."""
     parameters, definitions = SCENARIOS[name]
     try:
-        resources = deploy(infra / "main.bicep", parameters, definitions)
+        deployed = deploy_all(infra / "main.bicep", parameters, definitions)
     except TemplateError as error:
         return [str(error)]
-    faults = [*schema_faults(resources), *key_faults(resources)]
+    resources = deployed.resources
+    faults = [*name_faults(deployed), *schema_faults(resources), *key_faults(resources), *flex_faults(resources)]
     if definitions is EVERYTHING:
         faults += setting_faults(resources, EVERYTHING)
         faults += role_faults(resources, documented_roles())

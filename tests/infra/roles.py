@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from tests.infra.templates import DEPLOYER
 from tests.support import ROOT
 
 if TYPE_CHECKING:
@@ -27,6 +28,8 @@ ROLES: Final = {
     "0a9a7e1f-b9d0-4cc4-a60d-0319b160aaa3": "Storage Table Data Contributor",
     "3913510d-42f4-4e42-8a64-420c390055eb": "Monitoring Metrics Publisher",
     "a638d3c7-ab3a-418d-83e6-5f17a39d4fde": "Azure Event Hubs Data Receiver",
+    "76199698-9eea-4c19-bc75-cec21354c6b6": "Storage Table Data Reader",
+    "2b629674-e913-4c01-ae53-ef4638d8f975": "Azure Event Hubs Data Sender",
     "00000000-0000-0000-0000-000000000001": "Cosmos DB Built-in Data Reader",
     "00000000-0000-0000-0000-000000000002": "Cosmos DB Built-in Data Contributor",
 }
@@ -44,13 +47,14 @@ _SCOPES: Final = {
 _ROW: Final = re.compile(r"^\| ([^|]+) \| ([^|]+) \| ([^|]+) \|$", re.MULTILINE)
 
 
-def given_roles(resources: Sequence[Deployed]) -> set[tuple[str, str]]:
-    """The role and the kind of its scope, for every assignment."""
+def given_roles(resources: Sequence[Deployed], *, to_deployer: bool = False) -> set[tuple[str, str]]:
+    """The role and the kind of its scope, for every assignment to the app, or to the person who deploys."""
     custom = {one.id: str(one.body["properties"]["roleName"]) for one in resources if one.type == COSMOS_DEFINITION}
     return {
         (_role(str(one.body["properties"]["roleDefinitionId"]), custom), _scope(_scope_id(one)))
         for one in resources
         if one.type in {ASSIGNMENT, COSMOS_ASSIGNMENT}
+        and (one.body["properties"]["principalId"] == DEPLOYER) is to_deployer
     }
 
 
@@ -72,10 +76,10 @@ def _actions(definition: Deployed) -> list[str]:
     return [action for one in permissions for actions in one.values() for action in actions]
 
 
-def documented_roles(text: str | None = None) -> dict[tuple[str, str], str]:
-    """The rows of the table in docs/deploy.md: role and scope, with who needs it; people's own roles come below it."""
-    text = (ROOT / "docs/deploy.md").read_text() if text is None else text
-    section = re.split(r"\n##+ ", text.partition("## Roles")[2], maxsplit=1)[0]
+def documented_roles(heading: str = "## Roles") -> dict[tuple[str, str], str]:
+    """The rows of a table in docs/deploy.md: role and scope, with who needs it; people's own roles come below it."""
+    text = (ROOT / "docs/deploy.md").read_text()
+    section = re.split(r"\n##+ ", text.partition(f"\n{heading}\n")[2], maxsplit=1)[0]
     rows = [(role.strip(), scope.strip(), needs.strip()) for role, scope, needs in _ROW.findall(section)]
     return {(role, scope): needs for role, scope, needs in rows if role not in {"role", "---"}}
 

@@ -19,14 +19,6 @@ PLATFORM: Final = {
     "OTEL_TRACES_SAMPLER",
     "OTEL_TRACES_SAMPLER_ARG",
 }
-# Flex Consumption refuses them, or keeps them in functionAppConfig.
-REFUSED: Final = {
-    "FUNCTIONS_WORKER_RUNTIME",
-    "FUNCTIONS_EXTENSION_VERSION",
-    "WEBSITE_RUN_FROM_PACKAGE",
-    "SCM_DO_BUILD_DURING_DEPLOYMENT",
-    "ENABLE_ORYX_BUILD",
-}
 # The property that carries the address, for connections that are not to storage.
 _ADDRESSES: Final = {
     settings.COSMOS.name: "accountEndpoint",
@@ -64,7 +56,6 @@ def setting_faults(resources: Iterable[Deployed], definitions: Mapping[str, Any]
         *(f"no template sets {name}" for name in required if name not in given and not is_connection(name, given)),
         *(f"no template sets the connection {name}" for name in sorted(placed) if not is_connection(name, given)),
         *(f"nothing reads the app setting {name}" for name in given if name.partition("__")[0] not in known),
-        *(f"Flex Consumption refuses the app setting {name}" for name in given if name in REFUSED),
     ]
 
 

@@ -17,6 +17,8 @@ def all_templates(folder: Path = INFRA) -> list[Path]:
     return sorted(folder.rglob("*.bicep"))
 
 
+# The person who deploys, as `azd` would name them.
+DEPLOYER: Final = "11111111-2222-3333-4444-555555555555"
 BASE: Final[dict[str, Any]] = {"environmentName": "demo", "location": "westeurope"}
 
 # Definitions that need everything that templates can make: two databases, a key of two paths, hard deletes, hubs, and
@@ -65,6 +67,7 @@ SCENARIOS: Final[dict[str, tuple[dict[str, Any], dict[str, Any] | None]]] = {
             **BASE,
             "usePrivateNetwork": True,
             "alertEmail": "operators@example.com",
+            "principalId": DEPLOYER,
             "cosmosCapacity": "autoscale",
             "eventHubsSku": "Premium",
             "alwaysReady": [{"name": "http", "instanceCount": 1}],
@@ -84,7 +87,11 @@ SCENARIOS: Final[dict[str, tuple[dict[str, Any], dict[str, Any] | None]]] = {
     "all brought along": (
         {
             **BASE,
-            "existingIndexStorage": {"INDEX_STORAGE": {"name": "mystorage", "resourceGroup": "mine"}},
+            # Two connections lead to one account, which Azure finds in whatever case.
+            "existingIndexStorage": {
+                "INDEX_STORAGE": {"name": "mystorage", "resourceGroup": "mine"},
+                "INDEX_1": {"name": "MyStorage", "resourceGroup": "mine"},
+            },
             "existingCosmosAccount": "mycosmos",
             "existingCosmosResourceGroup": "mine",
             "existingEventHubsNamespace": "myhubs",

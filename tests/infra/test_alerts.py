@@ -83,6 +83,13 @@ def test_only_a_lag_that_was_measured_breaks_the_silence() -> None:
     assert "countif(isnotnull(lag))" in queries()["silence"]
 
 
+def test_silence_is_an_alert_after_three_periods_and_not_while_the_app_is_being_installed() -> None:
+    """The rules are there before the app is, and an app that was just deployed has measured nothing."""
+    (rule,) = [one for one in project_deployment() if one.name == "index-tables-silence"]
+    assert rule.body["properties"]["windowSize"] == "PT45M"
+    assert queries()["silence"].endswith("| where measured == 0 and now() > datetime(2026-11-18T12:00:00Z) + 45m")
+
+
 def test_the_alert_on_what_cannot_be_measured_waits_and_names_the_source() -> None:
     """One failed question to a feed is no reason to wake anybody; 15 minutes without one answer are."""
     query = queries()["unmeasured"]

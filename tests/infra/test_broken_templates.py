@@ -28,7 +28,7 @@ BREAKS = {
     ),
     "a missing module parameter": (
         "main.bicep",
-        "    sku: indexStorageSku\n",
+        "    sku: redundancy\n",
         "",
         "indexAccounts lacks the parameter sku",
     ),
@@ -69,6 +69,23 @@ BREAKS = {
         "ownSettings = [\n  {\n    name: 'FUNCTIONS_WORKER_RUNTIME'\n    value: 'python'\n  }\n",
         "refuses the app setting FUNCTIONS_WORKER_RUNTIME",
     ),
+    **{
+        f"the site property {name}, which the plan refuses": (
+            "app/functions.bicep",
+            "minTlsVersion: '1.2'",
+            f"minTlsVersion: '1.2'\n      {name}: {value}",
+            f"Flex Consumption refuses siteConfig.{name}",
+        )
+        for name, value in {
+            "ftpsState": "'Disabled'",
+            "linuxFxVersion": "'PYTHON|3.13'",
+            "netFrameworkVersion": "'v4.0'",
+            "use32BitWorkerProcess": "false",
+            "preWarmedInstanceCount": "1",
+            "functionAppScaleLimit": "40",
+            "functionsRuntimeScaleMonitoringEnabled": "false",
+        }.items()
+    },
     "another lease container": (
         "app/cosmos-access.bicep",
         "= 'leases'",
@@ -113,6 +130,48 @@ BREAKS = {
         "usePrivateNetwork ? network",
         "!usePrivateNetwork ? network",
         "network is not deployed",
+    ),
+    "a name that hides the type of its resource": (
+        "app/functions.bicep",
+        "  name: 'ftp'\n",
+        "  name: replace('ftps', 's', '')\n",
+        "BCP225",
+    ),
+    "an empty name behind a condition": (
+        "app/index-storage-access.bicep",
+        "  name: deadLetterContainer\n",
+        "  name: keepsDeadLetters ? deadLetterContainer : ''\n",
+        "Azure takes no empty name",
+    ),
+    "the id of a group that is none": (
+        "main.bicep",
+        "'${subscription().id}/resourceGroups/${groupName}'",
+        "group.id",
+        "is not the id of a resource",
+    ),
+    "an endpoint that is there twice": (
+        "main.bicep",
+        "'index-${account.connection}-${service}'",
+        "'host-${service}'",
+        "privateendpoints/pe-host-blob is deployed twice",
+    ),
+    "a role that is given twice": (
+        "main.bicep",
+        "union(map(indexStorage, account => toLower(account.name)), [])",
+        "map(indexStorage, account => toLower(account.name))",
+        "is deployed twice",
+    ),
+    "two modules of one name": (
+        "main.bicep",
+        "'index-storage-${uniqueString(token, account.connection)}'",
+        "'index-storage'",
+        "deployments/index-storage is deployed twice",
+    ),
+    "a module with a long name": (
+        "main.bicep",
+        "'cosmos-access-${token}'",
+        "'access-to-the-account-of-cosmos-db-that-holds-the-facts-of-${token}'",
+        "is longer than 64",
     ),
     "a child without its parent": (
         "app/cosmos-access.bicep",

@@ -16,7 +16,8 @@ from shared.app import settings
 from shared.definitions.loading.load import load
 from shared.sources.partition_key import partition_key_paths
 from shared.sources.trigger_leases import LEASE_CONTAINER
-from tests.infra.bicep.deployment import deploy
+from tests.infra.bicep.deployment import deploy, deploy_all
+from tests.infra.names import name_faults
 from tests.infra.settings import app_settings, is_connection
 from tests.infra.templates import BASE, INFRA
 from tests.infra.triggers import CONTAINER, HUB, named
@@ -32,9 +33,9 @@ SOURCE = {"cosmos": COSMOS, "partitionKey": "k"}
 INDEX = {"source": "s", "partition": "a"}
 
 # Most of what is drawn passes; the rest is there so that `validate --infra` has something to refuse.
-names = st.sampled_from(["a", "b", "facts", "c.d-e"])
+names = st.sampled_from(["a", "b", "facts", "Facts", "c.d-e"])
 paths = st.sampled_from(["id", "a", "a.b", '"a"', " a ", '"Major Genre".b', "_x", '"a.b"'])
-connections = st.sampled_from(["INDEX_STORAGE", "INDEX_1", "INDEX_2", "other", "Mine9", "index_1"])
+connections = st.sampled_from(["INDEX_STORAGE", "INDEX_1", "INDEX_2", "HOST", "other", "Mine9", "index_1"])
 containers = st.fixed_dictionaries({"database": names, "container": names})
 partition_keys = st.none() | paths | st.lists(paths, min_size=1, max_size=3, unique=True)
 deletes = st.none() | st.sampled_from([{"feed": "allVersions"}, {"feed": None, "when": "gone"}])
@@ -119,7 +120,10 @@ def test_what_passes_can_be_deployed(project: Path, definitions: dict[str, Any])
     """With the containers, keys, hubs and accounts of the local run, which the tests run against."""
     if not passes(project, definitions):
         return
-    resources = deploy(project / "infra/main.bicep", BASE, definitions)
+    parameters = {**BASE, "usePrivateNetwork": True}
+    deployed_all = deploy_all(project / "infra/main.bicep", parameters, definitions)
+    assert name_faults(deployed_all) == []
+    resources = deployed_all.resources
     served = load(json.dumps(definitions)).require()
     made = named(resources, CONTAINER)
     for source in served.sources.values():
@@ -128,8 +132,6 @@ def test_what_passes_can_be_deployed(project: Path, definitions: dict[str, Any])
             assert deployed_paths(container) == partition_key_paths(source)
             assert f"{source.cosmos.database}/{LEASE_CONTAINER}" in made
     assert named(resources, HUB).keys() == {one.event_hub for one in served.sources.values() if one.event_hub}
-    identities = [one.id.lower() for one in resources]
-    assert sorted(set(identities)) == sorted(identities)
     given_settings = app_settings(resources)
     assert len({name.lower() for name in given_settings}) == len(given_settings)
     assert [name for name in placed_connections(served) if not is_connection(name, given_settings)] == []

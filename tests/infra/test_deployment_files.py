@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -50,12 +51,52 @@ def test_azd_compiles_the_definitions_before_it_packages_the_app_whatever_the_co
     assert (ROOT / service["project"] / HOOK).is_file()
 
 
-def test_azd_checks_the_definitions_before_it_provisions() -> None:
-    """On every platform."""
+@pytest.mark.parametrize(
+    ("event", "scripts"),
+    [
+        ("preprovision", [HOOK, "infra/hooks/keep_page_token_key.py"]),
+        ("postdeploy", ["infra/hooks/after_deploy.py"]),
+    ],
+)
+def test_azd_runs_the_hooks_of_the_project_on_every_platform(event: str, scripts: list[str]) -> None:
+    """In this order; all of them are there."""
     hooks = read_yaml("azure.yaml")["hooks"]
-    assert set(hooks) == {"preprovision"}
-    assert set(hooks["preprovision"]) == {"posix", "windows"}
-    assert [run["run"] for run in hooks["preprovision"].values() if HOOK not in run["run"]] == []
+    assert set(hooks) == {"preprovision", "postdeploy"}
+    assert set(hooks[event]) == {"posix", "windows"}
+    for run in hooks[event].values():
+        assert re.findall(r"\S+\.py", run["run"]) == scripts
+    assert [script for script in scripts if not (ROOT / script).is_file()] == []
+
+
+def test_azd_is_new_enough_to_leave_alone_what_was_brought() -> None:
+    """Before 1.24.1, `azd down` deletes resource groups that the deployment did not create."""
+    assert read_yaml("azure.yaml")["requiredVersions"] == {"azd": ">= 1.24.1"}
+
+
+def test_azd_is_told_which_template_this_is() -> None:
+    """With the version of the project."""
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    assert read_yaml("azure.yaml")["metadata"] == {"template": f"index-tables@{version}"}
+
+
+def test_azd_copies_every_variable_to_the_pipeline() -> None:
+    """All but those that it sets itself, and the one that is a secret."""
+    pipeline = read_yaml("azure.yaml")["pipeline"]
+    variables = set(re.findall(r"\$\{(\w+)", (INFRA / "main.parameters.json").read_text()))
+    assert set(pipeline["variables"]) == {name for name in variables if not name.startswith("AZURE_")} - {
+        "PAGE_TOKEN_KEY"
+    }
+    assert pipeline["secrets"] == ["PAGE_TOKEN_KEY"]
+
+
+def test_azd_monitor_finds_a_dashboard_that_leads_to_the_rest() -> None:
+    """It opens what is of this type in the group of the environment."""
+    resources = project_deployment()
+    (dashboard,) = [one for one in resources if one.type == "Microsoft.Portal/dashboards"]
+    shown = json.dumps(dashboard.body)
+    for kind in ("Microsoft.Insights/workbooks", "Microsoft.Insights/components", "Microsoft.Web/sites"):
+        (resource,) = [one for one in resources if one.type == kind]
+        assert f"#resource{resource.id}" in shown
 
 
 def test_two_hooks_may_run_at_once_on_a_machine_without_the_packages(tmp_path: Path) -> None:
@@ -63,7 +104,7 @@ def test_two_hooks_may_run_at_once_on_a_machine_without_the_packages(tmp_path: P
     hook = tmp_path / HOOK
     hook.parent.mkdir(parents=True)
     shutil.copy(ROOT / HOOK, hook)
-    (tmp_path / "requirements.txt").write_text("")
+    (tmp_path / "requirements-common.txt").write_text("")
     script = f"import runpy; print(runpy.run_path({str(hook)!r})['interpreter']())"
     started = [
         subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -107,30 +148,38 @@ def test_the_hook_stops_what_the_templates_would_not_make(tmp_path: Path) -> Non
     assert "The templates make no event hub" in done.stdout
 
 
-def workflow_environment() -> dict[str, str]:
+WORKFLOWS = (".github/workflows/deploy.yml", ".github/workflows/azure-dev.yml")
+
+
+def workflow_environment(workflow: str) -> dict[str, str]:
     """The variables of the workflow's step that runs `azd up`: those of its job and its own."""
-    job = read_yaml(".github/workflows/deploy.yml")["jobs"]["deploy"]
+    job = read_yaml(workflow)["jobs"]["deploy"]
     (step,) = [one for one in job["steps"] if "azd up" in one.get("run", "")]
     return {**job["env"], **step["env"]}
 
 
-def test_the_workflow_logs_in_without_a_secret() -> None:
+@pytest.mark.parametrize("workflow", WORKFLOWS)
+def test_the_workflow_logs_in_without_a_secret(workflow: str) -> None:
     """With a token of its own run. The one secret that it may be given opens nothing: it seals page tokens."""
-    text = (ROOT / ".github/workflows/deploy.yml").read_text()
+    text = (ROOT / workflow).read_text()
     assert re.findall(r"secrets\.(\w+)", text) == ["PAGE_TOKEN_KEY"]
     assert yaml.safe_load(text)["permissions"] == {"id-token": "write", "contents": "read"}
 
 
-def test_only_the_step_that_deploys_sees_the_secret() -> None:
+@pytest.mark.parametrize("workflow", WORKFLOWS)
+def test_only_the_step_that_deploys_sees_the_secret(workflow: str) -> None:
     """Actions of others run in the same job."""
-    job = read_yaml(".github/workflows/deploy.yml")["jobs"]["deploy"]
+    job = read_yaml(workflow)["jobs"]["deploy"]
     assert "PAGE_TOKEN_KEY" not in job["env"]
 
 
-def test_the_workflow_passes_every_variable_of_the_parameters_file() -> None:
+@pytest.mark.parametrize("workflow", WORKFLOWS)
+def test_the_workflow_passes_every_variable_of_the_parameters_file(workflow: str) -> None:
     """Otherwise an environment that was made with other values would be deployed again with the defaults."""
     variables = set(re.findall(r"\$\{(\w+)", (INFRA / "main.parameters.json").read_text()))
-    passed = workflow_environment()
+    # azd finds out itself who deploys.
+    variables -= {"AZURE_PRINCIPAL_ID", "AZURE_PRINCIPAL_TYPE"}
+    passed = workflow_environment(workflow)
     assert sorted(variables - passed.keys()) == []
     by_name = {name: passed[name] for name in variables - {"AZURE_ENV_NAME", "PAGE_TOKEN_KEY"}}
     assert by_name == {name: f"${{{{ vars.{name} }}}}" for name in by_name}

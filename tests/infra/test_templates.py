@@ -15,14 +15,15 @@ from shared.definitions.loading.load import load
 from shared.sources.hub_events import EVENT_CONSUMER_GROUP, EVENT_LAG_GROUP
 from shared.sources.partition_key import partition_key_paths
 from shared.sources.trigger_leases import LEASE_CONTAINER
-from tests.infra.bicep.deployment import deploy
+from tests.infra.bicep.deployment import deploy, deploy_all
 from tests.infra.bicep.references import TemplateError
-from tests.infra.bicep.symbols import PARAMETER, RESOURCE
+from tests.infra.bicep.symbols import MODULE, PARAMETER, RESOURCE
 from tests.infra.bicep.syntax import body_object, declared_name, decorators, parse, parts, properties, text
 from tests.infra.checks import bindings_of, project_definitions, project_deployment, scenario_faults, static_faults
-from tests.infra.roles import COSMOS_ASSIGNMENT, documented_roles
+from tests.infra.names import name_faults
+from tests.infra.roles import COSMOS_ASSIGNMENT, documented_roles, given_roles
 from tests.infra.settings import app_settings, setting_faults
-from tests.infra.templates import BASE, EVERYTHING, INFRA, SCENARIOS, all_templates
+from tests.infra.templates import BASE, DEPLOYER, EVERYTHING, INFRA, SCENARIOS, all_templates
 from tests.infra.triggers import CONSUMER_GROUP, CONTAINER, QUEUE, named, trigger_faults
 from tests.infra.triggers import partition_key_paths as deployed_paths
 from tests.support import ROOT
@@ -133,6 +134,86 @@ def test_role_assignments_of_a_cosmos_account_come_one_after_another() -> None:
         assert earlier in text(properties(body_object(chain[later]))["dependsOn"])
 
 
+def test_private_endpoints_come_one_after_another_and_after_the_roles() -> None:
+    """An account that is still taking a change refuses the next one."""
+    template = parse(INFRA / "app/endpoints.bicep")
+    loops = [node for node in template.declarations(RESOURCE) if "privateEndpoints" in text(parts(node)[1])]
+    assert len(loops) == 2
+    assert [text(decorators(template, node)["batchSize"][0]) for node in loops] == ["1", "1"]
+    main = parse(INFRA / "main.bicep")
+    (endpoints,) = [node for node in main.declarations(MODULE) if declared_name(node) == "endpoints"]
+    waits_for = text(properties(body_object(endpoints))["dependsOn"])
+    assert re.findall(r"\w+Access", waits_for) == [
+        "hostStorageAccess",
+        "indexAccess",
+        "cosmosAccess",
+        "eventHubsAccess",
+    ]
+
+
+def test_the_host_has_no_endpoint_to_tables() -> None:
+    """Nothing of the host or the app is in tables of that account."""
+    services = private_endpoints("Standard_ZRS")
+    (host,) = [account for account in services if account.startswith("sthost")]
+    assert services[host] == ["blob", "queue"]
+
+
+def test_a_connection_may_be_called_like_something_else() -> None:
+    """Endpoints of index storage have names of their own."""
+    placement = {"by": "hash", "accounts": ["HOST", "EVENT", "COSMOS_1", "INDEX"]}
+    index = {"source": "customers", "partition": "town", "placement": placement}
+    definitions = {**EVERYTHING, "indexes": {"by-town": index}}
+    for sku in ("Standard_ZRS", "Standard_RAGZRS"):
+        parameters = {**BASE, "usePrivateNetwork": True, "indexStorageSku": sku}
+        assert name_faults(deploy_all(INFRA / "main.bicep", parameters, definitions)) == []
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (
+            {"cosmos": {"database": "shop", "container": "orders"}},
+            {"cosmos": {"database": "shop", "container": "Orders"}},
+        ),
+        (
+            {"cosmos": {"database": "shop", "container": "orders"}},
+            {"cosmos": {"database": "Shop", "container": "items"}},
+        ),
+        ({"eventHub": "orders"}, {"eventHub": "Orders"}),
+    ],
+)
+def test_names_that_differ_only_in_case_are_one_name(first: dict[str, object], second: dict[str, object]) -> None:
+    """The evaluator sees them as Azure does; `validate --infra` refuses such definitions."""
+    definitions = {"version": 1, "sources": {"a": first, "b": second}, "indexes": {}}
+    faults = name_faults(deploy_all(INFRA / "main.bicep", BASE, definitions))
+    assert any("is deployed twice" in fault for fault in faults)
+
+
+def test_two_deployments_do_not_meet_in_a_group_of_yours() -> None:
+    """Each of them deploys modules into it; one name would be one deployment."""
+    parameters, definitions = SCENARIOS["all brought along"]
+    first, second = (
+        {
+            module
+            for module in deploy_all(INFRA / "main.bicep", {**parameters, "environmentName": name}, definitions).modules
+            if "/resourceGroups/mine/" in module
+        }
+        for name in ("one", "two")
+    )
+    assert len(first) == len(second) == 3
+    assert first & second == set()
+
+
+def test_one_account_of_yours_keeps_dead_letters_once_for_two_connections() -> None:
+    """And the app has one role there."""
+    parameters, definitions = SCENARIOS["all brought along"]
+    resources = deploy(INFRA / "main.bicep", parameters, definitions)
+    kept = [one.name for one in resources if one.id.endswith(f"/containers/{settings.DEAD_LETTER_CONTAINER}")]
+    assert kept == [f"mystorage/default/{settings.DEAD_LETTER_CONTAINER}"]
+    writers = [one for one in resources if one.symbol == "writesTables" and "mystorage" in one.scope.lower()]
+    assert len(writers) == 1
+
+
 def private_endpoints(sku: str) -> dict[str, list[str]]:
     """The services that private endpoints lead to, by account, when index storage has this redundancy."""
     parameters = {**BASE, "usePrivateNetwork": True, "indexStorageSku": sku}
@@ -143,6 +224,33 @@ def private_endpoints(sku: str) -> dict[str, list[str]]:
             account = connection["properties"]["privateLinkServiceId"].rpartition("/")[2]
             found.setdefault(account, []).extend(connection["properties"]["groupIds"])
     return {account: sorted(services) for account, services in found.items() if account.startswith("st")}
+
+
+def index_redundancy(parameters: dict[str, object]) -> set[str]:
+    """The redundancy of the index accounts."""
+    accounts = [one for one in deploy(INFRA / "main.bicep", {**BASE, **parameters}) if one.symbol == "account"]
+    return {one.body["sku"]["name"] for one in accounts if one.name.startswith("stix")}
+
+
+def test_index_storage_is_in_zones_where_the_region_has_them() -> None:
+    """Elsewhere Azure refuses it, so the default is another; what is asked for is not changed."""
+    without = json.loads((INFRA / "regions.json").read_text())["withoutZones"]
+    assert [region for region in without if index_redundancy({"location": region}) != {"Standard_LRS"}] == []
+    assert index_redundancy({"location": "westeurope"}) == {"Standard_ZRS"}
+    assert index_redundancy({"location": "westus", "indexStorageSku": "Standard_RAGRS"}) == {"Standard_RAGRS"}
+
+
+def test_only_regions_with_the_plan_can_be_chosen() -> None:
+    """`azd` offers these, and Azure refuses others before it creates anything."""
+    main = parse(INFRA / "main.bicep")
+    (node,) = [node for node in main.declarations(PARAMETER) if declared_name(node) == "location"]
+    allowed = [text(part).strip("'") for part in parts(decorators(main, node)["allowed"][0])]
+    regions = json.loads((INFRA / "regions.json").read_text())
+    assert allowed == regions["flexConsumption"]
+    assert set(regions["withoutZones"]) < set(allowed)
+    assert "type: 'location'" in text(decorators(main, node)["metadata"][0])
+    with pytest.raises(TemplateError, match="not allowed"):
+        deploy(INFRA / "main.bicep", {**BASE, "location": "brazilsoutheast"})
 
 
 @pytest.mark.parametrize("sku", ["Standard_RAGRS", "Standard_RAGZRS"])
@@ -204,17 +312,58 @@ def test_no_description_promises_more_than_its_parameter_takes() -> None:
 
 
 def test_the_parameters_file_names_parameters_of_the_template() -> None:
-    """And gives every one that has no default."""
+    """All but the one that must be left alone, so that `azd env set` and the workflow reach each of them."""
     given = json.loads((INFRA / "main.parameters.json").read_text())["parameters"]
     declared = {declared_name(node) for node in parse(INFRA / "main.bicep").declarations(PARAMETER)}
-    assert set(given) <= declared
-    assert {"environmentName", "location"} <= set(given)
+    assert set(given) == declared - {"freshPageTokenKey"}
+
+
+def test_a_variable_that_is_not_set_or_empty_gives_a_parameter_its_own_default() -> None:
+    """A workflow sets every variable, most of them to nothing; `azd` leaves out what is then empty or null."""
+    given = json.loads((INFRA / "main.parameters.json").read_text())["parameters"]
+    main = parse(INFRA / "main.bicep")
+    for node in main.declarations(PARAMETER):
+        name, kind = declared_name(node), text(parts(node)[1])
+        if name in given and name not in {"environmentName", "location"}:
+            (_, default) = re.fullmatch(r"\$\{(\w+)=?([^}]*)\}", given[name]["value"]).groups()  # type: ignore[union-attr]
+            written = text(parts(node)[2]).strip("'")
+            assert default == {"{}": "null"}.get(written, written), name
+            assert kind not in {"array", "object"} or json.loads(default) in ([], None)
 
 
 def test_no_template_asks_for_a_key() -> None:
     """`listKeys` and its kin would put a secret into settings or outputs."""
     asking = re.compile(r"\blist[A-Z]\w*\(|AccountKey|SharedAccessKey")
     assert [path.name for path in all_templates() if asking.search(path.read_text())] == []
+
+
+DEPLOYER_HEADING: Final = "### The person who deploys"
+
+
+def test_the_person_who_deploys_has_the_roles_of_their_table() -> None:
+    """In what is created: to load facts and events, and to read indexes."""
+    resources = deploy(INFRA / "main.bicep", {**BASE, "principalId": DEPLOYER}, EVERYTHING)
+    assert given_roles(resources, to_deployer=True) == set(documented_roles(DEPLOYER_HEADING))
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [{"principalType": "ServicePrincipal"}, {"deployerAccess": False}, {"principalId": ""}],
+    ids=["a workflow", "not wanted", "no one"],
+)
+def test_only_a_person_who_deploys_gets_roles(parameters: dict[str, object]) -> None:
+    """A workflow has no use for them, and they can be left out."""
+    resources = deploy(INFRA / "main.bicep", {**BASE, "principalId": DEPLOYER, **parameters}, EVERYTHING)
+    assert given_roles(resources, to_deployer=True) == set()
+
+
+def test_the_person_who_deploys_gets_no_role_in_what_was_brought() -> None:
+    """The owner of an account gives roles there."""
+    parameters, definitions = SCENARIOS["all brought along"]
+    resources = deploy(INFRA / "main.bicep", {**parameters, "principalId": DEPLOYER}, definitions)
+    mine = [one for one in resources if one.body.get("properties", {}).get("principalId") == DEPLOYER]
+    assert mine
+    assert [one for one in mine if "/resourceGroups/mine/" in one.id] == []
 
 
 def test_every_service_that_the_code_calls_has_a_role() -> None:

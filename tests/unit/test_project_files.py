@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import fnmatch
+import importlib.metadata
 import json
 import re
 import shutil
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,7 +26,9 @@ WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.y*ml"))
 # An action at a commit, with its version for people.
 PINNED_ACTION = re.compile(r"[\w.-]+/[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+")
 # What Azure runs: the app, what it imports and what it reads.
-DEPLOYED = {"function_app.py", "functions", "shared", "host.json", "requirements.txt", "indexes.yaml"}
+DEPLOYED = {"function_app.py", "functions", "shared", "host.json", "requirements.txt", "indexes.yaml"} | {
+    "requirements-common.txt"
+}
 
 
 def tracked_top_level_names() -> set[str]:
@@ -35,7 +39,7 @@ def tracked_top_level_names() -> set[str]:
 
 def test_only_what_runs_in_azure_is_deployed() -> None:
     """`.funcignore` names everything else at the root."""
-    patterns = [line.rstrip("/") for line in (ROOT / ".funcignore").read_text().splitlines() if line and line[0] != "#"]
+    patterns = [line.strip("/") for line in (ROOT / ".funcignore").read_text().splitlines() if line and line[0] != "#"]
     kept = {
         name for name in tracked_top_level_names() if not any(fnmatch.fnmatch(name, pattern) for pattern in patterns)
     }
@@ -55,6 +59,38 @@ def test_what_developers_keep_beside_the_code_is_not_deployed(tmp_path: Path) ->
     """Above all `.azure`, where azd keeps the values of its environments."""
     paths = [".azure/demo/.env", ".env", ".vscode/settings.json", "my_env/bin/python", ".venv-deploy-1/bin/python"]
     assert ignored(".funcignore", paths, tmp_path) == set(paths)
+
+
+def test_the_data_of_a_local_run_is_not_deployed_whatever_its_folder_is_called(tmp_path: Path) -> None:
+    """`--data` names any folder; facts, keys and certificates are in it."""
+    paths = [
+        str(folder / name)
+        for folder in (Path("mine"), Path("demo/second"))
+        for name in (
+            *("keys.json", "endpoints.json", "azurite/__azurite_db_table__.json", "logs/host.log"),
+            *("cosmos/cosmos.db", "cosmos/cosmos.db-wal", "cosmos/cosmos-certificate.pem", "eventhubs/eventhubs.db"),
+        )
+    ]
+    assert ignored(".funcignore", paths, tmp_path) == set(paths)
+
+
+def test_what_tools_leave_beside_the_code_is_not_deployed(tmp_path: Path) -> None:
+    """`azd restore` installs the project into an environment in its folder, and leaves a copy in `build`."""
+    paths = [
+        "build/lib/shared/errors.py",
+        "dist/a.whl",
+        "index_tables.egg-info/PKG-INFO",
+        "index-tables_env/pyvenv.cfg",
+    ]
+    assert ignored(".funcignore", paths, tmp_path) == set(paths)
+
+
+def test_every_tracked_file_of_the_app_is_deployed(tmp_path: Path) -> None:
+    """No pattern for something else catches it."""
+    listed = subprocess.run(
+        ["git", "ls-files", "functions", "shared", *DEPLOYED], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert ignored(".funcignore", listed.stdout.splitlines(), tmp_path) == set()
 
 
 def test_what_runs_in_azure_is_deployed(tmp_path: Path) -> None:
@@ -79,11 +115,37 @@ def test_every_requirement_is_pinned() -> None:
     """The same versions on every machine."""
     lines = [
         line.partition("#")[0].strip()
-        for name in ("requirements.txt", "requirements-dev.txt")
+        for name in ("requirements.txt", "requirements-common.txt", "requirements-dev.txt")
         for line in (ROOT / name).read_text().splitlines()
     ]
     unpinned = [line for line in lines if line and not line.startswith("-r ") and "==" not in line.partition(";")[0]]
     assert unpinned == []
+
+
+def pins(name: str) -> dict[str, str]:
+    """The lines of a file of requirements by package, without those of the files that it includes."""
+    lines = [line.partition("#")[0].strip() for line in (ROOT / name).read_text().splitlines()]
+    return {line: line.partition("==")[0] for line in lines if line and not line.startswith("-r ")}
+
+
+def test_a_build_with_another_python_than_the_deployed_one_fails() -> None:
+    """Azure has built with an older Python than the app runs with; packages for that one would not load."""
+    assert list(pins("requirements.txt").values()) == ["azure-functions"]
+    (line,) = pins("requirements.txt")
+    assert ";" not in line
+    assert [line for line in pins("requirements-common.txt") if ";" in line] == []
+    if sys.version_info[:2] >= DEPLOYED_PYTHON:
+        assert line == f"azure-functions=={importlib.metadata.version('azure-functions')}"
+        installs_on = importlib.metadata.metadata("azure-functions")["Requires-Python"]
+        assert installs_on == f">={dotted(DEPLOYED_PYTHON)}"
+
+
+def test_the_tests_run_with_the_deployed_packages() -> None:
+    """On the deployed Python; older ones have an older SDK."""
+    (deployed,) = pins("requirements.txt")
+    assert f'{deployed}; python_version >= "{dotted(DEPLOYED_PYTHON)}"' in pins("requirements-dev.txt")
+    for name in ("requirements.txt", "requirements-dev.txt"):
+        assert "-r requirements-common.txt" in (ROOT / name).read_text().splitlines()
 
 
 def test_the_azurite_of_the_lock_file_is_the_one_asked_for() -> None:
@@ -158,6 +220,14 @@ def test_ci_runs_the_tests_of_the_local_checks() -> None:
     (on_the_oldest,) = re.findall(r'PYTEST="(.+)"', (ROOT / ".ci/run").read_text())
     runs = ci()["jobs"]["test"]["strategy"]["matrix"]["include"]
     assert [run["tests"] for run in runs] == [on_the_oldest, ""]
+
+
+def test_ci_compiles_the_templates_of_a_pull_request() -> None:
+    """With the real compiler, whose absence is a failure there."""
+    steps = ci()["jobs"]["templates"]["steps"]
+    (step,) = [step for step in steps if "tests/infra/test_compiler.py" in step.get("run", "")]
+    assert step["env"] == {"REQUIRE_BICEP": "true"}
+    assert re.search(r"^  pull_request:", (ROOT / ".github/workflows/ci.yml").read_text(), re.MULTILINE)
 
 
 def test_the_hooks_before_a_commit_are_the_commands_of_lint() -> None:

@@ -52,7 +52,7 @@ class Findings:
 
     def _finding(self, path: KeyPath, what: str, fix: str) -> Finding:
         written = self.as_written(path)
-        return Finding(self.file, self._line(written), dotted_key(written), what, fix)
+        return Finding(self.file, self.line_of(written), dotted_key(written), what, fix)
 
     def as_written(self, path: KeyPath) -> KeyPath:
         """The path without the numbers of items that the file does not list: one part may stand alone."""
@@ -62,7 +62,7 @@ class Findings:
                 written = (*written, step)
         return written
 
-    def _line(self, path: KeyPath) -> int:
+    def line_of(self, path: KeyPath) -> int:
         """The line of the longest part of the path that is in the file."""
         while path and path not in self.lines:
             path = path[:-1]

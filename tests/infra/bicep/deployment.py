@@ -6,6 +6,8 @@ unrolled, modules entered, parameters held to their declared types and decorator
 
 from __future__ import annotations
 
+import json
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import yaml
@@ -19,6 +21,7 @@ from tests.infra.bicep.references import (
     TemplateError,
     group_reference,
     resource_id,
+    written_id,
 )
 from tests.infra.bicep.symbols import MODULE, OUTPUT, PARAMETER, RESOURCE, VARIABLE, has_default
 from tests.infra.bicep.syntax import declared_name, decorators, has_word, parse, parts, properties, text
@@ -38,9 +41,24 @@ _PLACING: Final = {"parent", "scope", "dependsOn"}
 
 def deploy(main: Path, parameters: Mapping[str, Any], definitions: Mapping[str, Any] | None = None) -> list[Deployed]:
     """The resources of a deployment; `definitions` take the place of indexes.yaml."""
+    return deploy_all(main, parameters, definitions).resources
+
+
+def deploy_all(
+    main: Path, parameters: Mapping[str, Any], definitions: Mapping[str, Any] | None = None
+) -> DeployedTemplates:
+    """The resources of a deployment, and the deployments that its modules are."""
     deployment = _Deployment(parse(main), parameters, SUBSCRIPTION_ID, definitions)
     deployment.run()
-    return deployment.resources
+    return DeployedTemplates(deployment.resources, deployment.modules)
+
+
+@dataclass(frozen=True, slots=True)
+class DeployedTemplates:
+    """Everything that Azure is sent: resources, and the ids of the deployments that modules are."""
+
+    resources: list[Deployed]
+    modules: list[str]
 
 
 class _Deployment:
@@ -50,6 +68,7 @@ class _Deployment:
         self, template: Template, parameters: Mapping[str, Any], scope: str, definitions: Mapping[str, Any] | None
     ) -> None:
         self.resources: list[Deployed] = []
+        self.modules: list[str] = []
         self._template = template
         self._given = parameters
         self._scope = scope
@@ -80,13 +99,15 @@ class _Deployment:
             return {"id": SUBSCRIPTION_ID}
         if function == "resourceGroup":
             return group_reference(*arguments) if arguments else Reference("resourceGroup()", "", "", self._scope)
-        if function in {"loadTextContent", "loadYamlContent"}:
+        if function in {"loadJsonContent", "loadTextContent", "loadYamlContent"}:
             return self._loaded(function, self._template.path.parent / arguments[0])
         raise TemplateError(f"{self._template.path.name}: the evaluator does not know the function {function}")
 
     def _loaded(self, function: str, path: Path) -> Any:
         if function == "loadTextContent":
             return path.read_text(encoding="utf-8")
+        if function == "loadJsonContent":
+            return json.loads(path.read_text(encoding="utf-8"))
         return yaml.safe_load(path.read_text(encoding="utf-8")) if self._definitions is None else self._definitions
 
     def _declared(self, node: Node) -> Any:
@@ -142,6 +163,7 @@ class _Deployment:
         inner = _Deployment(parse(path), values.get("params", {}), scope, self._definitions)
         outputs = inner.run()
         self.resources += inner.resources
+        self.modules += [resource_id(scope, "Microsoft.Resources/deployments", values["name"]), *inner.modules]
         return ModuleReference(declared_name(node), outputs)
 
     def _resource(self, node: Node, body: Node, bound: Mapping[str, Any]) -> Reference:
@@ -151,7 +173,7 @@ class _Deployment:
         parent = values.get("parent")
         name = f"{parent.name}/{values['name']}" if parent else values["name"]
         scope = values["scope"].id if "scope" in values else self._scope
-        reference = Reference(declared_name(node), kind, name, resource_id(scope, kind, name))
+        reference = Reference(declared_name(node), kind, name, resource_id(scope, kind, name), written_id(kind, name))
         if holds and not has_word(node, "existing"):
             sent = {key: value for key, value in values.items() if key not in _PLACING}
             where = (self._template.path.name, reference.symbol, scope)

@@ -74,7 +74,7 @@ def _subscription_resource_id(kind: str, name: str) -> str:
 
 
 def _environment() -> dict[str, Any]:
-    return {"suffixes": {"storage": "core.windows.net"}}
+    return {"portal": "https://portal.azure.com", "suffixes": {"storage": "core.windows.net"}}
 
 
 PURE: Final[dict[str, Callable[..., Any]]] = {
@@ -86,6 +86,7 @@ PURE: Final[dict[str, Callable[..., Any]]] = {
     "environment": _environment,
     "filter": lambda values, keep: [value for value in values if keep(value)],
     "first": _first,
+    "format": lambda text, *values: text.format(*values),
     "flatten": lambda values: _concat(*values),
     "guid": _guid,
     "indexOf": lambda values, item: values.index(item),
@@ -104,11 +105,14 @@ PURE: Final[dict[str, Callable[..., Any]]] = {
     "trim": str.strip,
     "union": _union,
     "uniqueString": _unique_string,
+    "utcNow": lambda _: "2026-11-18T12:00:00Z",
 }
 
 # Answered by the evaluator, which knows the files and the scope.
-CONTEXTUAL: Final = frozenset({"loadTextContent", "loadYamlContent", "resourceGroup", "subscription"})
+CONTEXTUAL: Final = frozenset(
+    {"loadJsonContent", "loadTextContent", "loadYamlContent", "resourceGroup", "subscription"}
+)
 DECORATORS: Final = frozenset(
-    {"allowed", "batchSize", "description", "maxLength", "maxValue", "minLength", "minValue", "secure"}
+    {"allowed", "batchSize", "description", "maxLength", "maxValue", "metadata", "minLength", "minValue", "secure"}
 )
 KNOWN_FUNCTIONS: Final = frozenset(PURE) | CONTEXTUAL | DECORATORS

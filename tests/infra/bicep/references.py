@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 SUBSCRIPTION_ID = "/subscriptions/00000000"
+GROUP = "Microsoft.Resources/resourceGroups"
 
 
 class TemplateError(Exception):
@@ -25,10 +26,12 @@ class Reference:
     type: str
     name: str
     id: str
+    # What Bicep makes of `symbol.id`, where that is another form than the id that Azure knows.
+    written_id: str | None = None
 
     def member(self, name: str) -> Any:
         """A property of the resource."""
-        known = {"id": self.id, "name": self.name.rpartition("/")[2], "type": self.type}
+        known = {"id": self.written_id or self.id, "name": self.name.rpartition("/")[2], "type": self.type}
         return known.get(name, Unknown(f"<{self.symbol}.{name}>"))
 
 
@@ -66,16 +69,21 @@ class Deployed:
         return f"{self.template}: {self.symbol} ({self.name})"
 
 
+def written_id(kind: str, name: str) -> str | None:
+    """The form of `symbol.id` that is not the id: Bicep asks for a group as for any resource of the subscription."""
+    return f"{SUBSCRIPTION_ID}/providers/{GROUP}/{name}" if kind == GROUP else None
+
+
 def group_reference(name: str) -> Reference:
     """A resource group of the subscription."""
-    return Reference(
-        "resourceGroup()", "Microsoft.Resources/resourceGroups", name, f"{SUBSCRIPTION_ID}/resourceGroups/{name}"
-    )
+    return Reference("resourceGroup()", GROUP, name, f"{SUBSCRIPTION_ID}/resourceGroups/{name}")
 
 
 def resource_id(scope: str, kind: str, name: str) -> str:
     """The id of a resource: `Microsoft.A/b/c` called `x/y` in a scope is `.../providers/Microsoft.A/b/x/c/y`."""
-    if kind == "Microsoft.Resources/resourceGroups":
+    if not all(name.split("/")):
+        raise TemplateError(f"{kind} is called {name!r}: Azure takes no empty name, even where the condition is false")
+    if kind == GROUP:
         return f"{scope}/resourceGroups/{name}"
     provider, *kinds = kind.split("/")
     if len(kinds) != len(name.split("/")):

@@ -19,6 +19,7 @@ Types: TypeAlias = "dict[str, dict[str, Any]]"
 
 BODY: Final = "<body>"
 _FLAGS: Final = {1: "Required", 2: "ReadOnly", 4: "WriteOnly", 8: "DeployTimeConstant"}
+_OBJECTS: Final = ("ObjectType", "DiscriminatedObjectType")
 _PRIMITIVES: Final = {
     "StringType": "string",
     "IntegerType": "int",
@@ -86,25 +87,37 @@ def _from_entries(entries: list[dict[str, Any]], body: dict[str, str]) -> Types:
     types = {
         names[f"#/{number}"]: _object(entry, entries, names)
         for number, entry in enumerate(entries)
-        if entry["$type"] == "ObjectType"
+        if entry["$type"] in _OBJECTS
     }
     return {**types, BODY: types[names[body["$ref"]]]}
 
 
 def _type_name(entry: dict[str, Any], number: int) -> str:
-    return f"{entry['name']}#{number}" if entry["$type"] == "ObjectType" else ""
+    return f"{entry['name']}#{number}" if entry["$type"] in _OBJECTS else ""
 
 
 def _object(entry: dict[str, Any], entries: list[dict[str, Any]], names: dict[str, str]) -> dict[str, Any]:
-    plain: dict[str, Any] = {
-        "properties": {
-            name: [_spelled(one["type"]["$ref"], entries, names), _flags(one["flags"]), ""]
-            for name, one in entry["properties"].items()
-        }
-    }
+    if "discriminator" in entry:
+        return _choice(entry, entries, names)
+    plain: dict[str, Any] = {"properties": _typed(entry["properties"], entries, names)}
     if "additionalProperties" in entry:
         plain["additional"] = _spelled(entry["additionalProperties"]["$ref"], entries, names)
     return plain
+
+
+def _choice(entry: dict[str, Any], entries: list[dict[str, Any]], names: dict[str, str]) -> dict[str, Any]:
+    """A type that is one of several, by the value of one of its properties."""
+    base = _typed(entry["baseProperties"], entries, names)
+    chosen = {key: entries[int(one["$ref"].removeprefix("#/"))] for key, one in entry["elements"].items()}
+    elements = {key: {**base, **_typed(one["properties"], entries, names)} for key, one in chosen.items()}
+    return {"discriminator": entry["discriminator"], "elements": elements}
+
+
+def _typed(properties: dict[str, Any], entries: list[dict[str, Any]], names: dict[str, str]) -> dict[str, list[str]]:
+    return {
+        name: [_spelled(one["type"]["$ref"], entries, names), _flags(one["flags"]), ""]
+        for name, one in properties.items()
+    }
 
 
 def _spelled(reference: str, entries: list[dict[str, Any]], names: dict[str, str]) -> str:

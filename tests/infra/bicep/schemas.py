@@ -10,11 +10,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tests.infra.bicep.functions import Unknown
 from tests.infra.bicep.schema_sources import BODY
+from tests.infra.bicep.symbols import RESOURCE
+from tests.infra.bicep.syntax import body_object, declared_name, parts, properties, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from tree_sitter import Node
+
     from tests.infra.bicep.references import Deployed
+    from tests.infra.bicep.syntax import Template
 
 RECORDED: Final = Path(__file__).parents[1] / "schemas.json"
 _PLAIN: Final[dict[str, type]] = {"string": str, "int": int, "bool": bool}
@@ -46,6 +51,25 @@ def schema_faults(resources: Iterable[Deployed]) -> list[str]:
         check.typed("", BODY, {**resource.body, "name": name})
         faults += [f"{resource}: {fault}" for fault in check.faults]
     return faults
+
+
+def unchecked_types(template: Template) -> list[str]:
+    """Resources whose type depends on their name, where the name is no literal: the compiler checks none of them."""
+    return [
+        f"{template.place(node)}: the name of {declared_name(node)} chooses its type, so it must be a literal (BCP225)"
+        for node in template.declarations(RESOURCE)
+        if _type_depends_on_name(text(parts(node)[1]).strip("'"))
+        and not _is_literal(properties(body_object(node))["name"])
+    ]
+
+
+def _type_depends_on_name(kind: str) -> bool:
+    body = _recorded().get(kind, {}).get("types", {}).get(BODY, {})
+    return bool(body.get("discriminator") == "name")
+
+
+def _is_literal(node: Node) -> bool:
+    return node.type == "string" and all(part.type != "interpolation" for part in parts(node))
 
 
 class _Check:

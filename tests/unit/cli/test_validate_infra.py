@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from typing import TYPE_CHECKING
@@ -84,6 +85,118 @@ def test_connections_that_differ_only_in_case_are_reported(
     placed = "{source: s, partition: a, placement: {by: hash, accounts: [%s]}}"
     file = write(tmp_path / "indexes.yaml", f"s: {COSMOS}", f"{{i: {placed % first}, j: {placed % second}}}")
     assert message in faults(file, infra)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "message"),
+    [
+        (
+            "{cosmos: {database: shop, container: orders}}",
+            "{cosmos: {database: shop, container: Orders}}",
+            'the container "Orders" and "orders" in sources.s.cosmos (line 3) are one name to Azure',
+        ),
+        (
+            "{cosmos: {database: shop, container: orders}}",
+            "{cosmos: {database: Shop, container: items}}",
+            'the database "Shop" and "shop" in sources.s.cosmos (line 3) are one name to Azure',
+        ),
+    ],
+)
+def test_names_that_differ_only_in_case_are_reported_with_both_places(
+    first: str, second: str, message: str, tmp_path: Path, infra: Path
+) -> None:
+    """Azure compares the names of resources without case."""
+    file = write(tmp_path / "indexes.yaml", f"s: {first}\n  t: {second}")
+    assert message in (found := faults(file, infra))
+    assert f"{file}:4: sources.t." in found
+
+
+@pytest.mark.parametrize("account", [{}, {"EXISTING_COSMOS_ACCOUNT": "mine", "EXISTING_COSMOS_RESOURCE_GROUP": "rg"}])
+def test_facts_are_not_where_azure_would_find_the_leases(account: dict[str, str], tmp_path: Path, infra: Path) -> None:
+    """The templates make the container of leases, also in an account of one's own."""
+    file = write(tmp_path / "indexes.yaml", "s: {cosmos: {database: shop, container: Leases}}")
+    message = 'the container "Leases" and "leases", which the templates make, are one name to Azure'
+    assert message in faults(file, infra, account)
+
+
+def test_containers_of_ones_own_account_may_differ_in_case(tmp_path: Path, infra: Path) -> None:
+    """The templates do not make them, and Cosmos DB itself tells them apart."""
+    sources = "s: {cosmos: {database: shop, container: a}}\n  t: {cosmos: {database: shop, container: A}}"
+    file = write(tmp_path / "indexes.yaml", sources)
+    mine = {"EXISTING_COSMOS_ACCOUNT": "mine", "EXISTING_COSMOS_RESOURCE_GROUP": "rg"}
+    assert faults(file, infra, mine) == ""
+
+
+def own_storage(**accounts: dict[str, str]) -> dict[str, str]:
+    """The variable that `azd env set` gives the parameter existingIndexStorage."""
+    return {"EXISTING_INDEX_STORAGE": json.dumps(accounts)}
+
+
+PLACED = "{i: {source: s, partition: a, placement: {by: hash, accounts: [INDEX_1, INDEX_2]}}}"
+
+
+def test_two_connections_may_lead_to_one_account_of_ones_own(tmp_path: Path, infra: Path) -> None:
+    """The templates give the app its role there once."""
+    file = write(tmp_path / "indexes.yaml", f"s: {COSMOS}", PLACED)
+    mine = {"name": "mine", "resourceGroup": "rg"}
+    assert faults(file, infra, own_storage(INDEX_1=mine, INDEX_2={"name": "Mine", "resourceGroup": "RG"})) == ""
+
+
+@pytest.mark.parametrize(
+    ("accounts", "message"),
+    [
+        (
+            {"INDEX_1": {"name": "mine", "resourceGroup": "a"}, "INDEX_2": {"name": "mine", "resourceGroup": "b"}},
+            'INDEX_1 and INDEX_2 name the account "mine" in two resource groups, "a" and "b"',
+        ),
+        ({"INDEX_1": {"name": "mine"}}, "INDEX_1 has no resourceGroup"),
+        ({"INDEX_3": {"name": "mine", "resourceGroup": "a"}}, "no placement names INDEX_3"),
+    ],
+)
+def test_an_account_of_ones_own_that_cannot_be_used_is_reported(
+    accounts: dict[str, dict[str, str]], message: str, tmp_path: Path, infra: Path
+) -> None:
+    """Otherwise Azure would find nothing there, or a new account would be made."""
+    file = write(tmp_path / "indexes.yaml", f"s: {COSMOS}", PLACED)
+    assert message in faults(file, infra, own_storage(**accounts))
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"INDEX_1": "mine"}'])
+def test_accounts_of_ones_own_that_are_no_object_are_reported(text: str, tmp_path: Path, infra: Path) -> None:
+    """With the form that they need."""
+    file = write(tmp_path / "indexes.yaml", f"s: {COSMOS}", PLACED)
+    found = faults(file, infra, {"EXISTING_INDEX_STORAGE": text})
+    assert "existingIndexStorage" in found
+    assert '"resourceGroup"' in found
+
+
+@pytest.mark.parametrize(
+    ("variables", "message"),
+    [
+        ({"INDEX_STORAGE_SKU": "Standard_ZRS"}, "Standard_ZRS needs availability zones, and westus has none"),
+        ({"INDEX_STORAGE_SKU": "Standard_RAGZRS"}, "Standard_RAGZRS needs availability zones"),
+        ({"ZONE_REDUNDANT": "true"}, "isZoneRedundant needs availability zones, and westus has none"),
+        ({}, ""),
+        ({"INDEX_STORAGE_SKU": "Standard_RAGRS"}, ""),
+    ],
+)
+def test_zones_are_refused_where_a_region_has_none(
+    variables: dict[str, str], message: str, tmp_path: Path, infra: Path
+) -> None:
+    """Azure would say so only when everything else is there."""
+    file = write(tmp_path / "indexes.yaml", f"s: {COSMOS}")
+    found = faults(file, infra, {"AZURE_LOCATION": "westus", **variables})
+    assert message in found
+    assert bool(message) == bool(found)
+    assert faults(file, infra, {"AZURE_LOCATION": "westeurope", **variables}) == ""
+
+
+def test_a_region_without_the_plan_is_refused(tmp_path: Path, infra: Path) -> None:
+    """The function app comes last, after everything that it needs."""
+    file = write(tmp_path / "indexes.yaml", f"s: {COSMOS}")
+    assert "the templates do not deploy to brazilsoutheast" in faults(
+        file, infra, {"AZURE_LOCATION": "brazilsoutheast"}
+    )
 
 
 def test_one_connection_in_several_indexes_is_not_reported(tmp_path: Path, infra: Path) -> None:
