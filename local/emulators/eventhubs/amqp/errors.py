@@ -29,12 +29,14 @@ INTERNAL_ERROR = "amqp:internal-error"
 INVALID_FIELD = "amqp:invalid-field"
 NOT_ALLOWED = "amqp:not-allowed"
 NOT_FOUND = "amqp:not-found"
+NOT_IMPLEMENTED = "amqp:not-implemented"
 RESOURCE_LIMIT_EXCEEDED = "amqp:resource-limit-exceeded"
 UNAUTHORIZED_ACCESS = "amqp:unauthorized-access"
 HANDLE_IN_USE = "amqp:session:handle-in-use"
 UNATTACHED_HANDLE = "amqp:session:unattached-handle"
 MESSAGE_SIZE_EXCEEDED = "amqp:link:message-size-exceeded"
 STOLEN = "amqp:link:stolen"
+ARGUMENT_OUT_OF_RANGE = "com.microsoft:argument-out-of-range"
 
 _ERROR_CODE = ULong(0x1D)
 

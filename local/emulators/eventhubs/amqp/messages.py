@@ -29,10 +29,12 @@ _LIST, _MAP, _BINARY = frozenset({0x45, 0xC0, 0xD0}), frozenset({0xC1, 0xD1}), f
 # The type codes that the value of a section may begin with; a value section holds any type.
 _FORMS: dict[int, frozenset[int]] = {
     HEADER: _LIST, DELIVERY_ANNOTATIONS: _MAP, MESSAGE_ANNOTATIONS: _MAP, PROPERTIES: _LIST,
-    APPLICATION_PROPERTIES: _MAP, DATA: _BINARY, SEQUENCE: _LIST, VALUE: frozenset(range(256)), FOOTER: _MAP,
+    APPLICATION_PROPERTIES: _MAP, DATA: _BINARY | {0x40}, SEQUENCE: _LIST, VALUE: frozenset(range(256)), FOOTER: _MAP,
 }  # fmt: skip
 ALL_SECTIONS = frozenset(_FORMS)
 _REPEATED = frozenset({DATA, SEQUENCE})
+# These may stand anywhere, once: azure-eventhub writes delivery annotations last, rhea a footer before the body.
+_ANYWHERE = frozenset({DELIVERY_ANNOTATIONS, FOOTER})
 _SECTION_HEAD = b"\x00\x53"
 _CORRELATION_ID_FIELD = 5
 
@@ -46,7 +48,8 @@ class Section(NamedTuple):
     code: int
     start: int
     value_start: int
-    value: Any  # of the type that its code demands; None in a section that was not wanted
+    value: Any  # of the type that its code demands; None in a section that was not wanted, and in null data
+    end: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +67,12 @@ class Request:
 
 
 def sections(message: bytes, wanted: frozenset[int] = ALL_SECTIONS) -> Iterator[Section]:
-    """The sections of a message in their order; those in `wanted` are decoded, the others stepped over.
+    """The sections of a message as they stand; those in `wanted` are decoded, the others stepped over.
 
     The caller wraps this in `reading`.
     """
     position, end, previous = 0, len(message), 0
+    seen_anywhere: set[int] = set()
     while position < end:
         # What every encoder writes for a section's code; any other way to write it is read as well.
         if message.startswith(_SECTION_HEAD, position):
@@ -78,11 +82,17 @@ def sections(message: bytes, wanted: frozenset[int] = ALL_SECTIONS) -> Iterator[
         forms = _FORMS.get(code)
         if forms is None or message[start] not in forms:
             raise MalformedError(f"A message has no section {code:#04x} of type {message[start]:#04x}.")
-        if code <= previous and not (code == previous and code in _REPEATED):
+        if code in _ANYWHERE:
+            if code in seen_anywhere:
+                raise MalformedError(f"Section {code:#04x} stands twice in a message.")
+            seen_anywhere.add(code)
+        elif code <= previous and not (code == previous and code in _REPEATED):
             raise MalformedError(f"Section {code:#04x} of a message may not follow {previous:#04x}.")
+        else:
+            previous = code
         value, after = decode(message, start) if code in wanted else (None, skip(message, start))
-        yield Section(code, position, start, value)
-        position, previous = after, code
+        yield Section(code, position, start, value, after)
+        position = after
 
 
 def _section_code(message: bytes, position: int) -> tuple[int, int]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from local.emulators.eventhubs.amqp.errors import NOT_ALLOWED, EntityNotFoundError, LinkError
+from local.emulators.eventhubs.amqp.errors import ARGUMENT_OUT_OF_RANGE, NOT_ALLOWED, EntityNotFoundError, LinkError
 from local.emulators.eventhubs.links.addresses import CBS, MANAGEMENT, hub_address, is_node, path_of
 from local.emulators.eventhubs.links.consumer import ConsumerLink
+from local.emulators.eventhubs.links.management import no_such_partition
 from local.emulators.eventhubs.links.producer import ProducerLink
 from local.emulators.eventhubs.links.requests import ReplyLink, RequestLink
 
@@ -14,8 +15,6 @@ if TYPE_CHECKING:
     from local.emulators.eventhubs.amqp.performatives import Attach
     from local.emulators.eventhubs.links.links import Link, LinkSession
     from local.emulators.eventhubs.log.hubs import Hub, Partition
-
-ARGUMENT_OUT_OF_RANGE = "com.microsoft:argument-out-of-range"
 
 
 def open_link(session: LinkSession, attach: Attach) -> Link:
@@ -47,6 +46,5 @@ def _open_hub_link(session: LinkSession, attach: Attach, path: str) -> Link:
 def _partition(hub: Hub, number: str) -> Partition:
     partition = hub.partition(number)
     if partition is None:
-        last = len(hub.partitions) - 1
-        raise LinkError(ARGUMENT_OUT_OF_RANGE, f"Hub {hub.name} has no partition {number}: it has 0 to {last}.")
+        raise LinkError(ARGUMENT_OUT_OF_RANGE, no_such_partition(hub, number))
     return partition

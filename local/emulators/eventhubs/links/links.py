@@ -5,7 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from local.emulators.eventhubs.amqp.errors import MESSAGE_SIZE_EXCEEDED, NOT_ALLOWED, AmqpError, LinkError
+from local.emulators.eventhubs.amqp.errors import (
+    MESSAGE_SIZE_EXCEEDED,
+    NOT_ALLOWED,
+    AmqpError,
+    DeliveryError,
+    LinkError,
+)
 from local.emulators.eventhubs.amqp.performatives import Disposition
 from local.emulators.eventhubs.amqp.types import Described, ULong
 from local.emulators.eventhubs.namespace import MAX_MESSAGE_BYTES
@@ -23,6 +29,10 @@ SERIAL_MASK = 0xFFFFFFFF
 ACCEPTED = Described(ULong(0x24), [])
 _REJECTED_CODE = ULong(0x25)
 _UNSETTLED_MODE = 0
+_TOO_LARGE = DeliveryError(
+    MESSAGE_SIZE_EXCEEDED,
+    f"The message has more than {MAX_MESSAGE_BYTES} bytes, the most that is allowed. Send smaller batches.",
+)
 
 
 def remaining(limit: int, used: int) -> int:
@@ -117,23 +127,26 @@ class IncomingLink(Link):
             if transfer.delivery_id is None:
                 raise LinkError(NOT_ALLOWED, "The first transfer of a delivery has no delivery-id.")
             self._first = transfer
-        self._parts.append(payload)
         self._size += len(payload)
-        if self._size > MAX_MESSAGE_BYTES:
-            raise LinkError(
-                MESSAGE_SIZE_EXCEEDED,
-                f"The message has more than {MAX_MESSAGE_BYTES} bytes, the most that is allowed. Send smaller batches.",
-            )
+        if self._size <= MAX_MESSAGE_BYTES:
+            self._parts.append(payload)
+        else:
+            self._parts.clear()
         if not transfer.more:
             self._end_of_delivery(self._first, is_aborted=bool(transfer.aborted))
 
     def _end_of_delivery(self, first: Transfer, *, is_aborted: bool) -> None:
         message = b"".join(self._parts)
+        is_too_large = self._size > MAX_MESSAGE_BYTES
         self._parts, self._first, self._size = [], None, 0
         self.delivery_count = (self.delivery_count + 1) & SERIAL_MASK
         self.credit -= 1
-        if not is_aborted:
-            self.receive(Delivery(first.delivery_id or 0, first.message_format or 0, message, bool(first.settled)))
+        delivery = Delivery(first.delivery_id or 0, first.message_format or 0, message, bool(first.settled))
+        if is_too_large and not is_aborted:
+            # A rejection and not a detach: @azure/event-hubs waits minutes for the disposition of a lost link.
+            self.settle(delivery, _TOO_LARGE)
+        elif not is_aborted:
+            self.receive(delivery)
         # Clients that send more than they were allowed to are not cut off: azure-eventhub does not count its credit.
         if self.credit <= SENDER_CREDIT // 2 and not self.is_closed:
             self._top_up()

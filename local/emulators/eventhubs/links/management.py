@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
-from local.emulators.eventhubs.amqp.errors import EntityNotFoundError, LinkError
-from local.emulators.eventhubs.amqp.types import Array, Int, Timestamp
+from local.emulators.eventhubs.amqp.errors import (
+    ARGUMENT_OUT_OF_RANGE,
+    NOT_IMPLEMENTED,
+    UNAUTHORIZED_ACCESS,
+    EntityNotFoundError,
+    LinkError,
+)
+from local.emulators.eventhubs.amqp.types import Array, Int, Symbol, Timestamp
+from local.emulators.eventhubs.tokens import TokenRefusedError
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -28,26 +36,45 @@ class Reply:
     status: int
     description: str
     value: object = None
+    condition: str | None = None
+
+    @property
+    def properties(self) -> dict[str, object]:
+        """The application properties of the message that answers."""
+        status = {"status-code": Int(self.status), "status-description": self.description}
+        return {**status, "error-condition": Symbol(self.condition)} if self.condition else status
 
 
 def answer(request: Request, namespace: Namespace, grants: Collection[Grant]) -> Reply:
-    """Answer a READ of a hub or of a partition."""
+    """Answer a READ of a hub or of a partition; a token in the request counts in place of those put to `$cbs`."""
     kind = request.text("type")
     if request.text("operation") != "READ" or kind not in (HUB_TYPE, PARTITION_TYPE):
-        return Reply(HTTPStatus.BAD_REQUEST, f"Only READ of {HUB_TYPE} and {PARTITION_TYPE} is known.")
+        description = f"Only READ of {HUB_TYPE} and {PARTITION_TYPE} is known."
+        return Reply(HTTPStatus.BAD_REQUEST, description, condition=NOT_IMPLEMENTED)
+    token = request.text("security_token")
     try:
+        grants = [namespace.key.grant(token, time.time())] if token else grants
         hub = namespace.open_hub(request.text("name"), grants)
-    except EntityNotFoundError as error:
-        return Reply(HTTPStatus.NOT_FOUND, error.description)
+    except TokenRefusedError as error:
+        return Reply(HTTPStatus.UNAUTHORIZED, str(error), condition=UNAUTHORIZED_ACCESS)
     except LinkError as error:
-        return Reply(HTTPStatus.UNAUTHORIZED, error.description)
+        status = HTTPStatus.NOT_FOUND if isinstance(error, EntityNotFoundError) else HTTPStatus.UNAUTHORIZED
+        return Reply(status, error.description, condition=error.condition)
     if kind == HUB_TYPE:
         return Reply(HTTPStatus.OK, "OK", _described_hub(hub))
-    partition = hub.partition(request.text("partition"))
+    number = request.text("partition")
+    partition = hub.partition(number)
     if partition is None:
-        last = len(hub.partitions) - 1
-        return Reply(HTTPStatus.BAD_REQUEST, f"Hub {hub.name} has the partitions 0 to {last}, and no other.")
+        return Reply(HTTPStatus.BAD_REQUEST, no_such_partition(hub, number), condition=ARGUMENT_OUT_OF_RANGE)
     return Reply(HTTPStatus.OK, "OK", _described_partition(hub, partition))
+
+
+def no_such_partition(hub: Hub, number: str) -> str:
+    """What a client is told of a partition that is not there; its first sentence is Azure's, which tests look for."""
+    return (
+        "The specified partition is invalid for an EventHub partition sender or receiver. "
+        f"Hub {hub.name} has no partition {number}: it has 0 to {len(hub.partitions) - 1}."
+    )
 
 
 def _described_hub(hub: Hub) -> dict[str, object]:

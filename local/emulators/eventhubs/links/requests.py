@@ -8,7 +8,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from local.emulators.eventhubs.amqp import messages
-from local.emulators.eventhubs.amqp.types import Int
+from local.emulators.eventhubs.amqp.errors import NOT_IMPLEMENTED, UNAUTHORIZED_ACCESS
 from local.emulators.eventhubs.links import management
 from local.emulators.eventhubs.links.addresses import CBS
 from local.emulators.eventhubs.links.links import IncomingLink, OutgoingLink
@@ -51,8 +51,7 @@ class RequestLink(IncomingLink):
         request = messages.request(delivery.message)
         answer = self._put_token(request) if self.node == CBS else self._manage(request)
         self.settle(delivery)
-        status = {"status-code": Int(answer.status), "status-description": answer.description}
-        message = messages.reply(request.message_id, status, answer.value)
+        message = messages.reply(request.message_id, answer.properties, answer.value)
         for link in self.session.links.values():
             if isinstance(link, ReplyLink) and link.node == self.node:
                 link.reply(message)
@@ -60,11 +59,12 @@ class RequestLink(IncomingLink):
 
     def _put_token(self, request: messages.Request) -> Reply:
         if request.text("operation") != "put-token":
-            return Reply(HTTPStatus.BAD_REQUEST, "$cbs knows one operation, put-token.")
+            description = "$cbs knows one operation, put-token."
+            return Reply(HTTPStatus.BAD_REQUEST, description, condition=NOT_IMPLEMENTED)
         try:
             grant = self.session.namespace.key.grant(str(request.value), time.time())
         except TokenRefusedError as error:
-            return Reply(HTTPStatus.UNAUTHORIZED, str(error))
+            return Reply(HTTPStatus.UNAUTHORIZED, str(error), condition=UNAUTHORIZED_ACCESS)
         self.session.grants[grant.hub] = grant
         return Reply(HTTPStatus.ACCEPTED, "Accepted")
 

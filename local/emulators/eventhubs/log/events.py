@@ -14,7 +14,7 @@ from typing import NamedTuple
 from local.emulators.eventhubs.amqp import messages
 from local.emulators.eventhubs.amqp.decode import compound
 from local.emulators.eventhubs.amqp.encode import encode
-from local.emulators.eventhubs.amqp.errors import reading
+from local.emulators.eventhubs.amqp.errors import MalformedError, reading
 from local.emulators.eventhubs.amqp.types import Described, Symbol, Timestamp, ULong
 
 PARTITION_KEY = Symbol("x-opt-partition-key")
@@ -65,7 +65,7 @@ class DeliveredEvents:
 class _Parts(NamedTuple):
     key: str | None
     event: NewEvent
-    bodies: list[bytes]
+    bodies: list[bytes | None]
 
 
 def unpack(message: bytes, message_format: int) -> DeliveredEvents:
@@ -75,25 +75,37 @@ def unpack(message: bytes, message_format: int) -> DeliveredEvents:
             single = _parts(message, _ANNOTATIONS)
             return DeliveredEvents(single.key, [single.event])
         outer = _parts(message, _ANNOTATIONS_AND_BODIES)
-        inner = [_parts(body, _ANNOTATIONS) for body in outer.bodies]
+        if None in outer.bodies:
+            raise MalformedError("A batch has a null where a message is expected.")
+        inner = [_parts(body, _ANNOTATIONS) for body in outer.bodies if body is not None]
     key = outer.key or next((parts.key for parts in inner if parts.key), None)
     return DeliveredEvents(key, [_with_key(parts, key) for parts in inner])
 
 
 def _parts(message: bytes, wanted: frozenset[int]) -> _Parts:
-    key, count, annotations, kept = None, 0, b"", len(message)
-    bodies: list[bytes] = []
+    key, count, annotations = None, 0, b""
+    bodies: list[bytes | None] = []
+    kept: list[messages.Section] = []
     for section in messages.sections(message, wanted):
-        if section.code >= messages.PROPERTIES and section.start < kept:
-            kept = section.start
-        if section.value is None:
-            continue
-        if section.code == messages.DATA:
-            bodies.append(section.value)
-        else:
+        if section.code >= messages.PROPERTIES:
+            kept.append(section)
+            if section.code == messages.DATA:
+                bodies.append(section.value)
+        elif section.code == messages.MESSAGE_ANNOTATIONS:
             key = _partition_key(section.value)
             count, annotations = _kept_annotations(message, section)
-    return _Parts(key, NewEvent(count, annotations, message[kept:]), bodies)
+    return _Parts(key, NewEvent(count, annotations, _joined(message, kept)), bodies)
+
+
+def _joined(message: bytes, kept: list[messages.Section]) -> bytes:
+    """The sections for the consumer, in the order of the standard: a slice of the message if they stand so."""
+    if not kept:
+        return b""
+    start, end = kept[0].start, kept[-1].end
+    in_order = end == len(message) and all(kept[i].code <= kept[i + 1].code for i in range(len(kept) - 1))
+    if in_order and sum(section.end - section.start for section in kept) == end - start:
+        return message[start:]
+    return b"".join(message[s.start : s.end] for s in sorted(kept, key=lambda section: section.code))
 
 
 def _kept_annotations(message: bytes, section: messages.Section) -> tuple[int, bytes]:

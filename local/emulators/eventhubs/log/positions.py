@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 ARGUMENT_ERROR = "com.microsoft:argument-error"
 START_OF_STREAM, END_OF_STREAM = "-1", "@latest"
 
-_SELECTOR = re.compile(r"amqp\.annotation\.x-opt-(?P<name>[a-z-]+) (?P<sign>>=?) '(?P<value>-?\d{1,19}|@latest)'")
+# Python and JavaScript write the value in quotes, .NET without.
+_SELECTOR = re.compile(
+    r"amqp\.annotation\.x-opt-(?P<name>[a-z-]+) (?P<sign>>=?) (?P<quote>'?)(?P<value>-?\d{1,19}|@latest)(?P=quote)"
+)
 _COLUMNS: dict[str, Column] = {"sequence-number": "sequence", "offset": "offset", "enqueued-time": "enqueued_ms"}
 # The fields of a link's source: the filter is the eighth.
 _FILTER_FIELD = 7
