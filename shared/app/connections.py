@@ -148,12 +148,13 @@ class Connections:
 
 
 def event_hubs_namespace(connection: EventHubsConnection) -> str:
-    """The host name of a namespace: checkpoints are stored under it."""
+    """The host name of a namespace: checkpoints are stored under it, without the port that only a local one has."""
     from azure.eventhub import parse_connection_string
 
+    namespace = str(connection.namespace)
     if connection.connection_string:
-        return parse_connection_string(connection.connection_string).fully_qualified_namespace
-    return str(connection.namespace)
+        namespace = parse_connection_string(connection.connection_string).fully_qualified_namespace
+    return namespace.partition(":")[0]
 
 
 class OpenedByName(dict[str, T]):

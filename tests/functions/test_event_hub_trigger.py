@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from azure.eventhub import EventData, EventHubProducerClient
+from azure.storage.blob import ContainerClient
 
 from tests.contract.eventhubs.server import LocalEventHubs
 from tests.functions.apps import serving, started, write_app
@@ -245,3 +246,78 @@ def test_a_binding_that_azure_would_break_on_is_refused(hub: Hub, tmp_path: Path
     with started(write_app(tmp_path / "app", functions), tmp_path / "host.log", hub.settings(tmp_path)) as program:
         assert program.wait() == 1
         assert "data_type=BINARY" in program.output
+
+
+@dataclass
+class MovingHub:
+    """A hub whose server is started again on other ports, as the local run does when a port is taken."""
+
+    folder: Path
+    storage: str
+    name: str
+
+    @contextlib.contextmanager
+    def running(self) -> Iterator[Hub]:
+        """The server on a port that it never had."""
+        running = LocalEventHubs(self.folder, ["--hub", f"{self.name}:1"]).start()
+        with EventHubProducerClient.from_connection_string(
+            running.connection_string, eventhub_name=self.name
+        ) as producer:
+            yield Hub(running, self.name, self.storage, producer)
+        running.stop()
+
+    @property
+    def blobs(self) -> dict[str, dict[str, str]]:
+        """The metadata of the blobs of this hub's checkpoints, by name."""
+        with ContainerClient.from_connection_string(self.storage, "azure-webjobs-eventhub") as container:
+            return {
+                blob.name: blob.metadata
+                for blob in container.list_blobs(include=["metadata"])
+                if f"/{self.name}/" in blob.name and "/checkpoint/" in blob.name
+            }
+
+    @property
+    def last_checkpoint(self) -> int | None:
+        """The sequence number of the newest checkpoint."""
+        return max((int(metadata["sequencenumber"]) for metadata in self.blobs.values()), default=None)
+
+
+@pytest.fixture
+def moving_hub(azurite: str, tmp_path: Path) -> MovingHub:
+    """A hub of this test's own on a server of this test's own."""
+    return MovingHub(tmp_path / "moving", azurite, f"moving-{uuid.uuid4().hex[:8]}")
+
+
+def test_a_restart_on_another_port_brings_nothing_again(moving_hub: MovingHub, tmp_path: Path) -> None:
+    """Checkpoints are named by host without its port, as .NET names them."""
+    folder = app(tmp_path)
+    for total in (3, 5):
+        with moving_hub.running() as hub:
+            hub.send([str(number) for number in range(len(seen(tmp_path)), total)], partition_id="0")
+            with serving(folder, hub.settings(tmp_path)):
+                wait_until(lambda: moving_hub.last_checkpoint == total - 1, "the checkpoint")  # noqa: B023 - called within its round
+    assert [event["body"] for event in seen(tmp_path)] == ["0", "1", "2", "3", "4"]
+    assert list(moving_hub.blobs) == [f"127.0.0.1/{moving_hub.name}/$default/checkpoint/0"]
+
+
+def test_a_checkpoint_named_by_port_is_taken_over(moving_hub: MovingHub, tmp_path: Path) -> None:
+    """Without it a hub that starts at its end would lose what came while no host ran."""
+    folder = app(tmp_path, initialOffsetOptions={"type": "fromEnd"})
+    with moving_hub.running() as hub, serving(folder, hub.settings(tmp_path)):
+
+        def is_checkpointed() -> bool:
+            hub.send(["first"], partition_id="0")
+            return moving_hub.last_checkpoint is not None
+
+        wait_until(is_checkpointed, "a checkpoint")
+    (found,) = moving_hub.blobs.values()
+    for port, number in ((5672, found["sequencenumber"]), (40000, "1000000")):
+        old_name = f"127.0.0.1:{port}/{moving_hub.name}/$default/checkpoint/0"
+        with ContainerClient.from_connection_string(moving_hub.storage, "azure-webjobs-eventhub") as container:
+            container.upload_blob(old_name, b"", metadata={**found, "sequencenumber": number}, overwrite=True)
+    with ContainerClient.from_connection_string(moving_hub.storage, "azure-webjobs-eventhub") as container:
+        container.delete_blob(f"127.0.0.1/{moving_hub.name}/$default/checkpoint/0")
+    with moving_hub.running() as hub:
+        hub.send(["while no host ran"], partition_id="0")
+        with serving(folder, hub.settings(tmp_path)):
+            wait_until(lambda: seen(tmp_path)[-1]["body"] == "while no host ran", "what came between")

@@ -15,13 +15,14 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from azure.core.exceptions import ResourceExistsError
+from azure.eventhub import parse_connection_string
 from azure.eventhub.aio import EventHubConsumerClient
-from azure.eventhub.extensions.checkpointstoreblobaio import BlobCheckpointStore
 from azure.storage.blob.aio import ContainerClient
 
 from local.host.configuration import lease_expiry_seconds, resolve
 from local.host.errors import FunctionTimedOutError, HostStoppingError
 from local.host.services import STORAGE_RETRIES
+from local.host.triggers.checkpoints import HostCheckpointStore, host_of, take_over_checkpoints_by_port
 from local.host.triggers.event_payloads import event_batch
 from local.process.errors import LocalRunError
 
@@ -89,11 +90,13 @@ class EventHubTrigger:
 
     async def prepare(self) -> None:
         """Make the container of the checkpoints; events from before `listen` are kept in the hub."""
+        namespace = parse_connection_string(self._connection_string).fully_qualified_namespace
         async with ContainerClient.from_connection_string(
             self._storage, CHECKPOINT_CONTAINER, **STORAGE_RETRIES
         ) as container:
             with contextlib.suppress(ResourceExistsError):
                 await container.create_container()
+            await take_over_checkpoints_by_port(container, host_of(namespace), self._hub, self._group)
 
     async def listen(self) -> None:
         """Receive until the host stops; a batch in flight ends first."""
@@ -114,7 +117,7 @@ class EventHubTrigger:
             await asyncio.gather(receiving, return_exceptions=True)
 
     def _client(self) -> EventHubConsumerClient:
-        store = BlobCheckpointStore.from_connection_string(self._storage, CHECKPOINT_CONTAINER, **STORAGE_RETRIES)
+        store = HostCheckpointStore.from_connection_string(self._storage, CHECKPOINT_CONTAINER, **STORAGE_RETRIES)
         return EventHubConsumerClient.from_connection_string(
             self._connection_string,
             self._group,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from local.host import messages
 from local.host.payloads import as_json
 from local.host.runtime import Invocation
+from local.host.triggers.checkpoints import host_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,7 +23,7 @@ def event_batch(partition: PartitionContext, events: Sequence[EventData]) -> Inv
     offsets = messages.CollectionString(string=[str(event.offset) for event in events])
     context = {
         "IsCheckpointingAfterInvocation": True,
-        "FullyQualifiedNamespace": partition.fully_qualified_namespace,
+        "FullyQualifiedNamespace": host_of(partition.fully_qualified_namespace),
         "EventHubName": partition.eventhub_name,
         "ConsumerGroup": partition.consumer_group,
         "PartitionId": partition.partition_id,

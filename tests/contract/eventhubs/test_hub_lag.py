@@ -10,6 +10,7 @@ from azure.eventhub import EventData, EventHubProducerClient
 from azure.eventhub.extensions.checkpointstoreblobaio import BlobCheckpointStore
 from azure.storage.blob.aio import ContainerClient
 
+from local.host.triggers.checkpoints import HostCheckpointStore
 from shared.app.app import app
 from shared.app.connection_settings import EventHubsConnection
 from shared.app.connections import event_hubs_namespace
@@ -83,7 +84,7 @@ async def test_events_wait_from_their_first_until_their_checkpoint(
     async with ContainerClient.from_connection_string(azurite, table_name) as container:
         await container.create_container()
     hub = HubUnderTest(server.connection_string, HUB, server)
-    async with BlobCheckpointStore.from_connection_string(azurite, table_name) as store:
+    async with HostCheckpointStore.from_connection_string(azurite, table_name) as store:
         reading = receiving_async(
             hub, store, group=EVENT_CONSUMER_GROUP, checkpoints=True, starting_position="-1", max_wait_time=0.2
         )
