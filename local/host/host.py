@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 import os
 from typing import TYPE_CHECKING
 
-from aiohttp import web
-
 from local.host.configuration import read_app_settings, read_host_json
+from local.host.http.origins import Origins
 from local.host.http.routes import RouteTable
+from local.host.http.server import GRACE_SECONDS, Patience, serving
 from local.host.http.trigger import HttpTrigger
 from local.host.invoker import Invoker
 from local.host.runtime import Runtime
@@ -20,7 +19,7 @@ from local.host.triggers.kinds import trigger_for
 from local.process.errors import LocalRunError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from local.host.http.keys import Keys
@@ -30,13 +29,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("host")
 
-# How long running functions may take to end when the host stops; what is left is cut off and delivered again.
-GRACE_SECONDS = 20.0
 READY_LINE = "The host is ready"
 _YES = frozenset({"true", "1"})
 TOOL_TRIGGER = "mcpToolTrigger"
-# aiohttp's own limit is shorter, and then aiohttp answers instead of the app: the function must be able to refuse.
-REQUEST_LINE_BYTES_MAX = 64 * 1024
 
 
 async def run(app_folder: Path, port: int, keys: Keys | None, stop: Stop, *, http_only: bool = False) -> bool:
@@ -55,7 +50,7 @@ async def run(app_folder: Path, port: int, keys: Keys | None, stop: Stop, *, htt
     routes = RouteTable(http_functions, host_json.route_prefix)
     for trigger in triggers:
         await trigger.prepare()
-    async with _serving(HttpTrigger(routes, invoker, keys), port):
+    async with serving(HttpTrigger(routes, invoker, keys, Origins.from_settings(settings)), port, Patience()):
         log.info("%s: %d functions on http://127.0.0.1:%d", READY_LINE, len(runtime.functions), port)
         await _listen(triggers, stop)
     return not invoker.timed_out
@@ -87,26 +82,6 @@ def _by_kind(functions: Sequence[Function]) -> tuple[list[Function], list[Functi
         log.warning("The local host serves no tools for assistants; passed over: %s", ", ".join(tools))
     others = [function for function in functions if function.trigger_type not in {"httpTrigger", TOOL_TRIGGER}]
     return http, others
-
-
-@contextlib.asynccontextmanager
-async def _serving(trigger: HttpTrigger, port: int) -> AsyncIterator[None]:
-    runner = web.AppRunner(
-        trigger.application(), access_log=None, shutdown_timeout=GRACE_SECONDS, max_line_size=REQUEST_LINE_BYTES_MAX
-    )
-    await runner.setup()
-    try:
-        await _bind(runner, port)
-        yield
-    finally:
-        await runner.cleanup()
-
-
-async def _bind(runner: web.AppRunner, port: int) -> None:
-    try:
-        await web.TCPSite(runner, "127.0.0.1", port).start()
-    except OSError as error:
-        raise LocalRunError(f"Port {port} is taken ({error.strerror}); choose another with --port.") from None
 
 
 async def _listen(triggers: Sequence[Trigger], stop: Stop) -> None:

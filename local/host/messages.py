@@ -60,7 +60,44 @@ class RpcHttp(Message):
         "query": dict,
         "headers": dict,
         "body": TypedData,
+        "cookies": list,
     }
+
+
+class SameSite:
+    """Which requests of other sites carry a cookie."""
+
+    Lax, Strict, ExplicitNone = 1, 2, 3
+
+
+# Python has no attribute of this name in a class body.
+setattr(SameSite, "None", 0)
+
+
+class RpcHttpCookie(Message):
+    """A cookie on its way out."""
+
+    SameSite = SameSite
+
+
+class NullableString(Message):
+    """A string that may be missing, in `value`."""
+
+
+class NullableBool(Message):
+    """A boolean that may be missing, in `value`."""
+
+
+class NullableDouble(Message):
+    """A number that may be missing, in `value`."""
+
+
+class NullableTimestamp(Message):
+    """A time that may be missing, in `value`."""
+
+
+class Timestamp(Message):
+    """A time, in `seconds`."""
 
 
 class RpcException(Message):

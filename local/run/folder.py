@@ -66,6 +66,8 @@ class DataFolder:
     def write_endpoints(self, endpoints: dict[str, Any]) -> None:
         """Publish where things listen: whole or not at all, so that a reader never sees half a file."""
         half_written = self.endpoints.with_suffix(".tmp")
+        half_written.unlink(missing_ok=True)
+        half_written.touch(mode=0o600)  # it has keys in it
         half_written.write_text(json.dumps(endpoints, indent=2))
         half_written.replace(self.endpoints)
 

@@ -8,24 +8,25 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-from urllib.parse import unquote
 
 from local.process.errors import LocalRunError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator, Mapping
 
     from local.host.runtime import Function
 
 _PARAMETER = re.compile(r"\{(?P<catch_all>\*{0,2})(?P<name>\w+)(?::(?P<constraint>\w+))?(?P<optional>\??)\}")
+_INTEGER = r"\s*[+-]?[0-9]+\s*"
 _CONSTRAINTS = {
     None: "[^/]+",
     "alpha": "[A-Za-z]+",
     "bool": "(?i:true|false)",
     "guid": "[0-9A-Fa-f-]{36}",
-    "int": r"-?\d+",
-    "long": r"-?\d+",
+    "int": _INTEGER,
+    "long": _INTEGER,
 }
+_BITS = {"int": 32, "long": 64}
 # Sorts templates so that the more specific one is tried first.
 _LITERAL, _TYPED, _ANY, _OPTIONAL, _REST = range(5)
 
@@ -38,6 +39,16 @@ class Route:
     methods: frozenset[str]
     pattern: re.Pattern[str]
     specificity: tuple[int, ...]
+    bits: Mapping[str, int]
+
+    def values(self, path: str) -> dict[str, str] | None:
+        """The values of its parameters in a path that it fits."""
+        found = self.pattern.fullmatch(path)
+        if found is None:
+            return None
+        values = {name: text for name, text in found.groupdict().items() if text is not None}
+        limits = ((values[name], 1 << bits - 1) for name, bits in self.bits.items() if name in values)
+        return values if all(-limit <= int(text) < limit for text, limit in limits) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,18 +65,15 @@ class RouteTable:
     def __init__(self, functions: Iterable[Function], prefix: str) -> None:
         self._routes = sorted((_route(function, prefix) for function in functions), key=_specificity)
 
-    def match(self, method: str, raw_path: str) -> RouteMatch | frozenset[str]:
-        """The best route for the request, or the methods that this path would allow (none: not found)."""
-        allowed: set[str] = set()
+    def match(self, method: str, path: str) -> RouteMatch | None:
+        """The best route for the request that allows its method; `path` is decoded."""
         for route in self._routes:
-            found = route.pattern.fullmatch(raw_path)
-            if found is None:
+            if route.methods and method not in route.methods:
                 continue
-            if not route.methods or method in route.methods:
-                values = {name: unquote(text) for name, text in found.groupdict().items() if text is not None}
+            values = route.values(path)
+            if values is not None:
                 return RouteMatch(route, values)
-            allowed |= route.methods
-        return frozenset(allowed)
+        return None
 
 
 def _specificity(route: Route) -> tuple[int, ...]:
@@ -76,9 +84,16 @@ def _route(function: Function, prefix: str) -> Route:
     template = str(function.trigger.get("route") or function.name).strip("/")
     segments = [segment for segment in f"{prefix}/{template}".split("/") if segment]
     compiled = [_segment(segment, function.name) for segment in segments]
-    pattern = re.compile("".join(text for text, _ in compiled) + "/?", re.IGNORECASE)
+    pattern = re.compile("".join(text for text, _ in compiled) + "/?", re.IGNORECASE | re.DOTALL)
+    bits = {found["name"]: _BITS[found["constraint"]] for found in _typed(segments)}
     methods = frozenset(str(method).upper() for method in function.trigger.get("methods") or ())
-    return Route(function, methods, pattern, tuple(rank for _, rank in compiled))
+    return Route(function, methods, pattern, tuple(rank for _, rank in compiled), bits)
+
+
+def _typed(segments: list[str]) -> Iterator[re.Match[str]]:
+    """The parameters whose numbers have a range."""
+    found = (_PARAMETER.fullmatch(segment) for segment in segments)
+    return (parameter for parameter in found if parameter and parameter["constraint"] in _BITS)
 
 
 def _segment(segment: str, function_name: str) -> tuple[str, int]:

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
+import math
 from typing import TYPE_CHECKING
-from urllib.parse import unquote
 
 from aiohttp import web
+from multidict import CIMultiDict
 
 from local.host import payloads
 from local.host.errors import FunctionTimedOutError
-from local.host.http.routes import RouteMatch
+from local.host.http.cookies import cookie_text
+from local.host.http.requests import escaped, host_path, joined, parameters
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from multidict import MultiMapping
-
     from local.host.http.keys import Keys
-    from local.host.http.routes import RouteTable
+    from local.host.http.origins import Origins
+    from local.host.http.routes import RouteMatch, RouteTable
     from local.host.invoker import Invoker
     from local.host.messages import TypedData
 
@@ -29,37 +29,65 @@ _OWN_HEADERS = frozenset({"content-length", "transfer-encoding"})
 class HttpTrigger:
     """Answers requests by calling the function whose route fits."""
 
-    def __init__(self, routes: RouteTable, invoker: Invoker, keys: Keys | None) -> None:
+    def __init__(self, routes: RouteTable, invoker: Invoker, keys: Keys | None, origins: Origins) -> None:
         self._routes = routes
         self._invoker = invoker
         self._keys = keys
+        self._origins = origins
+        self._body_seconds = math.inf
+        # The connections over which a request came.
+        self.served: set[object] = set()
 
-    def application(self) -> web.Application:
-        """The server with its one handler."""
+    def application(self, body_seconds: float) -> web.Application:
+        """The server with its one handler, which waits `body_seconds` for the body of a request."""
+        self._body_seconds = body_seconds
         application = web.Application(client_max_size=MAX_BODY_BYTES)
         # Not `.*`: a path may hold an encoded line feed, which a dot does not match.
         application.router.add_route("*", r"/{path:[\s\S]*}", self._answer)
         return application
 
     async def _answer(self, request: web.Request) -> web.Response:
-        match = self._routes.match(request.method, request.rel_url.raw_path)
-        if not isinstance(match, RouteMatch):
-            if not match:
-                return web.Response(status=404)
-            return web.Response(status=405, headers={"Allow": ", ".join(sorted(match))})
+        self.served.add(request.protocol)
+        origin = request.headers.get("Origin")
+        refusal = None if self._keys else self._origins.refusal(request.scheme, request.host, origin)
+        if refusal is not None:
+            return web.Response(status=403, text=refusal)
+        if "Access-Control-Request-Method" in request.headers and self._origins.may_share(origin):
+            answer = web.Response(status=204)
+        else:
+            answer = await self._route(request)
+        answer.headers.update(self._origins.headers(request.headers))
+        return answer
+
+    async def _route(self, request: web.Request) -> web.Response:
+        path = host_path(request.rel_url.raw_path)
+        match = self._routes.match(request.method, path)
+        if match is None:
+            return web.Response(status=404)
         level = str(match.route.function.trigger.get("authLevel", "FUNCTION"))
         if self._keys and not self._keys.admits(level, request.headers, request.query):
             return web.Response(status=401)
-        return await self._call(match, request)
+        if request.content_length is None and request.can_read_body:
+            # Azure's host gives the function an empty body in its place.
+            return web.Response(status=411, text="Send the body with a Content-Length: Azure passes over chunks.")
+        try:
+            async with asyncio.timeout(self._body_seconds):
+                body = await request.read()
+        except TimeoutError:
+            answer = web.Response(status=408, text="The body did not come.")
+            answer.force_close()
+            return answer
+        return await self._call(match, request, path, body)
 
-    async def _call(self, match: RouteMatch, request: web.Request) -> web.Response:
+    async def _call(self, match: RouteMatch, request: web.Request, path: str, body: bytes) -> web.Response:
+        _, mark, query = request.raw_path.partition("?")
         invocation = payloads.http(
             request.method,
-            display_url(request),
+            f"{request.scheme}://{request.host}{escaped(path)}{mark}{query}",
             match.values,
-            host_query(request.query),
-            request.headers,
-            await request.read(),
+            parameters(query),
+            joined(request.headers.items()),
+            body,
         )
         try:
             outcome = await self._invoker.call(match.route.function, invocation)
@@ -70,25 +98,14 @@ class HttpTrigger:
         return _response(outcome.returned)
 
 
-def display_url(request: web.Request) -> str:
-    """The URL as functions see it: the path unescaped, the query string exactly as it was sent."""
-    target = request.raw_path
-    path, mark, query = target.partition("?")
-    return f"{request.scheme}://{request.host}{unquote(path)}{mark}{query}"
-
-
-def host_query(query: MultiMapping[str]) -> Mapping[str, str]:
-    """`req.params` as the host fills it: empty values are dropped, repeated ones joined with commas."""
-    joined: dict[str, str] = {}
-    for name, value in query.items():
-        if value:
-            joined[name] = f"{joined[name]},{value}" if name in joined else value
-    return joined
-
-
 def _response(returned: TypedData) -> web.Response:
+    """The answer that a function returned: a whole one, or a text alone."""
+    if returned.WhichOneof("data") != "http":
+        return web.Response(text=str(returned.string))
     answer = returned.http
-    headers = {name: text for name, text in answer.headers.items() if name.lower() not in _OWN_HEADERS}
+    headers = CIMultiDict({name: text for name, text in answer.headers.items() if name.lower() not in _OWN_HEADERS})
+    for cookie in answer.cookies or ():
+        headers.add("Set-Cookie", cookie_text(cookie))
     kind = answer.body.WhichOneof("data") if answer.body is not None else None
     content = getattr(answer.body, kind) if kind else b""
     body = content.encode() if isinstance(content, str) else content

@@ -81,3 +81,12 @@ async def test_endpoints_of_an_earlier_run_are_removed_at_the_start(tmp_path: Pa
         assert json.loads(folder.endpoints.read_text()) == {"http": "http://127.0.0.1:7071"}
         folder.prepare(fresh=False)
         assert not folder.endpoints.exists()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="files there have no such modes")
+async def test_only_its_owner_can_read_the_endpoints(tmp_path: Path) -> None:
+    """They hold keys; also when a half-written file of an earlier run was open to all."""
+    folder = DataFolder(tmp_path)
+    (tmp_path / "endpoints.tmp").touch(mode=0o644)
+    folder.write_endpoints({"http": "http://127.0.0.1:7071"})
+    assert folder.endpoints.stat().st_mode & 0o777 == 0o600
