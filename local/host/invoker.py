@@ -53,10 +53,11 @@ class Invoker:
 
         Raises `HostStoppingError` when the host stops before the last try.
         """
-        retry_count = 0
+        retry_count, policy = 0, function.retry
+        if policy is not None:
+            invocation = dataclasses.replace(invocation, max_retry_count=policy.max_retry_count)
         while True:
             outcome = await self.call(function, invocation)
-            policy = function.retry
             if outcome.failure is None or policy is None or not policy.allows(retry_count):
                 return outcome
             wait_seconds = policy.wait_seconds(retry_count, random.random)
@@ -64,12 +65,7 @@ class Invoker:
             log.warning("Retrying %s in %.1f s (retry %d)", function.name, wait_seconds, retry_count)
             if await self._stop.sleep(wait_seconds):
                 raise HostStoppingError(f"{function.name} failed and was not tried again: {outcome.failure}")
-            invocation = dataclasses.replace(
-                invocation,
-                retry_count=retry_count,
-                max_retry_count=policy.max_retry_count,
-                previous_failure=outcome.failure,
-            )
+            invocation = dataclasses.replace(invocation, retry_count=retry_count, previous_failure=outcome.failure)
 
     async def _call_within_timeout(self, function: Function, invocation: Invocation) -> CallOutcome:
         try:

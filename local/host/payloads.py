@@ -71,7 +71,25 @@ def queue(message: QueueMessage, content: str) -> Invocation:
         "InsertionTime": _instant(message.inserted_on),
         "NextVisibleTime": _instant(message.next_visible_on),
     }
-    return Invocation(messages.TypedData(string=content), metadata)
+    return Invocation(messages.TypedData(string=content), _overridden(metadata, content))
+
+
+def _overridden(metadata: dict[str, messages.TypedData], content: str) -> dict[str, messages.TypedData]:
+    """Trigger metadata under the properties of a JSON message: the host lets these win, whatever their case.
+
+    Objects stay JSON, arrays and nulls are passed over, and everything else becomes text.
+    """
+    try:
+        parsed = json.loads(content)
+    except ValueError:
+        return metadata
+    spelling = {name.lower(): name for name in metadata}
+    for name, value in parsed.items() if isinstance(parsed, dict) else ():
+        if value is not None and not isinstance(value, list):
+            known_name = spelling.setdefault(name.lower(), name)
+            is_object = isinstance(value, dict)
+            metadata[known_name] = as_json(value) if is_object else messages.TypedData(string=str(value))
+    return metadata
 
 
 def _instant(value: Any) -> messages.TypedData:

@@ -48,4 +48,4 @@ class RetryPolicy:
             return self.minimum_seconds
         doubled = self.minimum_seconds * 2.0 ** min(retry_count, 60)
         spread = 1 - JITTER + 2 * JITTER * random()
-        return min(self.maximum_seconds, doubled * spread)
+        return min(self.maximum_seconds, max(self.minimum_seconds, doubled * spread))

@@ -10,7 +10,7 @@ import json
 import os
 import sys
 import uuid
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -50,6 +50,8 @@ class Invocation:
     retry_count: int = NO_RETRY_YET
     max_retry_count: int = 0
     previous_failure: str = ""
+    # All tries of one call have the same.
+    id: str = field(default_factory=lambda: str(uuid.uuid4()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +89,7 @@ class Runtime:
         import azure_functions_runtime as production
 
         request = messages.InvocationRequest(
-            invocation_id=str(uuid.uuid4()),
+            invocation_id=invocation.id,
             function_id=function.id,
             input_data=[messages.ParameterBinding(name=function.trigger["name"], data=invocation.value)],
             trigger_metadata=invocation.metadata,

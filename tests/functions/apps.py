@@ -22,6 +22,13 @@ import azure.functions as func
 
 app = func.FunctionApp(http_auth_level=func.AuthLevel.FUNCTION)
 """
+# In an async function that writes to the file SEEN: the first call stops the host before it goes on.
+STOP_THE_FIRST_TIME = """
+    import asyncio, signal
+    if not os.path.exists(os.environ["SEEN"]):
+        os.kill(os.getpid(), signal.SIGTERM)
+        await asyncio.sleep(0.2)
+"""
 
 
 def write_app(folder: Path, functions: str, host_json: Mapping[str, Any] = HOST_JSON) -> Path:

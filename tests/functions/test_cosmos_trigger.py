@@ -6,13 +6,14 @@ import contextlib
 import json
 import uuid
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from azure.cosmos import CosmosClient, PartitionKey
 
 from tests.contract.cosmos.server import LocalCosmos
-from tests.functions.apps import RunningApp, serving, started, write_app
+from tests.functions.apps import STOP_THE_FIRST_TIME, RunningApp, serving, started, write_app
 from tests.support import wait_until
 
 if TYPE_CHECKING:
@@ -71,6 +72,19 @@ class Shop:
             "LOCAL_LEASE_EXPIRY_SECONDS": "2",
             **more,
         }
+
+    def is_checkpointed(self) -> bool:
+        """Whether the leases are behind every change that was made so far."""
+        query = "SELECT * FROM c WHERE STARTSWITH(c.id, @prefix)"
+        parameters: list[dict[str, Any]] = [{"name": "@prefix", "value": f"{self.container.id}-"}]
+        leases = self.database.get_container_client("leases")
+        found = list(leases.query_items(query, parameters=parameters, enable_cross_partition_query=True))
+        return bool(found) and not any(self._waiting(lease) for lease in found)
+
+    def _waiting(self, lease: dict[str, Any]) -> list[dict[str, Any]]:
+        token = lease["ContinuationToken"]
+        place = {"continuation": token} if token else {"feed_range": lease["FeedRange"], "start_time": "Beginning"}
+        return list(self.container.query_items_change_feed(**place))
 
 
 def shop_on(server: LocalCosmos) -> Shop:
@@ -141,7 +155,7 @@ def test_a_restarted_host_goes_on_where_it_was(shop: Shop, tmp_path: Path) -> No
     app = write_app(tmp_path / "app", functions())
     shop.write(range(30))
     with serving(app, shop.settings(tmp_path)):
-        wait_until(lambda: len(seen(tmp_path)) == 30, "the first 30")
+        wait_until(shop.is_checkpointed, "the first 30")
     shop.write(range(30, 40))
     with serving(app, shop.settings(tmp_path)):
         wait_until(lambda: seen_ids(tmp_path) == ids(range(40)), "the rest")
@@ -154,6 +168,30 @@ def test_a_feed_that_starts_now_leaves_out_what_was_there(shop: Shop, tmp_path: 
     with serving(write_app(tmp_path / "app", functions(beginning=False)), shop.settings(tmp_path)):
         shop.write(range(5, 10))
         wait_until(lambda: seen_ids(tmp_path) == ids(range(5, 10)), "the new ones only")
+
+
+def test_a_feed_starts_at_a_time(shop: Shop, tmp_path: Path) -> None:
+    """`startFromTime`: what was written before it is left out."""
+    shop.write(range(5))
+    moment = datetime.now(UTC).replace(microsecond=0) + timedelta(seconds=1)
+    wait_until(lambda: datetime.now(UTC) > moment + timedelta(seconds=1), "the time: `_ts` counts whole seconds")
+    shop.write(range(5, 10))
+    binding = functions().replace("start_from_beginning=True", f'start_from_time="{moment.isoformat()}"')
+    with serving(write_app(tmp_path / "app", binding), shop.settings(tmp_path)):
+        wait_until(lambda: seen_ids(tmp_path) == ids(range(5, 10)), "the later ones only")
+
+
+def test_a_batch_that_ends_after_the_stop_began_comes_again(shop: Shop, tmp_path: Path) -> None:
+    """It is not checkpointed, as in Azure."""
+    stopping = functions().replace("    for doc in docs:", STOP_THE_FIRST_TIME + "    for doc in docs:", 1)
+    app = write_app(tmp_path / "app", stopping)
+    shop.write(range(1))
+    with serving(app, shop.settings(tmp_path)) as host:
+        assert host.program.wait() == 0
+    assert [document["id"] for document in seen(tmp_path)] == ["0"]
+    with serving(app, shop.settings(tmp_path)):
+        wait_until(shop.is_checkpointed, "the checkpoint")
+    assert [document["id"] for document in seen(tmp_path)] == ["0", "0"]
 
 
 def test_all_versions_and_deletes_arrive(shop: Shop, tmp_path: Path) -> None:

@@ -10,11 +10,12 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from azure.core.exceptions import ResourceNotFoundError
 from azure.eventhub import EventData, EventHubProducerClient
-from azure.storage.blob import ContainerClient
+from azure.storage.blob import BlobClient, ContainerClient
 
 from tests.contract.eventhubs.server import LocalEventHubs
-from tests.functions.apps import serving, started, write_app
+from tests.functions.apps import STOP_THE_FIRST_TIME, serving, started, write_app
 from tests.support import wait_until
 
 if TYPE_CHECKING:
@@ -111,6 +112,17 @@ def seen(*folders: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in lines]
 
 
+def checkpoint_of(hub: Hub, partition: str) -> int | None:
+    """The last sequence number that the host has noted for a partition."""
+    with BlobClient.from_connection_string(
+        hub.storage, "azure-webjobs-eventhub", f"127.0.0.1/{hub.name}/$default/checkpoint/{partition}"
+    ) as blob:
+        try:
+            return int(blob.get_blob_properties().metadata["sequencenumber"])
+        except ResourceNotFoundError:
+            return None
+
+
 def app(folder: Path, retry: str = UNLIMITED, **options: Any) -> Path:
     """The app under test; `options` are of its host.json."""
     host_json = {"version": "2.0", "extensions": {"eventHubs": {"maxEventBatchSize": 50, **options}}}
@@ -135,7 +147,7 @@ def test_a_restarted_host_goes_on_after_its_checkpoint(hub: Hub, tmp_path: Path)
     folder = app(tmp_path)
     hub.send([str(number) for number in range(10)], partition_id="1")
     with serving(folder, hub.settings(tmp_path)):
-        wait_until(lambda: len(seen(tmp_path)) == 10, "the first 10")
+        wait_until(lambda: checkpoint_of(hub, "1") == 9, "the checkpoint")
     hub.send([str(number) for number in range(10, 15)], partition_id="1")
     with serving(folder, hub.settings(tmp_path)):
         wait_until(lambda: len(seen(tmp_path)) == 15, "5 more")
@@ -260,11 +272,13 @@ class MovingHub:
     def running(self) -> Iterator[Hub]:
         """The server on a port that it never had."""
         running = LocalEventHubs(self.folder, ["--hub", f"{self.name}:1"]).start()
-        with EventHubProducerClient.from_connection_string(
-            running.connection_string, eventhub_name=self.name
-        ) as producer:
-            yield Hub(running, self.name, self.storage, producer)
-        running.stop()
+        try:
+            with EventHubProducerClient.from_connection_string(
+                running.connection_string, eventhub_name=self.name
+            ) as producer:
+                yield Hub(running, self.name, self.storage, producer)
+        finally:
+            running.stop()
 
     @property
     def blobs(self) -> dict[str, dict[str, str]]:
@@ -321,3 +335,18 @@ def test_a_checkpoint_named_by_port_is_taken_over(moving_hub: MovingHub, tmp_pat
         hub.send(["while no host ran"], partition_id="0")
         with serving(folder, hub.settings(tmp_path)):
             wait_until(lambda: seen(tmp_path)[-1]["body"] == "while no host ran", "what came between")
+
+
+def test_a_batch_that_ends_after_the_stop_began_comes_again(moving_hub: MovingHub, tmp_path: Path) -> None:
+    """It is not checkpointed, as in Azure."""
+    functions = TRIGGER.replace("RETRY", "").replace("    properties =", STOP_THE_FIRST_TIME + "    properties =")
+    folder = write_app(tmp_path / "app", functions)
+    with moving_hub.running() as hub:
+        hub.send(["x"], partition_id="0")
+        with serving(folder, hub.settings(tmp_path)) as host:
+            assert host.program.wait() == 0
+        assert [event["body"] for event in seen(tmp_path)] == ["x"]
+        assert moving_hub.last_checkpoint is None
+        with serving(folder, hub.settings(tmp_path)):
+            wait_until(lambda: moving_hub.last_checkpoint == 0, "the checkpoint")
+    assert [event["body"] for event in seen(tmp_path)] == ["x", "x"]

@@ -87,3 +87,28 @@ def test_a_queue_that_is_made_later_is_read_too(tmp_path: Path, azurite: str) ->
             queue.create_queue()
             send(queue, "hello")
         wait_until(lambda: "job hello" in app.program.output, "the message is handled")
+
+
+def test_a_message_over_its_dequeue_count_is_set_aside_without_a_call(
+    tmp_path: Path, azurite: str, queue: QueueClient
+) -> None:
+    """The hosts that took it before may have died of it."""
+    send(queue, "hello")
+    for _ in range(5):
+        (message,) = queue.receive_messages(visibility_timeout=1)
+        queue.update_message(message, visibility_timeout=0)
+    poison = QueueClient.from_connection_string(azurite, f"{queue.queue_name}-poison")
+    poison.create_queue()
+    with poison, serving(write_app(tmp_path / "app", FUNCTIONS), settings(azurite, queue)) as app:
+        wait_until(lambda: bool(poison.peek_messages()), "a message in the poison queue")
+        assert "job hello" not in app.program.output
+
+
+def test_the_properties_of_a_json_message_override_its_metadata(
+    tmp_path: Path, azurite: str, queue: QueueClient
+) -> None:
+    """As Azure's host has it, without regard to case: a message with an `id` shows that one."""
+    functions = FUNCTIONS.replace("body, message.dequeue_count", "message.id, message.dequeue_count")
+    send(queue, '{"id": "mine", "list": [1], "nothing": null, "own": {"a": 1}}')
+    with serving(write_app(tmp_path / "app", functions), settings(azurite, queue)) as app:
+        wait_until(lambda: "job mine, time 1" in app.program.output, "the message's own id")

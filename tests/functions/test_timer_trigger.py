@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import textwrap
 import time
 import uuid
 from typing import TYPE_CHECKING
@@ -38,7 +40,8 @@ FAILING = """
 @app.function_name("NAME")
 @app.retry(strategy="fixed_delay", max_retry_count="2", delay_interval="00:00:00")
 def fails(timer: func.TimerRequest, context: func.Context) -> None:
-    logging.info("try %d of %d", context.retry_context.retry_count, context.retry_context.max_retry_count)
+    retry = context.retry_context
+    logging.info("try %d of %d in <%s>", retry.retry_count, retry.max_retry_count, context.invocation_id)
     raise ValueError("planted")
 """
 
@@ -82,7 +85,8 @@ def test_a_failing_timer_is_retried_as_its_policy_says(tmp_path: Path, azurite: 
     """Two retries after the first try, then it is given up until the next tick."""
     with serving(write_app(tmp_path / "app", unique(FAILING)), {"AzureWebJobsStorage": azurite}) as app:
         wait_until(lambda: app.program.output.count("Failed timer_") == 3, "three failures")
-        assert [f"try {count} of" in app.program.output for count in range(4)] == [True, True, True, False]
+        assert [f"try {count} of 2" in app.program.output for count in range(4)] == [True, True, True, False]
+        assert len(set(re.findall(r"in <(.+?)>", app.program.output))) == 1
 
 
 def test_of_two_hosts_only_one_runs_a_timer(tmp_path: Path, azurite: str) -> None:
@@ -113,3 +117,20 @@ def test_a_timer_whose_lease_is_lost_goes_on(tmp_path: Path, azurite: str) -> No
         wait_until(lambda: "starts again" in app.program.output, "the loss is noticed")
         ticks = app.program.output.count("tick past_due")
         wait_until(lambda: app.program.output.count("tick past_due") > ticks, "the next tick")
+
+
+def test_a_tick_that_comes_late_is_not_past_due(tmp_path: Path, azurite: str) -> None:
+    """Only one that was missed while no host was up is."""
+    functions = """
+    @app.route(route="block")
+    async def block(req: func.HttpRequest) -> func.HttpResponse:
+        time.sleep(2.5)  # holds up the whole host
+        return func.HttpResponse("done")
+    """
+    folder = write_app(tmp_path / "app", unique(EVERY_SECOND) + textwrap.dedent(functions))
+    with serving(folder, {"AzureWebJobsStorage": azurite}) as app:
+        wait_until(lambda: "tick" in app.program.output, "the first tick")
+        assert requests.get(f"{app.url}/api/block", timeout=10).text == "done"
+        ticks = app.program.output.count("tick past_due")
+        wait_until(lambda: app.program.output.count("tick past_due") > ticks, "the next tick")
+        assert "past_due=True" not in app.program.output

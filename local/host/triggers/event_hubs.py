@@ -1,7 +1,8 @@
 """Event Hubs triggers: batches per partition, in order, at least once; hosts share the partitions.
 
 Ownership and checkpoints are blobs, as the real extension keeps them. A batch is checkpointed when its function has
-ended, also when all its retries have failed: that is what the extension does, and why our functions never give up.
+ended, also when all its retries have failed: that is what the extension does, and why our functions never give up. One
+that ends after the host was told to stop is not checkpointed.
 """
 
 from __future__ import annotations
@@ -144,6 +145,8 @@ class EventHubTrigger:
             outcome = await self._services.invoker.call_with_retries(self._function, event_batch(partition, events))
         except (HostStoppingError, FunctionTimedOutError):
             return
+        if self._services.stop.requested:
+            return  # as in Azure: what ends after the stop began comes again
         if outcome.failure is not None:
             log.error("%s gave up a batch of %d; the hub goes on without it", self._function.name, len(events))
         self._batches_done[partition.partition_id] += 1

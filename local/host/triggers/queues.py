@@ -1,7 +1,8 @@
 """Storage queue triggers: at least once, several at a time, poisonous messages set aside.
 
 A message is invisible to others while its function runs. Success deletes it. A failure makes it visible again until
-its dequeue count reaches the limit; then it moves to the queue `<name>-poison`.
+its dequeue count reaches the limit; then it moves to the queue `<name>-poison`. One whose count is above the limit
+(its hosts died) moves there without a call.
 """
 
 from __future__ import annotations
@@ -119,15 +120,19 @@ class QueueTrigger:
 
     async def _handle(self, message: QueueMessage, queue: QueueClient, poison: QueueClient) -> None:
         """Call the function, then delete, release or set aside the message. A storage fault only delays it."""
-        keeping = asyncio.create_task(_keep_invisible(message, queue))
-        try:
-            succeeded = await self._call(message)
-        finally:
-            keeping.cancel()
+        dequeue_count = message.dequeue_count or 0
+        if dequeue_count > self._options.max_dequeue_count:
+            succeeded = None
+        else:
+            keeping = asyncio.create_task(_keep_invisible(message, queue))
+            try:
+                succeeded = await self._call(message)
+            finally:
+                keeping.cancel()
         try:
             if succeeded:
                 await queue.delete_message(message)
-            elif succeeded is None or (message.dequeue_count or 0) >= self._options.max_dequeue_count:
+            elif succeeded is None or dequeue_count >= self._options.max_dequeue_count:
                 await _set_aside(message, queue, poison)
                 log.error("A message moved to the queue %s", poison.queue_name)
             else:

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 log = logging.getLogger("host.timer")
 
 STATUS_CONTAINER = "azure-webjobs-hosts"
-# A tick this late was missed: the host was down or busy.
-PAST_DUE_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +71,10 @@ class TimerTrigger:
 
     async def _run(self, blob: BlobClient, lease: BlobLeaseClient) -> None:
         status = await self._read(blob)
-        if self._run_on_startup:
-            status = await self._tick(blob, lease, status)
+        # Only a tick that no host was up for is past due; one that comes late is not.
+        is_past_due = status is not None and status.next_due < _now()
+        if is_past_due or self._run_on_startup:
+            status = await self._tick(blob, lease, status, is_past_due=is_past_due)
         while status is not None:
             wait_seconds = max(0.0, (status.next_due - _now()).total_seconds())
             if await self._services.stop.sleep(wait_seconds):
@@ -83,14 +83,13 @@ class TimerTrigger:
         log.warning("The schedule of %s never comes round again", self._function.name)
         await self._services.stop.wait()
 
-    async def _tick(self, blob: BlobClient, lease: BlobLeaseClient, due: TimerStatus | None) -> TimerStatus | None:
+    async def _tick(
+        self, blob: BlobClient, lease: BlobLeaseClient, due: TimerStatus | None, *, is_past_due: bool = False
+    ) -> TimerStatus | None:
         """Call the function, then note the tick: a tick that the host's death interrupts runs again."""
         now = _now()
         following = self._schedule.next_after(now)
-        late_seconds = (now - due.next_due).total_seconds() if due else 0.0
-        invocation = payloads.timer(
-            due.last if due else now, following or now, now, is_past_due=late_seconds > PAST_DUE_SECONDS
-        )
+        invocation = payloads.timer(due.last if due else now, following or now, now, is_past_due=is_past_due)
         try:
             await self._services.invoker.call_with_retries(self._function, invocation)
         except HostStoppingError:

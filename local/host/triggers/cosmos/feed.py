@@ -26,17 +26,17 @@ class FeedPage:
 
 def starts_now(options: CosmosTriggerOptions) -> bool:
     """Whether changes made before the leases do not count; a feed of all versions cannot look back."""
-    return options.mode == ALL_VERSIONS or not options.from_beginning
+    return options.mode == ALL_VERSIONS or not (options.from_beginning or options.start_time)
 
 
 def started(
     container: ContainerProxy, feed_range: dict[str, Any], options: CosmosTriggerOptions
 ) -> AsyncIterator[FeedPage]:
-    """The pages of one range from its beginning, or from now on."""
+    """The pages of one range from its beginning, from a time, or from now on."""
     arguments: dict[str, Any] = {
         "feed_range": feed_range,
         "mode": options.mode,
-        "start_time": "Now" if starts_now(options) else "Beginning",
+        "start_time": "Now" if starts_now(options) else options.start_time or "Beginning",
         "max_item_count": options.max_items,
     }
     return _pages(container, arguments)

@@ -2,8 +2,8 @@
 
 Steps for each batch: read a page, call the function with its retry policy, checkpoint. A batch whose retries are used
 up is checkpointed too and so is lost, because that is what the real extension does. Nothing is checkpointed when the
-host stops or the lease is lost before the function has ended, nor when the extension could not read the page: then
-no function is called, and the range waits for a document that can be read.
+stop of the host began or the lease was lost before the function has ended, nor when the extension could not read the
+page: then no function is called, and the range waits for a document that can be read.
 """
 
 from __future__ import annotations
@@ -113,6 +113,8 @@ class LeasePump:
             outcome = await self._services.invoker.call_with_retries(self._function, Invocation(value, {}))
         except (HostStoppingError, FunctionTimedOutError):
             return
+        if self._services.stop.requested:
+            return  # as in Azure: what ends after the stop began comes again
         if outcome.failure is not None:
             log.error("%s gave up a batch of %d; the feed goes on without it", self._function.name, len(page.documents))
         await self._change(lambda lease: self._store.checkpoint(lease, page.continuation))
