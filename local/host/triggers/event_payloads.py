@@ -50,7 +50,9 @@ def event_batch(partition: PartitionContext, events: Sequence[EventData]) -> Inv
 
 def _body(event: EventData) -> bytes:
     body: Any = event.body
-    return body if isinstance(body, bytes) else b"".join(body)
+    if body is None or isinstance(body, bytes):
+        return body or b""
+    return b"".join(part or b"" for part in body)  # a part may be null
 
 
 def _properties(event: EventData) -> dict[str, Any]:
