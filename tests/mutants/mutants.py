@@ -142,4 +142,11 @@ MUTANTS = (
         "if other is None or other.version <= change.version:",
         "if other is None or other.version > change.version:",
     ),
+    Mutant(
+        "the reason of a dead letter is stored as it is",
+        "shared/pipeline/dead_letters/rows.py",
+        '.encode("utf-8", "replace").decode("utf-8"),',
+        ",",
+        "tests/rooms/pipeline/test_odd_dead_letters.py",
+    ),
 )

@@ -95,7 +95,8 @@ def to_entity(dead_letter: DeadLetter) -> Entity:
         ROW_KEY: dead_letter.id,
         "index": dead_letter.index,
         "kind": dead_letter.kind,
-        "reason": dead_letter.reason[:_REASON_CHARACTERS_MAX],
+        # An error may repeat half a character of a value, which no service stores.
+        "reason": dead_letter.reason[:_REASON_CHARACTERS_MAX].encode("utf-8", "replace").decode("utf-8"),
         "version": dead_letter.version,
         **dead_letter.fact,
     }
