@@ -160,7 +160,7 @@ def _unused(advised: AdvisedIndex) -> Advice | None:
     usage = advised.usage
     if usage.lookups or not usage.changes or usage.seconds < _DAY_SECONDS:
         return None
-    what = f"nobody looked {advised.name} up in {_days(usage.seconds)}, and {usage.changes:,} entries were written"
+    what = f"{advised.name} was not looked up in {_days(usage.seconds)}, and {usage.changes:,} entries were written"
     return Advice("unused", what, "Drop it: take it out of the definitions.", _saved_by_dropping(advised))
 
 
