@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from shared.entries.projection.projector import Projector
 from shared.errors import UnprojectableError
@@ -97,3 +97,16 @@ async def dead_letters_of(world: World) -> list[StoredDeadLetter]:
 async def replay_all(world: World) -> list[Replayed]:
     """Replay every dead letter."""
     return await dead_letter_service_of(world).replay(await dead_letters_of(world))
+
+
+async def fail_with_a_fault(world: World, **documents: dict[str, Any] | None) -> None:
+    """Apply documents with code that refuses them all, until it is fixed."""
+    good = world.plan
+    world.plan = refusing(good, world.definitions)
+    await world.apply(*[world.writer.change(fact, document) for fact, document in documents.items()])
+    world.plan = good
+
+
+def results(done: list[Replayed]) -> list[str]:
+    """What became of dead letters, in order."""
+    return sorted(each.result for each in done)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime
-from random import Random
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -14,21 +13,20 @@ from shared.entries.changes.received_event import ReceivedEvent
 from shared.entries.projection.generations import plan_of
 from shared.errors import UnknownDeadLetterError
 from shared.pipeline.dead_letters.listing import DeadLetterFilter
-from shared.pipeline.dead_letters.rows import dead_letter_of, unreadable_dead_letter
-from shared.pipeline.dead_letters.store import DeadLetterStore
+from shared.pipeline.dead_letters.rows import unreadable_dead_letter
 from shared.tables.port import Upsert
 from tests.worlds.dead_letters import (
     DAY_SECONDS,
     RETENTION_SECONDS,
     dead_letter_service_of,
     dead_letters_of,
-    refusing,
+    fail_with_a_fault,
     replay_all,
+    results,
 )
-from tests.worlds.world import KeptBlobs, World, definitions_of, visible
+from tests.worlds.world import World, definitions_of, visible
 
 if TYPE_CHECKING:
-    from shared.pipeline.dead_letters.replay import Replayed
     from shared.tables.port import Tables
 
 TEXT = """
@@ -41,8 +39,6 @@ indexes:
 """
 PERSON: dict[str, Any] = {"town": "X", "name": "n", "phone": "1", "age": 7}
 POISON = {**PERSON, "age": "old"}
-# More than fits in a row, also when it is compressed.
-NOISE = Random(5).randbytes(900_000).hex()
 
 
 @pytest.fixture
@@ -64,19 +60,6 @@ def fix_definition(world: World, old: str, new: str) -> None:
 async def ages(world: World) -> list[str]:
     """Phones and ids by age: the visible entries of `by-age`."""
     return [row["_fact"] for row in visible(await world.rows("by-age", "X !"))]
-
-
-async def fail_with_a_fault(world: World, **documents: dict[str, Any] | None) -> None:
-    """Apply documents with code that refuses them all, until it is fixed."""
-    good = world.plan
-    world.plan = refusing(good, world.definitions)
-    await world.apply(*[world.writer.change(fact, document) for fact, document in documents.items()])
-    world.plan = good
-
-
-def results(done: list[Replayed]) -> list[str]:
-    """What became of dead letters, in order."""
-    return sorted(each.result for each in done)
 
 
 async def test_a_dead_letter_has_a_kind_a_reason_and_its_fact(world: World) -> None:
@@ -343,59 +326,6 @@ async def test_a_dead_letter_older_than_its_retention_is_refused(world: World) -
     world.now_seconds += RETENTION_SECONDS + 1
     assert results(await replay_all(world)) == ["refused", "refused"]
     assert await ages(world) == []
-
-
-async def test_a_large_document_is_replayed_from_its_blob(world: World) -> None:
-    """And the blob goes with the dead letter; so does that of a dead letter which a newer one replaced."""
-    await world.apply(world.writer.change("f", {**POISON, "noise": NOISE}))
-    await world.apply(world.writer.change("f", {**POISON, "noise": NOISE + "!"}))
-    assert len(world.blobs.contents) == 1
-    await fail_with_a_fault(world, g={**PERSON, "noise": NOISE})
-    assert results(await replay_all(world)) == ["applied", "applied", "stillFails"]
-    assert len(world.blobs.contents) == 1
-    world.blobs.contents.clear()
-    (replayed,) = await replay_all(world)
-    assert (replayed.result, "blob with its document is gone" in replayed.detail) == ("refused", True)
-
-
-async def test_removing_a_dead_letter_leaves_the_document_of_one_that_was_put_meanwhile(world: World) -> None:
-    """A purge deletes the row, a redelivery puts the dead letter again, and only then does the purge delete its
-    blob."""
-    change = world.writer.change("f", {**POISON, "noise": NOISE})
-    await world.apply(change)
-
-    class Late(KeptBlobs):
-        async def delete(self, name: str) -> None:
-            world.restart()
-            await world.apply(change)
-            await world.blobs.delete(name)
-
-    (dead_letter,) = await dead_letters_of(world)
-    assert await DeadLetterStore(world.tables, Late(), lambda: world.now_seconds).remove(dead_letter.row)
-    assert results(await replay_all(world)) == ["stillFails"]
-    assert len(world.blobs.contents) == 1
-
-
-async def test_the_document_of_a_dead_letter_that_was_put_again_is_found(world: World) -> None:
-    """A reader from before knows a blob that is gone; the blob of another version would be the wrong one."""
-    change = world.writer.change("f", {**POISON, "noise": NOISE})
-    await world.apply(change)
-    (dead_letter,) = await dead_letters_of(world)
-    world.restart()
-    await world.apply(change)
-    dead_letters = DeadLetterStore(world.tables, world.blobs, lambda: world.now_seconds)
-    assert await dead_letters.content(dead_letter.row) is not None
-    await world.apply(world.writer.change("f", {**POISON, "noise": NOISE + "!"}))
-    assert await dead_letters.content(dead_letter.row) is None
-
-
-async def test_a_dead_letter_that_comes_too_late_leaves_no_blob(world: World) -> None:
-    """There is one of a newer version."""
-    older, newer = (world.writer.change("f", {**POISON, "noise": NOISE + end}) for end in "!?")
-    dead_letters = DeadLetterStore(world.tables, world.blobs, lambda: world.now_seconds)
-    await dead_letters.put(dead_letter_of(newer, "by-age", "wrongType", "It does not fit."))
-    await dead_letters.put(dead_letter_of(older, "by-age", "wrongType", "It does not fit."))
-    assert len(world.blobs.contents) == 1
 
 
 async def test_purging_forgets_dead_letters_older_than_the_retention(world: World) -> None:
