@@ -12,7 +12,7 @@ BOOTSTRAP := $(firstword $(foreach name,python3 python3.13 python3.12 python3.11
 	$(shell $(name) -c 'print()' >/dev/null 2>&1 && echo $(name))))
 BIN := $(VENV)/bin
 
-.PHONY: run demo test test-long mutants bench baseline lint clean setup setup-tests
+.PHONY: run demo test test-long mutants bench baseline lint lock deployed licenses sbom clean setup setup-tests
 
 run: setup
 	@$(BIN)/python -m local up
@@ -38,14 +38,38 @@ baseline: bench
 	@$(BIN)/python -m bench baseline
 	@$(BIN)/python -m bench report
 
-lint: setup
+lint: setup-tests
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy .
 	$(BIN)/lint-imports --verbose
 
+# Compiles requirements/*.in: every package pinned with the hashes of its files. UV="--upgrade" takes newer ones.
+UV ?=
+LOCK = $(BIN)/uv pip compile --quiet --generate-hashes --custom-compile-command "make lock" $(UV)
+lock: setup-tests
+	$(LOCK) --universal --python-version 3.11 requirements/tests.in --output-file requirements/tests.txt
+	$(LOCK) --universal --python-version 3.11 requirements/local.in --output-file requirements/local.txt \
+		--constraints requirements/tests.txt
+	$(LOCK) --python-version 3.13 --python-platform x86_64-manylinux_2_28 requirements/app.in \
+		--output-file requirements.txt --constraints requirements/tests.txt
+
+# An environment with what Azure runs and nothing else: every file is compared with its hash.
+deployed: setup-tests
+	$(BIN)/uv venv --quiet --clear --python "$(if $(PYTHON),$(PYTHON),3.13)" .venv-deployed
+	$(BIN)/uv pip install --quiet --python .venv-deployed --require-hashes --requirement requirements.txt
+	.venv-deployed/bin/python -c "import function_app"
+
+licenses: deployed
+	.venv-deployed/bin/python .ci/licenses.py > docs/licenses.md
+
+# What a release lists of its parts, in the form of CycloneDX.
+sbom: deployed
+	mkdir -p dist
+	$(BIN)/cyclonedx-py environment .venv-deployed --output-format JSON --output-file dist/index-tables.cdx.json
+
 clean:
-	rm -rf .venv .venv-* .local local/node_modules tests/*/*/node_modules *.egg-info
+	rm -rf .venv .venv-* .local dist local/node_modules tests/*/*/node_modules *.egg-info
 	rm -rf .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 
 setup setup-tests:

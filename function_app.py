@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import azure.functions as func
 
+from functions.access import CALLERS
 from functions.changes import changes
 from functions.events import events
 from functions.lifecycle import lifecycle
@@ -20,7 +21,7 @@ from shared.app.app import app as process
 from shared.app.connection_settings import index_account
 from shared.app.probes import may_write
 
-app = func.FunctionApp(http_auth_level=func.AuthLevel.FUNCTION)
+app = func.FunctionApp(http_auth_level=CALLERS)
 app.register_functions(operations)
 app.register_functions(lookups)
 app.register_functions(lifecycle)

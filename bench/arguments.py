@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from bench.measure.comparison import DEFAULT_FLOOR
 from bench.measure.result import BASELINE, LATEST
-from shared.pipeline.concurrency import CALLS_AT_ONCE
+from bench.model.azure import Azure
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,7 +48,7 @@ def _run_options(command: argparse.ArgumentParser) -> None:
         "--format",
         choices=["table", "details", "json"],
         default="table",
-        help="one row per measurement, every case with its spreads, or the result itself",
+        help="lines with verdicts, every case with its spreads, or the result itself",
     )
     command.add_argument("--out", type=Path, default=LATEST, help="default: bench/results/latest.json")
 
@@ -85,8 +85,8 @@ def _scale_options(command: argparse.ArgumentParser) -> None:
     )
     add("--shards", type=_rounds, default=1, help="of that value (default: %(default)s)")
     add("--call-ms", type=_above_zero, default=10.0, help="latency of a storage call (default: %(default)s)")
-    add("--calls-at-once", type=_rounds, default=CALLS_AT_ONCE, help="of an instance (default: %(default)s)")
-    add("--poll-seconds", type=_above_zero, default=5.0, help="between looks at a drained feed (default: %(default)s)")
+    add("--calls-at-once", type=_rounds, default=Azure().calls_at_once, help="of an instance (default: %(default)s)")
+    add("--poll-seconds", type=_above_zero, default=1.0, help="between looks at a drained feed (default: %(default)s)")
     add("--result", type=Path, default=BASELINE, help="the measured run (default: the committed baseline)")
 
 

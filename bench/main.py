@@ -19,7 +19,7 @@ from bench.measure.comparison import compare
 from bench.measure.meter import Meter
 from bench.measure.result import BASELINE, LATEST
 from bench.measure.workload import Workload, check_names, discover
-from bench.report import summary, table
+from bench.report import table, terminal
 from local.process.errors import LocalAzureError
 from shared.errors import IndexTablesError
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 FINE, PROBLEM, WRONG_USAGE = 0, 1, 2
-_FORMATS = {"table": summary.markdown, "details": table.markdown, "json": result.to_json}
+_FORMATS = {"table": terminal.text, "details": table.markdown, "json": result.to_json}
 
 
 def main(

@@ -91,7 +91,7 @@ def infra_faults(file: Path, definitions: Definitions, templates: Templates) -> 
 
 def _check_tiers(definitions: Definitions, parameters: Mapping[str, Any], findings: Findings) -> None:
     tier = str(parameters.get("eventHubsSku", "Standard"))
-    hubs = {source.event_hub for source in definitions.sources.values() if source.event_hub}
+    hubs = definitions.hubs()
     most = _HUBS_MAX.get(tier)
     if most is None:
         fix = f"Set EVENTHUBS_SKU to one of {', '.join(_HUBS_MAX)}."

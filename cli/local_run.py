@@ -40,6 +40,12 @@ class LocalRun:
         """The key of a kind; None for a run that asks for none."""
         return self.text("keys", kind) if "keys" in self.content else None
 
+    def sign_in(self) -> tuple[str, str, str] | None:
+        """Key, audience and issuer of tokens; None for a run that takes none."""
+        if "signIn" not in self.content:
+            return None
+        return self.text("signIn", "key"), self.text("signIn", "audience"), self.text("signIn", "issuer")
+
     def cosmos_connection_string(self) -> str:
         """How to reach its Cosmos DB."""
         return f"AccountEndpoint={self.text('cosmos', 'endpoint')};AccountKey={self.text('cosmos', 'key')};"

@@ -16,6 +16,7 @@ from cli.commands import (
     advise,
     apply,
     build,
+    count,
     dead_letters,
     explain,
     load,
@@ -26,6 +27,7 @@ from cli.commands import (
     status,
     switch,
     tail,
+    token,
     validate,
     verify,
 )
@@ -46,6 +48,7 @@ _COMMANDS: Final = (
     plan,
     load,
     query,
+    count,
     explain,
     tail,
     status,
@@ -57,6 +60,7 @@ _COMMANDS: Final = (
     advise,
     rebalance,
     dead_letters,
+    token,
 )
 
 _FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})

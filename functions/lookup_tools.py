@@ -28,7 +28,7 @@ def _add_tool(blueprint: func.Blueprint, index: Index, source: Source) -> None:
     from shared.web import assistant_tools as tools  # an app without tools does not need it
 
     async def look_up(context: str) -> str:
-        return await tools.answer_tool_call(lambda: app().lookup.lookups, index.name, context)
+        return await tools.answer_tool_call(lambda: app().lookup.lookups, app().rights, index.name, context)
 
     named = blueprint.function_name(_function_name(index.name))
     trigger = blueprint.mcp_tool_trigger(
@@ -36,6 +36,7 @@ def _add_tool(blueprint: func.Blueprint, index: Index, source: Source) -> None:
         tool_name=index.name,
         description=tools.description(index),
         tool_properties=json.dumps(tools.properties(index, source)),
+        useResultSchema=True,  # the answer is a whole result, which can say that it is a problem
     )
     named(trigger(look_up))
 

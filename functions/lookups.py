@@ -22,26 +22,39 @@ lookups = func.Blueprint()  # type: ignore[no-untyped-call]  # the SDK leaves it
 @lookups.route(route="indexes", methods=["GET"])
 async def list_indexes(req: func.HttpRequest) -> func.HttpResponse:
     """All indexes."""
-    return await _respond(lambda api: api.indexes(req.url))
+    return await _respond(req, lambda api: api.indexes(req.url))
 
 
 @lookups.route(route="indexes/{name}", methods=["GET"])
 async def get_index(req: func.HttpRequest) -> func.HttpResponse:
     """One index."""
-    return await _respond(lambda api: api.index(req.route_params["name"], req.url))
+    return await _respond(req, lambda api: api.index(req.route_params["name"], req.url))
 
 
 @lookups.route(route="indexes/{name}/entries", methods=["GET"])
 async def find_entries(req: func.HttpRequest) -> func.HttpResponse:
     """A lookup."""
     if_none_match = req.headers.get("if-none-match")
-    return await _respond(lambda api: api.entries(req.route_params["name"], req.url, if_none_match))
+    return await _respond(req, lambda api: api.entries(req.route_params["name"], req.url, if_none_match))
+
+
+@lookups.route(route="indexes/{name}/lookups", methods=["POST"])
+async def find_many(req: func.HttpRequest) -> func.HttpResponse:
+    """Many lookups of an index."""
+    return await _respond(req, lambda api: api.batch(req.route_params["name"], req.url, req.get_body()))
+
+
+@lookups.route(route="indexes/{name}/count", methods=["GET"])
+async def count_entries(req: func.HttpRequest) -> func.HttpResponse:
+    """How many entries a lookup would find."""
+    if_none_match = req.headers.get("if-none-match")
+    return await _respond(req, lambda api: api.count(req.route_params["name"], req.url, if_none_match))
 
 
 @lookups.route(route="indexes/{name}/explain", methods=["GET"])
 async def explain_lookup(req: func.HttpRequest) -> func.HttpResponse:
     """How a lookup would run."""
-    return await _respond(lambda api: api.explain(req.route_params["name"], req.url))
+    return await _respond(req, lambda api: api.explain(req.route_params["name"], req.url))
 
 
 @lookups.route(route="openapi.json", methods=["GET"])
@@ -51,7 +64,9 @@ async def get_openapi(req: func.HttpRequest) -> func.HttpResponse:
     async def work() -> HttpAnswer:
         from shared.web.openapi.document import answer_openapi  # rarely used, and imports much
 
-        return await answer_openapi(app().definitions.require(), req.url)
+        rights = app().rights(req.headers)
+        rights.require_any()
+        return await answer_openapi(app().definitions.require(), rights, req.url)
 
     return await respond(work())
 
@@ -62,10 +77,10 @@ async def get_docs(req: func.HttpRequest) -> func.HttpResponse:
     return await respond(docs_page())
 
 
-async def _respond(call: Callable[[LookupApi], Awaitable[HttpAnswer]]) -> func.HttpResponse:
+async def _respond(req: func.HttpRequest, call: Callable[[LookupApi], Awaitable[HttpAnswer]]) -> func.HttpResponse:
     """The answer of an API call. While the definitions have faults, making the API already fails."""
 
     async def work() -> HttpAnswer:
-        return await call(app().lookup.api)
+        return await call(app().lookup.api(app().rights(req.headers)))
 
     return await respond(work())

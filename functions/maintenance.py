@@ -24,14 +24,29 @@ async def retain(timer: func.TimerRequest) -> None:
 
 @maintenance.timer_trigger(arg_name="timer", schedule="0 41 3 * * *")
 async def purge_dead_letters(timer: func.TimerRequest) -> None:
-    """Forget dead letters that are older than their retention."""
-    await (await app().triggers.ready()).dead_letters.purge_all()
+    """Forget dead letters that are older than their retention, and documents that no dead letter has any more."""
+    parts = await app().triggers.ready()
+    await parts.dead_letters.purge_all()
+    await parts.orphaned_blobs.remove()
+
+
+@maintenance.timer_trigger(arg_name="timer", schedule="0 11 * * * *")
+async def close_dead_letters(timer: func.TimerRequest) -> None:
+    """Close dead letters that are outdated though no worker has noticed, a part of them every hour."""
+    parts = await app().triggers.ready()
+    await parts.outdated_dead_letters.close((await parts.write_plans.current()).values())
 
 
 @maintenance.timer_trigger(arg_name="timer", schedule="0 * * * * *")
 async def watch(timer: func.TimerRequest) -> None:
     """Measure how far behind every source is, also when nothing arrives."""
     await app().monitoring.status.watch()
+
+
+@maintenance.timer_trigger(arg_name="timer", schedule="*/15 * * * * *")
+async def deliver(timer: func.TimerRequest) -> None:
+    """Bring storage accounts that were down what they are owed."""
+    await app().deliver()
 
 
 @maintenance.timer_trigger(arg_name="timer", schedule="0 */15 * * * *")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import azure.functions as func
 
+from functions.access import OPERATORS
 from functions.responses import respond
 from shared.app import probes
 from shared.app.app import app
@@ -38,13 +39,13 @@ async def health_ready(req: func.HttpRequest) -> func.HttpResponse:
 @operations.route(route="status", methods=["GET"])
 async def get_status(req: func.HttpRequest) -> func.HttpResponse:
     """How far behind the app is, what it did and what that cost."""
-    return await _respond(lambda reader: status_api.status(reader, req.url))
+    return await _respond(req, lambda reader: status_api.status(reader, req.url))
 
 
 @operations.route(route="status/history", methods=["GET"])
 async def get_lag_history(req: func.HttpRequest) -> func.HttpResponse:
     """The lag of each source over time."""
-    return await _respond(lambda reader: status_api.history(reader, req.url))
+    return await _respond(req, lambda reader: status_api.history(reader, req.url))
 
 
 @operations.route(route="status/page", methods=["GET"], auth_level=func.AuthLevel.ANONYMOUS)
@@ -58,52 +59,57 @@ async def get_advice(req: func.HttpRequest) -> func.HttpResponse:
     """Every index in numbers, with warnings about known problems of the Index Table pattern."""
 
     async def work() -> HttpAnswer:
+        app().rights(req.headers).require_any()
         return await status_api.advice(app().monitoring.advisor, req.url)
 
     return await respond(work())
 
 
-async def _respond(call: Callable[[StatusReader], Awaitable[HttpAnswer]]) -> func.HttpResponse:
+async def _respond(req: func.HttpRequest, call: Callable[[StatusReader], Awaitable[HttpAnswer]]) -> func.HttpResponse:
     """The answer of a status call. While the definitions have faults, making the status already fails."""
 
     async def work() -> HttpAnswer:
+        app().rights(req.headers).require_any()
         return await call(app().monitoring.status)
 
     return await respond(work())
 
 
-@operations.route(route="dead-letters", methods=["GET"], auth_level=func.AuthLevel.ADMIN)
+@operations.route(route="dead-letters", methods=["GET"], auth_level=OPERATORS)
 async def list_dead_letters(req: func.HttpRequest) -> func.HttpResponse:
     """A page of dead letters."""
-    return await _about_dead_letters(lambda api: api.dead_letters(req.url))
+    return await _about_dead_letters(req, lambda api: api.dead_letters(req.url))
 
 
-@operations.route(route="dead-letters/{id}", methods=["GET"], auth_level=func.AuthLevel.ADMIN)
+@operations.route(route="dead-letters/{id}", methods=["GET"], auth_level=OPERATORS)
 async def show_dead_letter(req: func.HttpRequest) -> func.HttpResponse:
     """One dead letter, with the document that arrived."""
-    return await _about_dead_letters(lambda api: api.dead_letter(req.route_params["id"], req.url))
+    return await _about_dead_letters(req, lambda api: api.dead_letter(req.route_params["id"], req.url))
 
 
-@operations.route(route="dead-letters/{id}/replay", methods=["POST"], auth_level=func.AuthLevel.ADMIN)
+@operations.route(route="dead-letters/{id}/replay", methods=["POST"], auth_level=OPERATORS)
 async def replay_dead_letter(req: func.HttpRequest) -> func.HttpResponse:
     """Replay one dead letter."""
-    return await _about_dead_letters(lambda api: api.replay(req.route_params["id"], req.url, req.get_body()))
+    return await _about_dead_letters(req, lambda api: api.replay(req.route_params["id"], req.url, req.get_body()))
 
 
-@operations.route(route="dead-letters/replay", methods=["POST"], auth_level=func.AuthLevel.ADMIN)
+@operations.route(route="dead-letters/replay", methods=["POST"], auth_level=OPERATORS)
 async def replay_dead_letters(req: func.HttpRequest) -> func.HttpResponse:
     """Replay a page of dead letters."""
-    return await _about_dead_letters(lambda api: api.replay_all(req.url, req.get_body()))
+    return await _about_dead_letters(req, lambda api: api.replay_all(req.url, req.get_body()))
 
 
-@operations.route(route="dead-letters/purge", methods=["POST"], auth_level=func.AuthLevel.ADMIN)
+@operations.route(route="dead-letters/purge", methods=["POST"], auth_level=OPERATORS)
 async def purge_dead_letters_now(req: func.HttpRequest) -> func.HttpResponse:
     """Delete old dead letters."""
-    return await _about_dead_letters(lambda api: api.purge(req.url, req.get_body()))
+    return await _about_dead_letters(req, lambda api: api.purge(req.url, req.get_body()))
 
 
-async def _about_dead_letters(call: Callable[[DeadLetterApi], Awaitable[HttpAnswer]]) -> func.HttpResponse:
+async def _about_dead_letters(
+    req: func.HttpRequest, call: Callable[[DeadLetterApi], Awaitable[HttpAnswer]]
+) -> func.HttpResponse:
     async def work() -> HttpAnswer:
+        app().rights(req.headers).require_operator()
         return await call(await app().dead_letter_api())
 
     return await respond(work())

@@ -134,6 +134,21 @@ param existingEventHubsResourceGroup string = ''
 @description('A virtual network with private endpoints: storage, Cosmos DB and Event Hubs are then closed to the internet.')
 param usePrivateNetwork bool = false
 
+@description('Closes the app itself to the internet, too: callers reach it by a private endpoint. Includes usePrivateNetwork.')
+param isPrivateApp bool = false
+
+@description('The app registration whose tokens callers send, by its client id; empty: callers send keys of the host.')
+param entraClientId string = ''
+
+@description('Tenants whose tokens are taken, by their ids; empty: that of the subscription.')
+param allowedTenants array = []
+
+@description('Ranges of addresses that may call the app, such as 203.0.113.0/24; empty: all may. Each call needs a key all the same.')
+param allowedAddresses array = []
+
+@description('Logs every call to the data of storage, Cosmos DB and Event Hubs in the workspace. That costs more than the calls.')
+param auditLogs bool = false
+
 @description('Where alerts are mailed to; empty: they only show in the portal.')
 param alertEmail string = ''
 
@@ -182,7 +197,10 @@ var token = uniqueString(subscription().id, environmentName, location)
 var groupName = 'rg-${environmentName}'
 var allTags = union(tags, { 'azd-env-name': environmentName })
 
+var isPrivate = usePrivateNetwork || isPrivateApp
+var ownTenant = subscription().tenantId
 var hostStorageName = 'sthost${token}'
+var packageStorageName = 'stpkg${token}'
 var indexStorage = map(indexConnections, connection => {
   connection: connection
   isCreated: !contains(existingIndexStorage, connection)
@@ -224,6 +242,16 @@ module identity 'app/identity.bicep' = {
   }
 }
 
+module packageIdentity 'app/identity.bicep' = {
+  name: 'package-identity'
+  scope: group
+  params: {
+    name: 'id-deploy-${token}'
+    location: location
+    tags: allTags
+  }
+}
+
 module monitoring 'app/monitoring.bicep' = {
   name: 'monitoring'
   scope: group
@@ -236,7 +264,7 @@ module monitoring 'app/monitoring.bicep' = {
   }
 }
 
-module network 'app/network.bicep' = if (usePrivateNetwork) {
+module network 'app/network.bicep' = if (isPrivate) {
   name: 'network'
   scope: group
   params: {
@@ -253,10 +281,10 @@ module hostStorage 'app/storage.bicep' = {
     name: hostStorageName
     location: location
     tags: allTags
-    // The package must be there when a zone is not.
     sku: isZoneRedundant ? 'Standard_ZRS' : 'Standard_LRS'
-    isPublic: !usePrivateNetwork
+    isPublic: !isPrivate
     workspaceId: monitoring.outputs.workspaceId
+    isAudited: auditLogs
   }
 }
 
@@ -266,10 +294,35 @@ module hostStorageAccess 'app/host-storage-access.bicep' = {
   params: {
     accountName: hostStorageName
     principalId: identity.outputs.principalId
-    packageContainer: packageContainer
     queues: queues
   }
   dependsOn: [hostStorage]
+}
+
+module packageStorage 'app/storage.bicep' = {
+  name: 'package-storage'
+  scope: group
+  params: {
+    name: packageStorageName
+    location: location
+    tags: allTags
+    // The package must be there when a zone is not.
+    sku: isZoneRedundant ? 'Standard_ZRS' : 'Standard_LRS'
+    isPublic: !isPrivate
+    workspaceId: monitoring.outputs.workspaceId
+    isAudited: auditLogs
+  }
+}
+
+module packageAccess 'app/package-access.bicep' = {
+  name: 'package-access'
+  scope: group
+  params: {
+    accountName: packageStorageName
+    principalId: packageIdentity.outputs.principalId
+    containerName: packageContainer
+  }
+  dependsOn: [packageStorage]
 }
 
 module indexAccounts 'app/storage.bicep' = [for account in indexStorage: if (account.isCreated) {
@@ -280,8 +333,9 @@ module indexAccounts 'app/storage.bicep' = [for account in indexStorage: if (acc
     location: location
     tags: allTags
     sku: redundancy
-    isPublic: !usePrivateNetwork
+    isPublic: !isPrivate
     workspaceId: monitoring.outputs.workspaceId
+    isAudited: auditLogs
   }
 }]
 
@@ -310,8 +364,9 @@ module cosmos 'app/cosmos.bicep' = if (createsCosmos) {
     hasContinuousBackup: cosmosContinuousBackup || readsAllVersions
     databases: databases
     containers: containers
-    isPublic: !usePrivateNetwork
+    isPublic: !isPrivate
     workspaceId: monitoring.outputs.workspaceId
+    isAudited: auditLogs
   }
 }
 
@@ -340,8 +395,9 @@ module eventHubs 'app/eventhubs.bicep' = if (createsEventHubs) {
     hubs: hubs
     partitions: eventHubPartitions
     retentionHours: eventRetentionHours
-    isPublic: !usePrivateNetwork
+    isPublic: !isPrivate
     workspaceId: monitoring.outputs.workspaceId
+    isAudited: auditLogs
   }
 }
 
@@ -385,6 +441,11 @@ var hostEndpoints = map(['blob', 'queue'], service => {
 })
 var createdStorage = filter(indexStorage, account => account.isCreated)
 var tableServices = startsWith(redundancy, 'Standard_RA') ? ['table', 'table_secondary'] : ['table']
+var packageEndpoint = {
+  name: 'package-blob'
+  targetId: '${storageId}/${packageStorageName}'
+  service: 'blob'
+}
 var indexEndpoints = flatten(map(
   createdStorage,
   account => map(concat(account.connection == 'INDEX_STORAGE' ? ['blob'] : [], tableServices), service => {
@@ -395,12 +456,13 @@ var indexEndpoints = flatten(map(
 ))
 var allEndpoints = concat(
   hostEndpoints,
+  [packageEndpoint],
   indexEndpoints,
   createsCosmos ? [{ name: 'cosmos', targetId: cosmosId, service: 'Sql' }] : [],
   createsEventHubs ? [{ name: 'event-hubs', targetId: eventHubsId, service: 'namespace' }] : []
 )
 
-module endpoints 'app/endpoints.bicep' = if (usePrivateNetwork) {
+module endpoints 'app/endpoints.bicep' = if (isPrivate) {
   name: 'endpoints'
   scope: group
   params: {
@@ -411,7 +473,7 @@ module endpoints 'app/endpoints.bicep' = if (usePrivateNetwork) {
     services: union(map(allEndpoints, endpoint => replace(endpoint.service, '_secondary', '')), [])
   }
   // After the roles: an account that is still taking one change refuses the next.
-  dependsOn: [network, hostStorageAccess, indexAccess, cosmosAccess, eventHubsAccess, deployer]
+  dependsOn: [network, hostStorageAccess, packageAccess, indexAccess, cosmosAccess, eventHubsAccess, deployer]
 }
 
 // What the app connects to, and by which of the properties that Azure Functions knows for identities.
@@ -431,12 +493,17 @@ module functions 'app/functions.bicep' = {
     location: location
     tags: allTags
     identityId: identity.outputs.id
-    packageContainerUrl: 'https://${hostStorageName}.blob.${environment().suffixes.storage}/${packageContainer}'
+    packageIdentityId: packageIdentity.outputs.id
+    packageContainerUrl: 'https://${packageStorageName}.blob.${environment().suffixes.storage}/${packageContainer}'
     instanceMemoryMB: instanceMemoryMB
     maximumInstanceCount: maximumInstanceCount
     alwaysReady: alwaysReady
     isZoneRedundant: isZoneRedundant
-    subnetId: usePrivateNetwork ? network!.outputs.functionsSubnetId : ''
+    isPublic: !isPrivateApp
+    allowedAddresses: allowedAddresses
+    entraClientId: entraClientId
+    allowedTenants: empty(allowedTenants) ? [ownTenant] : allowedTenants
+    subnetId: isPrivate ? network!.outputs.functionsSubnetId : ''
     workspaceId: monitoring.outputs.workspaceId
     clientId: identity.outputs.clientId
     connections: connections
@@ -444,7 +511,25 @@ module functions 'app/functions.bicep' = {
     pageTokenKey: empty(pageTokenKey) ? freshPageTokenKey : pageTokenKey
     settings: appSettings
   }
-  dependsOn: [hostStorageAccess, indexAccess, cosmosAccess, eventHubsAccess, endpoints]
+  dependsOn: [hostStorageAccess, packageAccess, indexAccess, cosmosAccess, eventHubsAccess, endpoints]
+}
+
+module appEndpoint 'app/endpoints.bicep' = if (isPrivateApp) {
+  name: 'app-endpoint'
+  scope: group
+  params: {
+    location: location
+    tags: allTags
+    vnetName: 'vnet-${token}'
+    endpoints: [
+      {
+        name: 'app'
+        targetId: functions.outputs.id
+        service: 'sites'
+      }
+    ]
+    services: ['sites']
+  }
 }
 
 module alerts 'app/alerts.bicep' = {

@@ -4,6 +4,8 @@
     ├── SettingError                   a setting is missing or cannot be read
     ├── DefinitionsError               indexes.yaml has faults; carries all of them
     ├── UnreadableChangeError          a change that cannot be read: a dead letter for its whole source
+    │   └── UnknownFormError               an event in another form than its source expects
+    ├── IgnoredEventError              an event that is no change of a source, and none to complain about
     ├── UnprojectableError             a fact that cannot be projected: a dead letter for one index
     ├── UnknownDeadLetterError         there is no dead letter with that id, or it is gone
     ├── NotReplayableError             a dead letter whose change must not be applied any more, or cannot be
@@ -11,6 +13,8 @@
     ├── BadRequestError                a call cannot be answered as it was sent; carries all faults
     │   └── BadLookupError                 the same of a lookup
     ├── UnknownIndexError              there is no index of that name
+    ├── NotSignedInError               a call without a caller, where callers must be known
+    ├── ForbiddenError                 the caller may not do this
     ├── ContinuationExpiredError       a page token whose generation is retired
     ├── LifecycleRefusedError          a build, switch or rollback that cannot be done; carries its code
     ├── FactsRefusedError              Cosmos DB refuses to return facts, now and later
@@ -38,7 +42,7 @@ and what to do about it. Code decides by type whether to retry, never by text.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NotRequired, TypedDict
 
 FailureReason = Literal["exists", "missing", "precondition"]
 # Why a change is a dead letter, for programs; docs/operations.md says what to do about each kind.
@@ -65,6 +69,14 @@ class DefinitionsError(IndexTablesError):
 
 class UnreadableChangeError(IndexTablesError):
     """A change cannot be read. Correct its sender or the source's definition, then replay the dead letter."""
+
+
+class UnknownFormError(UnreadableChangeError):
+    """An event is in another form than its source expects. It is ignored if another source of the hub knows it."""
+
+
+class IgnoredEventError(IndexTablesError):
+    """An event is no change of a source: it belongs to another one, or says nothing. It is counted, and no more."""
 
 
 class UnprojectableError(IndexTablesError):
@@ -135,12 +147,30 @@ class BadRequestError(IndexTablesError):
         self.faults = faults
 
 
+class SuggestionJson(TypedDict):
+    """What answers a lookup that was refused: another index with the parameters to ask it with, or a definition."""
+
+    index: NotRequired[str]
+    parameters: NotRequired[dict[str, str]]
+    definition: NotRequired[str]
+
+
 class BadLookupError(BadRequestError):
-    """A lookup cannot be answered as it was asked. Fix every fault, then ask again."""
+    """A lookup cannot be answered as it was asked. Fix every fault, then ask again, or do what is suggested."""
+
+    suggestion: SuggestionJson | None = None
 
 
 class UnknownIndexError(IndexTablesError):
     """There is no index of that name. Use one of those that `/api/indexes` lists."""
+
+
+class NotSignedInError(IndexTablesError):
+    """Callers must be known here, and this one is not. Send a token."""
+
+
+class ForbiddenError(IndexTablesError):
+    """The caller may not do this. Assign the role that is named, or ask for what is allowed."""
 
 
 class ContinuationExpiredError(IndexTablesError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import socket
 import subprocess
@@ -10,7 +11,7 @@ import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -37,6 +38,15 @@ def wait_until(holds: Callable[[], bool], what: str, seconds: float = DEADLINE_S
         if time.monotonic() > deadline:
             pytest.fail(f"after {seconds:g} s still not: {what}")
         time.sleep(_POLL_SECONDS)
+
+
+def json_lines(*files: Path) -> list[dict[str, Any]]:
+    """Every document of these files of JSON lines; a line that a process still writes is left for the next time."""
+    lines: list[str] = []
+    for file in files:
+        with contextlib.suppress(FileNotFoundError):
+            lines += [line for line in file.read_text().splitlines(keepends=True) if line.endswith("\n")]
+    return [json.loads(line) for line in lines]
 
 
 def listens(port: int) -> bool:

@@ -13,13 +13,14 @@ from shared.definitions.loading.load import load
 from shared.entries.keys.placement import DEFAULT_ACCOUNT
 from shared.monitoring import telemetry
 from shared.pipeline.apply.services import Services, Times
-from shared.pipeline.concurrency import Bounded, Staggered
+from shared.pipeline.concurrency import AtOnce, Staggered
 from shared.tables.accounts import Accounts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from bench.cases.facts import Fact
+    from shared.pipeline.dead_letters.documents import StoredBlob
     from shared.tables.port import Tables
 
 # The clock stands still: what a worker does every so many seconds must not fall into one round and not into another.
@@ -52,6 +53,10 @@ class NoBlobs:
     async def delete(self, name: str) -> None:
         """Never called."""
 
+    async def page(self, continuation: str | None) -> tuple[list[StoredBlob], str | None]:
+        """There are none."""
+        return [], None
+
 
 class Pipeline:
     """A worker that has seen nothing yet, for the one source of some definitions."""
@@ -66,7 +71,7 @@ class Pipeline:
             accounts,
             NoBlobs(),
             self.queue,
-            Bounded(),
+            AtOnce(),
             Staggered(),
             lambda: NOW_SECONDS,
             take_transactions=lambda: 0,

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from functions.changes import MAX_ITEMS
 from shared.entries.projection.generations import BUCKETS
-from shared.pipeline.concurrency import CALLS_AT_ONCE
 
 FACT_BYTES = 1_024
 SECONDS_PER_DAY = 86_400
@@ -22,9 +21,10 @@ class Azure:
     ledger_partitions: int = BUCKETS
     # Within one region; an assumption, not a promise of Azure.
     call_seconds: float = 0.010
-    calls_at_once: int = CALLS_AT_ONCE
+    # What the limiter settles at, simulated at 10 ms and 0.4 ms of CPU per call (docs/design/concurrency.md).
+    calls_at_once: int = 48
     batch_max: int = MAX_ITEMS
-    poll_seconds: float = 5.0
+    poll_seconds: float = 1.0
     instances_max: int = 1_000
     # One lease per physical partition, which holds so much and takes so many request units.
     physical_partition_bytes: float = 50e9

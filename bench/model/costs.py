@@ -28,8 +28,8 @@ _SECONDS_PER_LOOKUP: Final = 0.02
 # A change of about 1 KB is read from the feed for about 1 RU, and leases are written once per invocation.
 _REQUEST_UNITS_PER_CHANGE: Final = 1.0
 _REQUEST_UNITS_PER_INVOCATION: Final = 10.0
-# An idle feed is asked every 5 seconds, for each physical partition.
-_POLLS_PER_MONTH: Final = HOURS_PER_MONTH * 3600 // 5
+# An idle feed is asked every second, for each physical partition.
+_POLLS_PER_MONTH: Final = HOURS_PER_MONTH * 3600
 _LOG_BYTES_PER_INVOCATION: Final = 2_000
 
 

@@ -1,4 +1,4 @@
-"""The one table of `make bench`, for a stranger: what, how much, compared to what, and whether the bar is reached.
+"""The one table of the page, for a stranger: what, how much, compared to what, and whether the bar is reached.
 
 `table.py` has every case with its spreads; this has one row for each measurement.
 """
@@ -25,7 +25,7 @@ def markdown(result: Result) -> str:
     rows = [
         _row(name, measurement) for name, workload in result.workloads.items() for measurement in workload.measurements
     ]
-    return "\n".join([*aligned([HEADINGS, *rows]), "", _legend(result)]) + "\n"
+    return "\n".join([*aligned([HEADINGS, *rows]), "", legend(result)]) + "\n"
 
 
 def missed(result: Result) -> list[str]:
@@ -34,21 +34,26 @@ def missed(result: Result) -> list[str]:
         f"{name}, {measurement.name}: {bar}"
         for name, workload in result.workloads.items()
         for measurement in workload.measurements
-        for bar, reached in _bars(measurement)
+        for bar, reached in bars(measurement)
         if not reached
     ]
 
 
 def _row(workload: str, measurement: Measurement) -> tuple[str, ...]:
-    subject, unit = measurement.subject, measurement.unit
-    # A gauge says what the time of the run does not.
-    much = "; ".join(map(_gauge, measurement.gauges)) or f"{seconds(subject.seconds.wall.median)} per {unit}"
-    cpu = seconds(subject.seconds.cpu.median) if measurement.is_compared else ""
-    bars = "; ".join(f"{bar}: {'reached' if reached else 'NOT reached'}" for bar, reached in _bars(measurement))
-    return f"{workload}: {measurement.name}", much, cpu, _transactions(measurement), _compared(measurement), bars
+    much = how_much(measurement)
+    cpu = seconds(measurement.subject.seconds.cpu.median) if measurement.is_compared else ""
+    verdicts = "; ".join(f"{bar}: {'reached' if reached else 'NOT reached'}" for bar, reached in bars(measurement))
+    return f"{workload}: {measurement.name}", much, cpu, transactions(measurement), _compared(measurement), verdicts
 
 
-def _transactions(measurement: Measurement) -> str:
+def how_much(measurement: Measurement) -> str:
+    """The time of one operation; or its gauges, which say what the time of the run does not."""
+    per_operation = f"{seconds(measurement.subject.seconds.wall.median)} per {measurement.unit}"
+    return "; ".join(map(_gauge, measurement.gauges)) or per_operation
+
+
+def transactions(measurement: Measurement) -> str:
+    """Storage transactions per operation."""
     sent = measurement.subject.counts.get("transactions")
     return "" if sent is None else f"{number(sent / measurement.subject.operations)} per {measurement.unit}"
 
@@ -71,7 +76,8 @@ def _gauge(gauge: Gauge) -> str:
     return f"{gauge.name} {number(gauge.value)} {gauge.unit}"
 
 
-def _bars(measurement: Measurement) -> Iterator[tuple[str, bool]]:
+def bars(measurement: Measurement) -> Iterator[tuple[str, bool]]:
+    """Every bar in words, and whether it is reached."""
     for verdict in measurement.verdicts:
         yield _bar(verdict), verdict.reached
     for gauge in measurement.gauges:
@@ -89,7 +95,8 @@ def _bar(verdict: Verdict) -> str:
     return f"{clock}: ≤ {number(bar.at_most)} times as long as {bar.against}"
 
 
-def _legend(result: Result) -> str:
+def legend(result: Result) -> str:
+    """How to read the results."""
     rounds = "one round" if result.rounds == 1 else f"up to {result.rounds} rounds"
     return (
         f"Medians of {rounds} in which both sides took turns, {result.date}, Python "

@@ -26,6 +26,8 @@ _STYLE = """\
     .grid { stroke: #8c959f; stroke-opacity: .25; }
     .c0 { fill: #2f81f7; stroke: #2f81f7; } .c1 { fill: #8c959f; stroke: #8c959f; }
     .c2 { fill: #d4762c; stroke: #d4762c; } .c3 { fill: #3fa75a; stroke: #3fa75a; }
+    .c4 { fill: #a475f9; stroke: #a475f9; } .c5 { fill: #d73a49; stroke: #d73a49; }
+    .c6 { fill: #1b9aaa; stroke: #1b9aaa; }
     .line { fill: none; stroke-width: 2; }
     @media (prefers-color-scheme: dark) { text { fill: #c9d1d9; } }
     @media (prefers-color-scheme: light) { text { fill: #24292f; } }

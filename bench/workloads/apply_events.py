@@ -81,7 +81,7 @@ class Delivery:
             await worker.apply_latest(source, json.loads(delivered))
         else:
             events = [ReceivedEvent(body, ENQUEUED, number) for number, body in enumerate(delivered)]
-            await worker.apply_events(source, events)
+            await worker.apply_events(self.pipeline.definitions.hubs()[0], events)
 
 
 def _body(fact: Fact) -> bytes:

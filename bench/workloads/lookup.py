@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from aiohttp import ClientSession
 from yarl import URL
 
+from bench.cases import many_lookups
 from bench.cases.bare_tables import BareTables
 from bench.cases.facts import customer
 from bench.cases.lookup_cases import Reading, Services, bare_case, lookup_case
@@ -24,7 +25,7 @@ from shared.definitions.loading.load import load
 from shared.inputs.page_tokens import PageTokens
 from shared.lookup.generations import DefinedGenerations
 from shared.lookup.lookups import Lookups
-from shared.lookup.replicas import Replicas
+from shared.lookup.reading.replicas import Replicas
 from shared.sources.cosmos_facts import CosmosFacts
 from shared.tables.client import TableClient
 from shared.tables.port import Upsert
@@ -75,6 +76,8 @@ async def measure(meter: Meter) -> list[Measurement]:
         measured = [await _in_process(meter, services, reading) for reading in READINGS]
         measured.append(await _large_pages(meter, services))
         measured.append(await _through_host(meter, services, base, "20 rows through the host", 1.5))
+        measured.append(await _many_through_host(meter, services, base))
+        measured += await _many_keys(meter)
         async with _beside_writes(services.client):
             measured.append(await _through_host(meter, services, base, "20 rows through the host, beside writes", 2.0))
         return measured
@@ -116,6 +119,46 @@ async def _through_host(meter: Meter, services: Services, base: str, name: str, 
         subject=Case(HOST, count, run),
         yardsticks=[bare_case(BARE, services, reading, count)],
         bars=[Bar(at_most=at_most, against=BARE)],
+    )
+
+
+async def _many_keys(meter: Meter) -> list[Measurement]:
+    """A hundred keys in one call, and fifty partitions in one lookup, against one lookup; what a filter takes."""
+    lookups, count = await many_lookups.filled(YAML), meter.scaled(LOOKUPS // 6)
+    one, bars = many_lookups.one(lookups, count), [Bar(at_most=3, against="one")]
+    in_one_call, merged = many_lookups.in_one_call(lookups, count), many_lookups.merged(lookups, count)
+    per_row = [Bar(at_most=0.000_015, clock="cpu")]
+    return [
+        await meter.compare("100 keys in one call", unit="call", subject=in_one_call, yardsticks=[one], bars=bars),
+        await meter.compare("50 partitions in one lookup", unit="page", subject=merged, yardsticks=[one], bars=bars),
+        await meter.compare("filter", unit="row", subject=many_lookups.filtering(count), bars=per_row),
+    ]
+
+
+async def _many_through_host(meter: Meter, services: Services, base: str) -> Measurement:
+    """A hundred keys in one call against a call for each of them, one after the other."""
+    keys = [{"town": "town 3", "lastName": f"name {4 * number + 3:04}"} for number in range(many_lookups.KEYS)]
+    address = f"{base}/api/indexes/by-town"
+
+    async def run_batch() -> dict[str, int]:
+        async with services.bare.http.post(f"{address}/lookups", json={"lookups": keys}) as response:
+            response.raise_for_status()
+            return {"rows": (await response.read()).count(b'"id"')}
+
+    async def run_calls() -> dict[str, int]:
+        rows = 0
+        for key in keys:
+            async with services.bare.http.get(URL(f"{address}/entries").with_query(key)) as response:
+                response.raise_for_status()
+                rows += (await response.read()).count(b'"id"')
+        return {"rows": rows}
+
+    return await meter.compare(
+        "100 keys through the host",
+        unit="key",
+        subject=Case("one call", len(keys), run_batch),
+        yardsticks=[Case("a call each", len(keys), run_calls)],
+        bars=[Bar(at_most=1 / 15, against="a call each")],
     )
 
 

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from cli.arguments import add_command
 from cli.output import wrapped, write_rows
-from cli.service.app_client import add_lookup_arguments, client_for, index_path, read_parameters
+from cli.service.app_client import client_for, index_path, suggestion_text
+from cli.service.lookup_arguments import add_lookup_arguments, add_values_argument, asked_parameters
 
 if TYPE_CHECKING:
     import argparse
@@ -23,11 +24,15 @@ _COLUMNS: Final = (
     "accounts",
     "partitionKeys",
     "rowKeys",
+    "rowKeyRanges",
+    "partitions",
+    "parallelReads",
     "shards",
     "tables",
     "storageTransactionsPerPage",
     "factReadsPerPage",
     "comparesStoredValues",
+    "suggestion",
     "errors",
 )
 _EXAMPLES: Final = """\
@@ -48,11 +53,13 @@ def add(commands: Commands) -> None:
         examples=_EXAMPLES,
     )
     add_lookup_arguments(parser)
+    add_values_argument(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Print the explanation; exit 1 for a lookup that is refused."""
-    shown = client_for(args).get(index_path(args.index, "explain"), read_parameters(args.parameters))
+    client = client_for(args)
+    shown = client.get(index_path(args.index, "explain"), asked_parameters(client, args))
     write_rows([shown], [column for column in _COLUMNS if column in shown], args.format, _as_text)
     return 1 if shown["access"] == "refused" else 0
 
@@ -60,8 +67,9 @@ def run(args: argparse.Namespace) -> int:
 def _as_text(row: Row) -> str:
     """The access class and what it means, then everything else by name."""
     lines = [f"{row['index']}: {row['access']}", wrapped(row["explanation"], "    ")]
-    lines += [f"    {name}: {_value(row[name])}" for name in _COLUMNS[3:-1] if name in row]
+    lines += [f"    {name}: {_value(row[name])}" for name in _COLUMNS[3:-2] if name in row]
     lines += [wrapped(f"{each['code']}: {each['detail']}", "    ") for each in row.get("errors", ())]
+    lines += [suggestion_text(row["suggestion"])] if "suggestion" in row else []
     return "\n".join(lines)
 
 

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import sys
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from cli.arguments import add_command
+from cli.errors import UsageError
 from cli.output import counted, write_rows
-from cli.service.app_client import add_lookup_arguments, client_for, read_parameters
+from cli.service.app_client import client_for, index_path
+from cli.service.lookup_arguments import add_lookup_arguments, add_values_argument, asked_parameters, read_parameters
+from cli.sources.fact_files import facts_in
+from shared.inputs.page_size import PAGE_SIZE_MAX
 
 if TYPE_CHECKING:
     import argparse
@@ -16,9 +21,12 @@ if TYPE_CHECKING:
 
     from cli.arguments import Commands
 
+_LOOKUPS_OF_A_CALL: Final = 100
 _COLUMNS: Final = ("id", "partitionKey", "key", "data", "fact", "isReference", "version")
 _EXAMPLES: Final = """\
   index-tables query customers-by-town town=Redmond lastName.prefix=S
+  index-tables query customers-by-town "filter=data.phone" --in town=Redmond,Kirkland
+  index-tables query customers-by-town select=phone --file lookups.jsonl
   index-tables query movies-by-actor "actor=Ingrid Falk" --all --format jsonl
   index-tables query movies-newest-first genre=Drama expand=fact --url https://NAME.azurewebsites.net
 """
@@ -35,12 +43,22 @@ def add(commands: Commands) -> None:
         examples=_EXAMPLES,
     )
     add_lookup_arguments(parser)
+    add_values_argument(parser)
     parser.add_argument("--all", action="store_true", help="follow nextLink to the last page")
+    parser.add_argument(
+        "--file",
+        type=Path,
+        metavar="LOOKUPS.jsonl",
+        help='lookups, one JSON object per line such as {"town": "Redmond"}: the first page of each, with its line',
+    )
 
 
 def run(args: argparse.Namespace) -> int:
     """Print the entries; says on stderr when there are more."""
-    pages = client_for(args).pages(args.index, read_parameters(args.parameters))
+    if args.file is not None:
+        return _run_file(args)
+    client = client_for(args)
+    pages = client.pages(args.index, asked_parameters(client, args))
     read = list(pages if args.all else islice(pages, 1))
     entries = [entry for page in read for entry in page["value"]]
     write_rows(entries, _used(entries), args.format)
@@ -48,6 +66,30 @@ def run(args: argparse.Namespace) -> int:
     secondary = "; read from the secondary endpoint" if any("readFrom" in page for page in read) else ""
     print(f"{counted(len(entries), 'entry', 'entries')}{more}{secondary}", file=sys.stderr)
     return 0
+
+
+def _run_file(args: argparse.Namespace) -> int:
+    """Print the entries of all lookups of a file; exit 1 when some of them failed."""
+    if args.all or args.values:
+        raise UsageError("--file has lookups of its own: leave out --all and --in, and put lists into the file")
+    shared: dict[str, Any] = read_parameters(args.parameters)
+    if "maxpagesize" in shared and shared["maxpagesize"].isdecimal():
+        shared["maxpagesize"] = int(shared["maxpagesize"])
+    client, lookups = client_for(args), facts_in(args.file)
+    entries: list[dict[str, Any]] = []
+    failed = more = line = 0
+    while asked := list(islice(lookups, _LOOKUPS_OF_A_CALL)):
+        for found in client.post(index_path(args.index, "lookups"), {"lookups": asked, **shared})["value"]:
+            line += 1
+            entries += [{"lookup": line, **entry} for entry in found.get("value", ())]
+            more += "nextLink" in found
+            if "error" in found:
+                failed += 1
+                print(f"lookup {line}: {found['error']['detail']} ({found['error']['code']})", file=sys.stderr)
+    write_rows(entries, ["lookup", *_used(entries)], args.format)
+    has_more = f"; {more} of them have more: add maxpagesize={PAGE_SIZE_MAX}, or ask by themselves" if more else ""
+    print(f"{counted(len(entries), 'entry', 'entries')} of {counted(line, 'lookup')}{has_more}", file=sys.stderr)
+    return 1 if failed else 0
 
 
 def _used(entries: Sequence[dict[str, Any]]) -> list[str]:

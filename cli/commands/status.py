@@ -143,8 +143,18 @@ def _view(status: Mapping[str, Any]) -> Iterator[str]:
         yield ""
         yield from table_lines([_reason(reason) for reason in reasons], _REASONS)
     yield ""
+    for source in status["sources"]:
+        yield from _warnings(source)
     yield _storage(status)
     yield from (f"not known: {text}" for text in status["unknown"])
+
+
+def _warnings(source: Mapping[str, Any]) -> Iterator[str]:
+    """What an operator has to do something about. An older app does not say it."""
+    if count := source.get("clockWentBack", 0):
+        yield f"{source['name']}: a clock went back; {count:,} changes were dropped although they are newer: verify"
+    if count := source.get("deadLettersNotKept", 0):
+        yield f"{source['name']}: {count:,} dead letters were not kept, because their index had too many open"
 
 
 def _source(source: Mapping[str, Any]) -> dict[str, Any]:

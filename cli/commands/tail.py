@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from cli.arguments import add_command, non_empty, positive_seconds
 from cli.definitions import add_definitions_argument
 from cli.errors import UsageError
-from cli.service.app_client import add_app_arguments, add_condition_arguments, client_for, read_parameters
+from cli.service.app_client import add_app_arguments, client_for
+from cli.service.lookup_arguments import add_condition_arguments, read_parameters
 from cli.sources.connections import AZURE_HELP, run_to_end
 from cli.sources.source_tail import follow_source
 
@@ -103,17 +104,23 @@ def differences(before: _Entries, now: _Entries) -> Iterator[tuple[str, Mapping[
     for name, entry in now.items():
         if name not in before:
             yield "appeared", entry
-        elif entry["version"] != before[name]["version"]:
+        elif _state(entry) != _state(before[name]):
             yield "changed", entry
 
 
+def _state(entry: Mapping[str, Any]) -> Any:
+    """What changes when an entry does; a group of a summary has no version."""
+    return entry["version"] if "version" in entry else entry["data"]
+
+
 def _name(entry: Mapping[str, Any]) -> str:
-    """Identifies an entry: a fact may have several in one index."""
-    return json.dumps([entry["id"], entry.get("partitionKey"), entry["key"]])
+    """Identifies an entry: a fact may have several in one index. A group has its key."""
+    return json.dumps([entry.get("id"), entry.get("partitionKey"), entry["key"]])
 
 
 def _line(event: str, entry: Mapping[str, Any], output_format: str) -> str:
     if output_format == "jsonl":
         return json.dumps({"event": event, **entry}, ensure_ascii=False)
     key = " ".join(f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in entry["key"].items())
-    return f"{_SIGNS[event]} {entry['id']}  {key}  {json.dumps(entry['data'], ensure_ascii=False)}"
+    name = f"{entry['id']}  " if "id" in entry else ""
+    return f"{_SIGNS[event]} {name}{key}  {json.dumps(entry['data'], ensure_ascii=False)}"

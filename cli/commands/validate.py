@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -9,8 +10,9 @@ from typing import TYPE_CHECKING, Final
 
 from cli.arguments import add_command
 from cli.definitions import add_file_argument, read, write_findings
+from cli.errors import UsageError
 from cli.infra import Templates, infra_faults
-from cli.output import counted
+from cli.output import counted, write_rows
 from shared.definitions.files import write_compiled
 
 if TYPE_CHECKING:
@@ -18,11 +20,13 @@ if TYPE_CHECKING:
 
     from cli.arguments import Commands
     from shared.definitions.loading.load import Loaded
+    from shared.definitions.model import Definitions
 
 _EXAMPLES: Final = """\
   index-tables validate
   index-tables validate docs/examples/movies.yaml --format json
   index-tables validate --infra            also: can the templates in infra/ deploy it?
+  index-tables validate --events sample.jsonl     what would each of these events become?
   index-tables validate --compile          for deployment: the app then starts without YAML
   index-tables validate --schema > docs/indexes.schema.json
 """
@@ -35,7 +39,8 @@ def add(commands: Commands) -> None:
         "validate",
         run,
         summary="check a definitions file",
-        description="Check a definitions file: print every fault and all advice. Exit 1 for a fault.",
+        description="Check a definitions file: print every fault and all advice. Exit 1 for a fault. With --events, "
+        "print instead of advice what events would become; exit 1 if one would be a dead letter.",
         examples=_EXAMPLES,
     )
     add_file_argument(parser)
@@ -46,8 +51,10 @@ def add(commands: Commands) -> None:
         const="infra",
         help="also check that the templates of this folder (default: infra) can deploy it",
     )
+    parser.add_argument("--source", help="with --events: a source of the hub that they are from, if there are several")
     other = parser.add_mutually_exclusive_group()
     other.add_argument("--compile", action="store_true", help="also write the form that loads fast, FILE.compiled.json")
+    other.add_argument("--events", metavar="SAMPLES", type=Path, help="one event per line, or a body alone")
     other.add_argument("--schema", action="store_true", help="print the JSON Schema of definitions files instead")
 
 
@@ -55,14 +62,28 @@ def run(args: argparse.Namespace) -> int:
     """Check the file (or print the schema)."""
     if args.schema:
         return _print_schema()
+    if args.source is not None and args.events is None:
+        raise UsageError("--source goes with --events")
     loaded = _with_infra(read(args.file), args)
-    write_findings(loaded.faults, loaded.advice, args.format)
+    write_findings(loaded.faults, () if args.events else loaded.advice, args.format)
     print(f"{args.file}: {_summary(loaded)}", file=sys.stderr)
     if loaded.faults:
         return 1
+    if args.events:
+        return asyncio.run(_show_samples(args, loaded.definitions))
     if args.compile:
         print(f"wrote {write_compiled(Path(args.file))}", file=sys.stderr)
     return 0
+
+
+async def _show_samples(args: argparse.Namespace, definitions: Definitions) -> int:
+    from cli.sources.sample_events import COLUMNS, as_text, is_dead_letter, sample_rows
+
+    rows = [row async for row in sample_rows(args.events, definitions, args.source)]
+    write_rows(rows, COLUMNS, args.format, as_text)
+    dead_letters = sum(map(is_dead_letter, rows))
+    print(f"{args.events}: {counted(dead_letters, 'dead letter')}", file=sys.stderr)
+    return 1 if dead_letters else 0
 
 
 def _with_infra(loaded: Loaded, args: argparse.Namespace) -> Loaded:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
+import textwrap
 import urllib.error
 import urllib.request
 from dataclasses import dataclass, field
@@ -19,18 +21,20 @@ from shared.inputs.parameters import to_query
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
 _KEY_VARIABLE: Final = "INDEX_TABLES_KEY"
+_TOKEN_VARIABLE: Final = "INDEX_TABLES_TOKEN"
 _ANSWER_SECONDS: Final = 60
 
 
 @dataclass(frozen=True, slots=True)
 class AppClient:
-    """Calls an app at an address, with a key."""
+    """Calls an app at an address, with a key or a token."""
 
     base: str
     key: str | None = field(default=None, repr=False)
+    token: str | None = field(default=None, repr=False)
 
     def get(self, path: str, parameters: Mapping[str, str]) -> dict[str, Any]:
         """The JSON of an answer; raises `ServiceError` with the details of a problem."""
@@ -49,6 +53,8 @@ class AppClient:
     def _send(self, request: urllib.request.Request) -> dict[str, Any]:
         if self.key:
             request.add_header("x-functions-key", self.key)
+        if self.token:
+            request.add_header("Authorization", f"Bearer {self.token}")
         try:
             with urllib.request.urlopen(request, timeout=_ANSWER_SECONDS) as answer:
                 content: dict[str, Any] = json.load(answer)
@@ -97,47 +103,34 @@ def add_app_arguments(parser: argparse.ArgumentParser) -> None:
     )
     where.add_argument("--url", type=non_empty, help="the app's address, such as https://NAME.azurewebsites.net")
     parser.add_argument("--key", help=f"the function key (default: the environment variable {_KEY_VARIABLE})")
-
-
-def add_lookup_arguments(parser: argparse.ArgumentParser) -> None:
-    """INDEX, its parameters, and which app to call."""
-    parser.add_argument("index", metavar="INDEX", type=non_empty, help="the index to look up")
-    add_condition_arguments(parser)
-    add_app_arguments(parser)
-
-
-def add_condition_arguments(parser: argparse.ArgumentParser) -> None:
-    """The parameters of a lookup. A default, because argparse would call them required without one."""
     parser.add_argument(
-        "parameters", metavar="NAME=VALUE", nargs="*", default=(), help="conditions and options, as in docs/http-api.md"
+        "--token", help=f"a token of Entra ID, for ACCESS=entra (default: the environment variable {_TOKEN_VARIABLE})"
     )
 
 
 def client_for(args: argparse.Namespace, kind: str = "function") -> AppClient:
     """The client of the app that the arguments name. A local run has keys of its own: "function" and "admin"."""
-    key = args.key or os.environ.get(_KEY_VARIABLE)
-    if key and not (key.isascii() and key.isprintable()):
-        where = "--key" if args.key else _KEY_VARIABLE
-        raise UsageError(f"the key in {where} has characters that cannot be sent: copy it again, without line breaks")
+    key, token = _secret(args.key, "key", _KEY_VARIABLE), _secret(args.token, "token", _TOKEN_VARIABLE)
     if args.url:
         if not is_address(args.url):
             raise UsageError(f"{args.url!a} is no address: write one such as https://NAME.azurewebsites.net")
-        return AppClient(args.url.rstrip("/").removesuffix("/api"), key)
+        return AppClient(args.url.rstrip("/").removesuffix("/api"), key, token)
     run = local_run(args.data)
-    return AppClient(run.address(), key or run.key(kind))
+    sign_in = run.sign_in()
+    if sign_in is not None and token is None:
+        from cli.service.tokens import LIFETIME_SECONDS, ROLES_OF, new_token
+
+        token = new_token(sign_in, ROLES_OF[kind], {}, LIFETIME_SECONDS)
+    return AppClient(run.address(), key or run.key(kind), token)
 
 
-def read_parameters(pairs: Sequence[str]) -> dict[str, str]:
-    """NAME=VALUE arguments as parameters."""
-    parameters: dict[str, str] = {}
-    for pair in pairs:
-        name, equals, value = pair.partition("=")
-        if not equals or not name:
-            raise UsageError(f"{pair} is no NAME=VALUE: write for example town=Redmond")
-        if name in parameters:
-            raise UsageError(f"{name} is given twice: give it once")
-        parameters[name] = value
-    return parameters
+def _secret(given: str | None, kind: str, variable: str) -> str | None:
+    """A key or a token: the argument, or the variable."""
+    secret = given or os.environ.get(variable)
+    if secret and not (secret.isascii() and secret.isprintable()):
+        where = f"--{kind}" if given else variable
+        raise UsageError(f"the {kind} in {where} has characters that cannot be sent: copy it again, on one line")
+    return secret
 
 
 def check_text(argument: str) -> None:
@@ -148,13 +141,25 @@ def check_text(argument: str) -> None:
 
 def _problem_text(error: urllib.error.HTTPError) -> str:
     """The message of a problem; errors of the platform have no body."""
-    if error.code == 401:
+    content = error.read()
+    if error.code == 401 and not content:
         return f"the app wants a function key (for operations the admin key): give it with --key or in {_KEY_VARIABLE}"
     try:
-        problem = json.load(error)
+        problem = json.loads(content)
         # The detail may already contain the faults. They are not printed twice.
         details = [fault["detail"] for fault in problem.get("errors", ())]
         faults = [detail for detail in details if detail not in problem["detail"]]
-        return "\n  ".join([f"{problem['detail']} ({problem['code']})", *faults])
+        suggested = [suggestion_text(problem["suggestion"])] if "suggestion" in problem else []
+        return "\n".join(["\n  ".join([f"{problem['detail']} ({problem['code']})", *faults]), *suggested])
     except (ValueError, KeyError, TypeError):
         return f"the app answered {error.code} {error.reason}"
+
+
+def suggestion_text(suggestion: Mapping[str, Any]) -> str:
+    """What to ask instead, as a command; or what to put into the definitions."""
+    if "index" in suggestion:
+        parameters = [shlex.quote(f"{name}={value}") for name, value in suggestion["parameters"].items()]
+        return "    Ask another index: " + " ".join(["index-tables query", suggestion["index"], *parameters])
+    return "    An index with this definition would answer:\n" + textwrap.indent(
+        suggestion["definition"].rstrip(), "      "
+    )

@@ -1,7 +1,8 @@
-"""A file of events, for builds of sources whose events have expired in the hub: one JSON object per line.
+"""A file of events, one JSON object per line: samples, or for builds of sources whose events have expired in the hub.
 
-A line is an event as the hub kept it, `{"body": …, "enqueued": "…", "sequenceNumber": n}`, or, for a source that
-declares `version`, the event's envelope alone. A build continues at the line after the last one that was applied.
+A line is an event as the hub kept it, `{"body": …, "enqueued": "…", "sequenceNumber": n}`, perhaps with its `key` and
+its `properties`, or the body alone. A build needs times and numbers where they order the events, and continues at the
+line after the last one that was applied.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from cli.errors import UsageError
 from shared.definitions.instants import normalise
-from shared.sources.hub_events import PAGE_EVENTS, EventPage, HubEvent
+from shared.entries.changes.received_event import ReceivedEvent, is_plain_event
+from shared.sources.hub_events import PAGE_EVENTS, EventPage
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -24,8 +26,9 @@ if TYPE_CHECKING:
 class EventFile:
     """The port `EventReplay` over a file."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, needs_times: bool = True) -> None:
         self._path = path
+        self._needs_times = needs_times
 
     async def partitions(self, source: Source) -> list[str]:
         """The file is the only one."""
@@ -40,7 +43,7 @@ class EventFile:
         written = datetime.fromtimestamp(self._path.stat().st_mtime, UTC)
         with self._path.open("rb") as file:
             file.seek(offset)
-            events: list[HubEvent] = []
+            events: list[ReceivedEvent] = []
             for line in iter(file.readline, b""):
                 number += 1
                 if line.strip():
@@ -51,35 +54,37 @@ class EventFile:
             if events:
                 yield EventPage(events, json.dumps([number, file.tell()]))
 
-    def _event(self, source: Source, line: bytes, number: int, written: datetime) -> HubEvent:
-        try:
-            found = json.loads(line)
-        except ValueError:
-            found = None
+    def _event(self, source: Source, line: bytes, number: int, written: datetime) -> ReceivedEvent:
+        found = _parsed(line)
         if not isinstance(found, dict):
             raise UsageError(f"{self._path}, line {number} is no JSON object: write one event per line")
-        if "body" not in found:
-            if source.version is None:
-                raise UsageError(
-                    f"{self._path}, line {number} has no `enqueued` and `sequenceNumber`, which order the events of "
-                    f'source "{source.name}": export them with each event'
-                )
-            return HubEvent(line, written, number)
-        return HubEvent(_body(found["body"]), self._enqueued(found, number), self._sequence_number(found, number))
+        if is_plain_event(found):
+            return self._recorded(found, number, written)
+        if self._needs_times and source.version is None and source.events.form != "debezium":
+            raise UsageError(
+                f"{self._path}, line {number} has no `enqueued` and `sequenceNumber`, which order the events of "
+                f'source "{source.name}": export them with each event'
+            )
+        return ReceivedEvent(line, written, number)
 
-    def _enqueued(self, found: dict[str, Any], number: int) -> datetime:
+    def _recorded(self, found: dict[str, Any], number: int, written: datetime) -> ReceivedEvent:
+        if not self._needs_times:
+            found = {"enqueued": written.isoformat(), "sequenceNumber": number, **found}
         instant = normalise(str(found.get("enqueued")))
         if instant is None:
             raise UsageError(f"{self._path}, line {number}: `enqueued` is no ISO 8601 time")
-        moment = datetime.fromisoformat(instant)
-        return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-
-    def _sequence_number(self, found: dict[str, Any], number: int) -> int:
-        sequence_number = found.get("sequenceNumber")
-        if type(sequence_number) is not int:
+        if type(found.get("sequenceNumber")) is not int:
             raise UsageError(f"{self._path}, line {number}: `sequenceNumber` is no whole number")
-        return sequence_number
+        moment = datetime.fromisoformat(instant)
+        enqueued = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        try:
+            return ReceivedEvent.from_plain({**found, "enqueued": enqueued.isoformat()})
+        except (ValueError, TypeError) as error:
+            raise UsageError(f"{self._path}, line {number} is no event that a hub kept: {error}") from error
 
 
-def _body(body: object) -> bytes:
-    return body.encode() if isinstance(body, str) else json.dumps(body).encode()
+def _parsed(line: bytes) -> Any:
+    try:
+        return json.loads(line)
+    except ValueError:
+        return None

@@ -5,6 +5,7 @@ A fact is read and projected as the pipeline will do it, into every index of its
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any, Final
 
 from shared.entries.changes.cosmos_changes import CosmosReader
@@ -55,7 +56,7 @@ class DocumentCheck:
 
 
 class EventCheck:
-    """Checks facts that will be sent to the hub of a source."""
+    """Checks facts, or events, that will be sent to the hub of a source."""
 
     def __init__(self, definitions: Definitions, source: str) -> None:
         self._plan = plan_of(definitions, source)
@@ -67,7 +68,7 @@ class EventCheck:
             change = self._events.change(fact)
         except UnreadableChangeError as error:
             return str(error)
-        return _projection_fault(change, self._plan)
+        return None if change is None else _projection_fault(change, self._plan)
 
 
 def _document_fault(fact: dict[str, Any], levels_max: int) -> str | None:
@@ -76,7 +77,7 @@ def _document_fault(fact: dict[str, Any], levels_max: int) -> str | None:
         text = dumps(fact)
     except NotJsonError as error:
         return f"it is no JSON that can be written ({error})"
-    if (size_bytes := len(text.encode())) > LARGEST_DOCUMENT_BYTES:
+    if (size_bytes := _sent_bytes(fact, text)) > LARGEST_DOCUMENT_BYTES:
         return f"it has {size_bytes:,} bytes, Cosmos DB takes {LARGEST_DOCUMENT_BYTES:,}"
     # Most facts have fewer brackets than that, which is quickly seen.
     if text.count("{") + text.count("[") > levels_max and (levels := nesting(fact)) > levels_max:
@@ -85,6 +86,11 @@ def _document_fault(fact: dict[str, Any], levels_max: int) -> str | None:
             f"{levels_max}: make it shallower"
         )
     return _id_fault(fact.get("id"))
+
+
+def _sent_bytes(fact: dict[str, Any], text: str) -> int:
+    """How long a fact is when it is sent, which is what Cosmos DB counts: the SDK escapes everything beyond ASCII."""
+    return len(text) if text.isascii() else len(json.dumps(fact, separators=(",", ":")))
 
 
 def _id_fault(identity: object) -> str | None:
@@ -112,6 +118,8 @@ def _partition_key_fault(change: Change) -> str | None:
 
 def _projection_fault(change: Change, plan: SourcePlan) -> str | None:
     """Why a fact cannot be projected into the first index that fails."""
-    failures = [projected.failure for projected in project_all(change, plan) if projected.failure is not None]
-    # Nothing is written yet, so advice about dead letters does not apply.
-    return failures[0].reason.removesuffix(f" {HOW_TO_FIX}") if failures else None
+    for generation, _, failure in project_all(change, plan):
+        if failure is not None:
+            # Nothing is written yet, so advice about dead letters does not apply.
+            return f'Index "{generation.index.name}" cannot hold it: {failure.reason.removesuffix(f" {HOW_TO_FIX}")}'
+    return None

@@ -6,13 +6,15 @@ Items are read as the pipeline reads them: an item is a change, or it has a reas
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import sys
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from cli.sources.connections import cosmos_account, reason_of
-from shared.errors import FactsUnavailableError, UnreadableChangeError
-from shared.sources.hub_events import event_body
+from shared.errors import FactsUnavailableError, IgnoredEventError, UnreadableChangeError
+from shared.sources.hub_events import received
 from shared.sources.trigger_leases import ALL_VERSIONS, LATEST
 
 if TYPE_CHECKING:
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
     from azure.eventhub.aio import EventHubConsumerClient
 
     from shared.app.connection_settings import CosmosConnection, EventHubsConnection
-    from shared.definitions.model import Source
+    from shared.definitions.model import Definitions, Source
     from shared.entries.changes.change import Change
 
     OnItem: TypeAlias = "Callable[[FollowedItem], None]"
@@ -47,6 +49,7 @@ class Follower:
     """Follows one source, from its oldest change or from now on; calls `on_item` with each item."""
 
     source: Source
+    definitions: Definitions
     from_beginning: bool
     on_item: OnItem
 
@@ -103,13 +106,14 @@ class Follower:
         return pages.continuation_token or str(container.client_connection.last_response_headers["etag"])
 
     def _on_event(self) -> Callable[[Any, EventData | None], Awaitable[None]]:
-        from shared.entries.changes.event_changes import EventReader
+        from shared.entries.changes.hub_reader import HubReader
 
-        reader = EventReader(self.source)
+        read = partial(HubReader.of(self.source, self.definitions).read_for, self.source.name)
 
         async def on_event(partition: Any, event: EventData | None) -> None:
             if event is not None:
-                self.on_item(_item(f"partition {partition.partition_id}", lambda found: _read(reader, found), event))
+                with contextlib.suppress(IgnoredEventError):
+                    self.on_item(_item(f"partition {partition.partition_id}", read, received(event)))
 
         return on_event
 
@@ -119,11 +123,6 @@ def _item(origin: str, read: Callable[[Any], Change], item: Any) -> FollowedItem
         return FollowedItem(origin, read(item))
     except UnreadableChangeError as error:
         return FollowedItem(origin, reason=str(error))
-
-
-def _read(reader: Any, event: EventData) -> Change:
-    change: Change = reader.read(event_body(event), event.enqueued_time, event.sequence_number)
-    return change
 
 
 async def _ends(client: EventHubConsumerClient) -> dict[str, Any]:

@@ -24,9 +24,10 @@ async def follow_source(args: argparse.Namespace) -> None:
     """Follow the container of the source, its hub, or both; raises `FactsUnavailableError`."""
     from cli.sources.follower import Follower
 
-    source = named_source(args, read(args.definitions).require())
+    definitions = read(args.definitions).require()
+    source = named_source(args, definitions)
     printer = _Printer(args.format, args.changes)
-    follower = Follower(source, args.from_beginning, printer.show)
+    follower = Follower(source, definitions, args.from_beginning, printer.show)
     feeds = []
     if source.cosmos is not None:
         feeds.append(follower.follow_container(cosmos_connection(args)))

@@ -38,6 +38,13 @@ var rules = [
     windowSize: 'PT15M'
   }
   {
+    name: 'account-down'
+    severity: 2
+    description: 'A storage account is or was down, and entries of some indexes wait for it. See "One account is down" in docs/operations.md.'
+    query: '${lines} | where Message startswith "Storage account owed" | extend age = todouble(coalesce(line.age_seconds, Properties.age_seconds)) | where age > 60 | summarize facts = max(tolong(coalesce(line.facts, Properties.facts))), indexes = take_any(tostring(coalesce(line.indexes, Properties.indexes))) by account = tostring(coalesce(line.account, Properties.account))'
+    windowSize: 'PT15M'
+  }
+  {
     name: 'dead-letters'
     severity: 3
     description: 'Changes became dead letters. See Alerts in docs/deploy.md.'

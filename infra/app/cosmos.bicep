@@ -10,6 +10,9 @@ param containers array
 param isPublic bool
 param workspaceId string
 
+@description('Whether every call to the data is logged in the workspace.')
+param isAudited bool
+
 var isServerless = capacity == 'serverless'
 
 resource account 'Microsoft.DocumentDB/databaseAccounts@2025-04-15' = {
@@ -90,6 +93,12 @@ resource diagnostics 'Microsoft.Insights/diagnosticSettings@2021-05-01-preview' 
   scope: account
   properties: {
     workspaceId: workspaceId
+    logs: isAudited ? [
+      {
+        categoryGroup: 'audit'
+        enabled: true
+      }
+    ] : []
     metrics: [
       {
         category: 'Requests'

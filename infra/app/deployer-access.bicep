@@ -28,16 +28,19 @@ resource cosmos 'Microsoft.DocumentDB/databaseAccounts@2025-04-15' existing = if
   name: cosmosName
 }
 
+// Not `cosmos.id`: the compiler may warn of what a conditional resource says of itself.
+var cosmosId = '${resourceGroup().id}/providers/Microsoft.DocumentDB/databaseAccounts/${cosmosName}'
+
 // The role that cosmos-access.bicep defines, which must be done before: clients ask the account about itself first.
-var metadataReader = '${cosmos.id}/sqlRoleDefinitions/${guid(cosmos.id, 'index-tables-metadata-reader')}'
+var metadataReader = '${cosmosId}/sqlRoleDefinitions/${guid(cosmosId, 'index-tables-metadata-reader')}'
 
 resource readsMetadata 'Microsoft.DocumentDB/databaseAccounts/sqlRoleAssignments@2025-04-15' = if (!empty(containers)) {
   parent: cosmos
-  name: guid(cosmos.id, principalId, metadataReader)
+  name: guid(cosmosId, principalId, metadataReader)
   properties: {
     principalId: principalId
     roleDefinitionId: metadataReader
-    scope: cosmos.id
+    scope: cosmosId
   }
 }
 
@@ -45,11 +48,11 @@ resource readsMetadata 'Microsoft.DocumentDB/databaseAccounts/sqlRoleAssignments
 @batchSize(1)
 resource writesFacts 'Microsoft.DocumentDB/databaseAccounts/sqlRoleAssignments@2025-04-15' = [for container in containers: {
   parent: cosmos
-  name: guid(cosmos.id, principalId, dataContributor, container.database, container.name)
+  name: guid(cosmosId, principalId, dataContributor, container.database, container.name)
   properties: {
     principalId: principalId
-    roleDefinitionId: '${cosmos.id}/sqlRoleDefinitions/${dataContributor}'
-    scope: '${cosmos.id}/dbs/${container.database}/colls/${container.name}'
+    roleDefinitionId: '${cosmosId}/sqlRoleDefinitions/${dataContributor}'
+    scope: '${cosmosId}/dbs/${container.database}/colls/${container.name}'
   }
   dependsOn: [readsMetadata]
 }]

@@ -15,6 +15,7 @@ var zoneNames = {
   table: 'privatelink.table.${environment().suffixes.storage}'
   Sql: 'privatelink.documents.azure.com'
   namespace: 'privatelink.servicebus.windows.net'
+  sites: 'privatelink.azurewebsites.net'
 }
 
 resource vnet 'Microsoft.Network/virtualNetworks@2024-07-01' existing = {

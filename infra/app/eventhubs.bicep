@@ -12,6 +12,9 @@ param retentionHours int
 param isPublic bool
 param workspaceId string
 
+@description('Whether every call to the data is logged in the workspace.')
+param isAudited bool
+
 resource namespace 'Microsoft.EventHub/namespaces@2024-01-01' = {
   name: name
   location: location
@@ -48,6 +51,12 @@ resource diagnostics 'Microsoft.Insights/diagnosticSettings@2021-05-01-preview' 
   scope: namespace
   properties: {
     workspaceId: workspaceId
+    logs: isAudited ? [
+      {
+        categoryGroup: 'audit'
+        enabled: true
+      }
+    ] : []
     metrics: [
       {
         category: 'AllMetrics'

@@ -1,15 +1,30 @@
-// The function app on the Flex Consumption plan. Its package lies in a container that only its identity reads.
+// The function app on the Flex Consumption plan. Its package lies in a container that it cannot write to itself.
 param planName string
 param appName string
 param location string
 param tags object
 param identityId string
+
+@description('The identity that Azure reads and writes the package with.')
+param packageIdentityId string
+
 param packageContainerUrl string
 param instanceMemoryMB int
 param maximumInstanceCount int
 param alwaysReady array
 param isZoneRedundant bool
 param subnetId string
+param isPublic bool
+
+@description('The app registration whose tokens callers send; empty: callers send keys.')
+param entraClientId string
+
+@description('Tenants whose tokens are taken.')
+param allowedTenants array
+
+@description('Ranges of addresses that may call; empty: all may.')
+param allowedAddresses array
+
 param workspaceId string
 param clientId string
 param insightsConnectionString string
@@ -40,6 +55,25 @@ var clientIds = [for connection in connections: {
   name: '${connection.name}__clientId'
   value: clientId
 }]
+var restrictions = [for (address, i) in allowedAddresses: {
+  name: 'allowed-${i}'
+  ipAddress: address
+  action: 'Allow'
+  priority: 100 + i
+}]
+// Set together with App Service Authentication below: the app believes what that says about a caller.
+var accessSettings = empty(entraClientId) ? [] : [
+  {
+    name: 'ACCESS'
+    value: 'entra'
+  }
+  {
+    name: 'ACCESS_TENANTS'
+    value: join(allowedTenants, ',')
+  }
+]
+// Tokens of one tenant name it as their issuer; those of several are told apart by the app.
+var issuer = '${environment().authentication.loginEndpoint}${length(allowedTenants) == 1 ? allowedTenants[0] : 'organizations'}/v2.0'
 var ownSettings = [
   {
     name: 'PAGE_TOKEN_KEY'
@@ -81,7 +115,7 @@ resource plan 'Microsoft.Web/serverfarms@2024-11-01' = {
 }
 
 resource app 'Microsoft.Web/sites@2024-11-01' = {
-  // checkov:skip=CKV_AZURE_222:Lookups are called from outside; each needs a function key
+  // checkov:skip=CKV_AZURE_222:Lookups are called from outside, each with a function key; the parameter isPrivateApp of main.bicep closes the app
   // checkov:skip=CKV_AZURE_17:Callers have function keys, not certificates
   // checkov:skip=CKV_AZURE_212:The plan adds and removes instances by itself; alwaysReady is a parameter
   // checkov:skip=CKV_AZURE_78:Flex Consumption refuses ftpsState (ARM 51021) and has no FTP; the publishing policy below closes it, too
@@ -96,11 +130,13 @@ resource app 'Microsoft.Web/sites@2024-11-01' = {
     type: 'UserAssigned'
     userAssignedIdentities: {
       '${identityId}': {}
+      '${packageIdentityId}': {}
     }
   }
   properties: {
     serverFarmId: plan.id
     httpsOnly: true
+    publicNetworkAccess: isPublic ? 'Enabled' : 'Disabled'
     virtualNetworkSubnetId: empty(subnetId) ? null : subnetId
     functionAppConfig: {
       deployment: {
@@ -109,7 +145,7 @@ resource app 'Microsoft.Web/sites@2024-11-01' = {
           value: packageContainerUrl
           authentication: {
             type: 'UserAssignedIdentity'
-            userAssignedIdentityResourceId: identityId
+            userAssignedIdentityResourceId: packageIdentityId
           }
         }
       }
@@ -125,7 +161,46 @@ resource app 'Microsoft.Web/sites@2024-11-01' = {
     }
     siteConfig: {
       minTlsVersion: '1.2'
-      appSettings: concat(furtherSettings, addresses, credentials, clientIds, ownSettings)
+      // Of callers, not of deployments: those need a token of Entra ID, and come from anywhere.
+      ipSecurityRestrictions: restrictions
+      ipSecurityRestrictionsDefaultAction: empty(allowedAddresses) ? 'Allow' : 'Deny'
+      appSettings: concat(furtherSettings, addresses, credentials, clientIds, accessSettings, ownSettings)
+    }
+  }
+}
+
+// App Service Authentication, in front of the app: it checks tokens, and takes away a description of the caller that comes
+// from outside. Calls without a token reach the app, which answers health and pages, and refuses the rest.
+resource authentication 'Microsoft.Web/sites/config@2024-11-01' = if (!empty(entraClientId)) {
+  parent: app
+  name: 'authsettingsV2'
+  properties: {
+    platform: {
+      enabled: true
+    }
+    globalValidation: {
+      requireAuthentication: false
+      unauthenticatedClientAction: 'AllowAnonymous'
+    }
+    identityProviders: {
+      azureActiveDirectory: {
+        enabled: true
+        registration: {
+          clientId: entraClientId
+          openIdIssuer: issuer
+        }
+        validation: {
+          allowedAudiences: [
+            entraClientId
+            'api://${entraClientId}'
+          ]
+        }
+      }
+    }
+    login: {
+      tokenStore: {
+        enabled: false
+      }
     }
   }
 }

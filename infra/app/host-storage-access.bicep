@@ -1,7 +1,6 @@
 // What the Functions host and the app keep in the host storage account, and the app's roles there.
 param accountName string
 param principalId string
-param packageContainer string
 param queues array
 
 var storageBlobDataOwner = 'b7e6dc6d-f1e8-4753-8033-0f276bb0955b'
@@ -10,16 +9,6 @@ var roles = [storageBlobDataOwner, storageQueueDataContributor]
 
 resource account 'Microsoft.Storage/storageAccounts@2025-01-01' existing = {
   name: accountName
-}
-
-resource blobs 'Microsoft.Storage/storageAccounts/blobServices@2025-01-01' existing = {
-  parent: account
-  name: 'default'
-}
-
-resource packages 'Microsoft.Storage/storageAccounts/blobServices/containers@2025-01-01' = {
-  parent: blobs
-  name: packageContainer
 }
 
 resource queueService 'Microsoft.Storage/storageAccounts/queueServices@2025-01-01' existing = {

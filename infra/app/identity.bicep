@@ -1,4 +1,4 @@
-// The one identity of the function app. Every role in docs/deploy.md is assigned to it.
+// An identity of the function app: one that it works with, and one that its package is deployed with.
 param name string
 param location string
 param tags object

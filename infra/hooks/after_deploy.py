@@ -34,6 +34,10 @@ def main() -> int:
         return 1
     print(f"Waiting for {url}/api/health/ready ...", flush=True)
     problem = wait_until_ready(f"{url}/api/health/ready", time.monotonic() + options.seconds)
+    if is_closed(problem):
+        print("The app is deployed and takes no calls from this machine (PRIVATE_APP or ALLOWED_ADDRESSES).")
+        print(f"Ask {url}/api/health/ready from one that may call.")
+        return 0
     if problem:
         print(f"error: the app is not ready after {options.seconds:g} s: {problem}", file=sys.stderr)
         print(f"See {url}/api/health/ready, and the app's log stream in the portal.", file=sys.stderr)
@@ -46,7 +50,7 @@ def wait_until_ready(address: str, deadline: float) -> str:
     """Ask until the answer is 200, or the deadline; what was wrong at last, or nothing."""
     while True:
         problem = not_ready(address)
-        if not problem or time.monotonic() >= deadline:
+        if not problem or is_closed(problem) or time.monotonic() >= deadline:
             return problem
         time.sleep(min(POLL_SECONDS, max(0.0, deadline - time.monotonic())))
 
@@ -60,6 +64,15 @@ def not_ready(address: str) -> str:
         return f"{error.code} {error.read(2000).decode(errors='replace')}".strip()
     except OSError as error:
         return str(error)
+
+
+def is_closed(problem: str) -> bool:
+    """Whether the network keeps this machine out, as the parameters say: the app lets all ask if it is ready."""
+    restricts = os.environ.get("PRIVATE_APP", "") == "true" or os.environ.get("ALLOWED_ADDRESSES", "[]") not in {
+        "",
+        "[]",
+    }
+    return restricts and problem.startswith("403 ")
 
 
 def begin(url: str, app: str, group: str) -> str:

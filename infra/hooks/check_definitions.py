@@ -17,8 +17,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT = ROOT / ".venv"
-# Without the Functions SDK, which the check does not need, and which goes by the version of Python.
-REQUIREMENTS = ROOT / "requirements-common.txt"
+# Those of all versions of Python: what is deployed installs on one of them only.
+REQUIREMENTS = ROOT / "requirements/local.txt"
 
 
 def python_of(environment: Path) -> Path:
@@ -44,7 +44,7 @@ def make(environment: Path) -> None:
     try:
         subprocess.run([sys.executable, "-m", "venv", str(making)], check=True)
         pip = [str(python_of(making)), "-m", "pip", "install", "-qq", "--disable-pip-version-check"]
-        subprocess.run([*pip, "-r", str(REQUIREMENTS)], check=True)
+        subprocess.run([*pip, "--require-hashes", "-r", str(REQUIREMENTS)], check=True)
         making.rename(environment)
     except OSError:
         if not python_of(environment).exists():

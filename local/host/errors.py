@@ -13,7 +13,7 @@ from local.process.errors import LocalRunError
 
 
 class FunctionTimedOutError(LocalRunError):
-    """A function ran longer than functionTimeout. The host ends, as the worker in Azure does; fix the function."""
+    """A function ran longer than functionTimeout. The host starts again, as Azure's worker does; fix the function."""
 
 
 class HostStoppingError(LocalRunError):

@@ -11,6 +11,7 @@ from local.host.configuration import read_app_settings, read_host_json
 from local.host.http.origins import Origins
 from local.host.http.routes import RouteTable
 from local.host.http.server import GRACE_SECONDS, Patience, serving
+from local.host.http.tools import ToolEndpoint
 from local.host.http.trigger import HttpTrigger
 from local.host.invoker import Invoker
 from local.host.runtime import Runtime
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from local.host.http.keys import Keys
+    from local.host.http.sign_in import SignIn
     from local.host.runtime import Function
     from local.host.triggers.kinds import Trigger
     from local.process.lifeline import Stop
@@ -34,7 +36,15 @@ _YES = frozenset({"true", "1"})
 TOOL_TRIGGER = "mcpToolTrigger"
 
 
-async def run(app_folder: Path, port: int, keys: Keys | None, stop: Stop, *, http_only: bool = False) -> bool:
+async def run(
+    app_folder: Path,
+    port: int,
+    keys: Keys | None,
+    stop: Stop,
+    *,
+    sign_in: SignIn | None = None,
+    http_only: bool = False,
+) -> bool:
     """Run the app in `app_folder` until `stop`; return whether it ended well (no function ran over its time).
 
     With `http_only` no other trigger is listened on: enough to look things up in storage that others fill.
@@ -45,12 +55,14 @@ async def run(app_folder: Path, port: int, keys: Keys | None, stop: Stop, *, htt
     runtime = await Runtime.load(app_folder)
     invoker = Invoker(runtime, host_json.function_timeout_seconds, stop)
     services = HostServices(settings, host_json, invoker, stop)
-    http_functions, others = _by_kind(_enabled(runtime.functions, settings))
+    http_functions, tool_functions, others = _by_kind(_enabled(runtime.functions, settings))
     triggers = [] if http_only else [trigger_for(function, services) for function in others]
     routes = RouteTable(http_functions, host_json.route_prefix)
+    tools = ToolEndpoint.of(tool_functions, host_json.extension("mcp"), invoker) if tool_functions else None
     for trigger in triggers:
         await trigger.prepare()
-    async with serving(HttpTrigger(routes, invoker, keys, Origins.from_settings(settings)), port, Patience()):
+    http_trigger = HttpTrigger(routes, invoker, keys, Origins.from_settings(settings), sign_in, tools)
+    async with serving(http_trigger, port, Patience()):
         log.info("%s: %d functions on http://127.0.0.1:%d", READY_LINE, len(runtime.functions), port)
         await _listen(triggers, stop)
     return not invoker.timed_out
@@ -68,7 +80,8 @@ def _is_disabled(function: Function, settings: Mapping[str, str]) -> bool:
     return settings.get(f"AzureWebJobs.{function.name}.Disabled", "").lower() in _YES
 
 
-def _by_kind(functions: Sequence[Function]) -> tuple[list[Function], list[Function]]:
+def _by_kind(functions: Sequence[Function]) -> tuple[list[Function], list[Function], list[Function]]:
+    """Functions that answer HTTP, tools for assistants, and all others."""
     for function in functions:
         unsupported = [binding["type"] for binding in function.outputs if binding["type"] != "http"]
         if unsupported:
@@ -77,11 +90,9 @@ def _by_kind(functions: Sequence[Function]) -> tuple[list[Function], list[Functi
                 "not write; use the SDK of that service in the function."
             )
     http = [function for function in functions if function.trigger_type == "httpTrigger"]
-    tools = [function.name for function in functions if function.trigger_type == TOOL_TRIGGER]
-    if tools:
-        log.warning("The local host serves no tools for assistants; passed over: %s", ", ".join(tools))
+    tools = [function for function in functions if function.trigger_type == TOOL_TRIGGER]
     others = [function for function in functions if function.trigger_type not in {"httpTrigger", TOOL_TRIGGER}]
-    return http, others
+    return http, tools, others
 
 
 async def _listen(triggers: Sequence[Trigger], stop: Stop) -> None:

@@ -21,8 +21,8 @@ log = logging.getLogger("host")
 class Invoker:
     """Calls functions of one runtime.
 
-    A function that runs over its time stops the host: the worker cannot end a thread, so Azure recycles its
-    process, and so does our supervisor.
+    A function that runs over its time stops the host, which then starts again: a thread cannot be ended, so Azure
+    starts a new worker process.
     """
 
     def __init__(self, runtime: Runtime, timeout_seconds: float | None, stop: Stop) -> None:
@@ -73,7 +73,7 @@ class Invoker:
                 return await self._runtime.call(function, invocation)
         except TimeoutError:
             message = f"{function.name} ran longer than functionTimeout ({self._timeout_seconds:g} s)."
-            log.critical("%s The host ends, as the worker in Azure does.", message)
+            log.critical("%s The host starts again, as the worker in Azure does.", message)
             self.timed_out = True
             self._stop.request()
             raise FunctionTimedOutError(message) from None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import logging
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -60,7 +61,14 @@ def _add_up(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
         help="fill empty containers and hubs with sample facts (default: with the app's own definitions only)",
     )
     up.add_argument("--http-port", type=port_number, metavar="N", help="the HTTP port (default: 7071, or a free one)")
-    up.add_argument("--auth", action="store_true", help="check function keys; they are in endpoints.json")
+    up.add_argument(
+        "--auth",
+        choices=["keys", "entra"],
+        nargs="?",
+        const="keys",
+        help="check function keys, which are in endpoints.json (keys, also --auth alone), or tokens that "
+        "`index-tables token` makes (entra)",
+    )
     up.add_argument("--host", choices=["own", "func"], default="own", help="our host, or Azure Functions Core Tools")
     up.set_defaults(run=_run_up)
 
@@ -114,7 +122,9 @@ def _add_host(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     host.add_argument("--app", type=Path, default=PROJECT_ROOT, help="the app's folder (default: this project)")
     host.add_argument("--port", type=port_number, default=7071, help="the HTTP port (default: 7071)")
     host.add_argument("--http-only", action="store_true", help="serve HTTP and listen on no other trigger")
-    host.add_argument("--keys", type=Path, help="check function keys, kept in this file")
+    checks = host.add_mutually_exclusive_group()
+    checks.add_argument("--keys", type=Path, help="check function keys, kept in this file")
+    checks.add_argument("--tokens", type=Path, help="check tokens, signed with the key in this file")
     host.add_argument(
         "--watch-stdin", action="store_true", help="stop when standard input ends, as a supervisor wishes"
     )
@@ -123,18 +133,26 @@ def _add_host(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
 
 async def _run_host(options: argparse.Namespace) -> int:
     from local.host import host
-    from local.host.http import keys
+    from local.host.http import keys, sign_in
 
     _log_to_stdout()
+    environment = dict(os.environ)  # to start again with: the app's settings come on top of it
     stop = _stop_of_child(options)
     checked = keys.read_or_create(options.keys) if options.keys else None
+    tokens = sign_in.read_or_create(options.tokens) if options.tokens else None
     try:
-        ended_well = await host.run(options.app.resolve(), options.port, checked, stop, http_only=options.http_only)
+        ended_well = await host.run(
+            options.app.resolve(), options.port, checked, stop, sign_in=tokens, http_only=options.http_only
+        )
     finally:
         # The clients of the app and of its triggers end with the process. What asyncio says about that would come
         # last, where the supervisor looks for the reason of an end.
         logging.getLogger("asyncio").setLevel(logging.CRITICAL)
-    return 0 if ended_well else 1
+    if not ended_well:
+        # The function that ran over its time may still hold a thread, which only a new process is free of. The port
+        # and the process id stay.
+        os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], environment)
+    return 0
 
 
 def _add_cosmos(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

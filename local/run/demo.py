@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 TOWNS = "indexes/customers-by-town/entries"
 ORDERS = "indexes/orders-newest-first/entries"
+TOTALS = "indexes/order-totals/entries"
 TOWN, NEW_TOWN, ACTOR, BUYER = "Redmond", "Kirkland", "Ingrid Falk", "c-056"
 ORDER_STATES = ("open", "paid", "sent")
 # How long the tour waits for the samples to be indexed, and between two looks.
@@ -140,6 +141,11 @@ class Tour:
         newest = await self._show("The newest orders of a customer first", ORDERS, parameters)
         if newest["value"][0]["data"]["status"] != ORDER_STATES[-1]:
             raise LocalRunError(f"The newest order is not {ORDER_STATES[-1]}.")
+        summed = {"customer": BUYER, "sees": _json(seen)}
+        totals = await self._show("What are they worth, state by state? A summary, always exact", TOTALS, summed)
+        known = sum(sent["customer"]["id"] == BUYER for sent in facts("orders")) + 1
+        if sum(group["data"]["orders"] for group in totals["value"]) != known:
+            raise LocalRunError(f"The totals are not those of {known} orders.")
 
     async def _page(self) -> None:
         first = await self._show(

@@ -38,6 +38,7 @@ class DataFolder:
         self.event_hubs = path / "eventhubs"
         self.logs = path / "logs"
         self.keys = path / "keys.json"
+        self.token_key = path / "token.key"
         self.endpoints = path / ENDPOINTS_NAME
 
     @contextlib.asynccontextmanager

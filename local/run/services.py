@@ -72,10 +72,9 @@ def event_hubs(data_folder: Path, hub_names: Sequence[str]) -> Service:
     )
 
 
-def function_host(app_folder: Path, settings: Mapping[str, str], keys_file: Path | None) -> Service:
-    """Our own host, which checks function keys when it gets a file with them."""
-    keys = ["--keys", str(keys_file)] if keys_file else []
-    command = [sys.executable, "-m", "local", "host", "--app", str(app_folder), "--watch-stdin", *keys]
+def function_host(app_folder: Path, settings: Mapping[str, str], checks: Sequence[str] = ()) -> Service:
+    """Our own host; `checks` are its arguments that say which callers it lets in."""
+    command = [sys.executable, "-m", "local", "host", "--app", str(app_folder), "--watch-stdin", *checks]
     return Service(
         name="host",
         usual_ports=(7071,),

@@ -12,6 +12,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -21,6 +22,8 @@ OLDEST_NODE = 20
 # In the order of preference: the deployment target first.
 CANDIDATES = ("python3.13", "python3", "python3.12", "python3.11", "python")
 RUNTIME_PACKAGE = "azure-functions-runtime"
+LOCAL_PACKAGES = ROOT / "requirements/local.txt"
+TEST_PACKAGES = ROOT / "requirements/tests.txt"
 STAMP = ".index-tables-setup"
 
 
@@ -36,7 +39,7 @@ def main() -> int:
     parser.add_argument("--tests", action="store_true", help="also what only the tests need")
     options = parser.parse_args()
     try:
-        set_up_python(ROOT / options.venv, options.python)
+        set_up_python(ROOT / options.venv, options.python, with_tests=options.tests)
         for folder in node_folders(with_tests=options.tests):
             set_up_node(folder)
     except SetupError as error:
@@ -45,7 +48,7 @@ def main() -> int:
     return 0
 
 
-def set_up_python(venv: Path, wanted: str) -> None:
+def set_up_python(venv: Path, wanted: str, *, with_tests: bool) -> None:
     """Make the environment and install the pinned packages, unless both are as they should be."""
     interpreter = venv_python(venv)
     version = python_version(interpreter)
@@ -54,18 +57,32 @@ def set_up_python(venv: Path, wanted: str) -> None:
         say(f"using {chosen} (Python {dotted(version)}) for {venv.name}")
         shutil.rmtree(venv, ignore_errors=True)
         step([chosen, "-m", "venv", str(venv)], "the virtual environment (on Debian, install python3-venv)")
-    names = ("requirements-common.txt", "requirements-dev.txt", "pyproject.toml")
-    stamp = digest(*(ROOT / name for name in names), Path(__file__))
-    if read(venv / STAMP) == stamp:
+    stamps = {file: digest(file, ROOT / "pyproject.toml", Path(__file__)) for file in (TEST_PACKAGES, LOCAL_PACKAGES)}
+    # The packages of the tests include those of the local run.
+    if read(venv / STAMP) in {stamps[TEST_PACKAGES], stamps[TEST_PACKAGES if with_tests else LOCAL_PACKAGES]}:
         return
+    packages = TEST_PACKAGES if with_tests else LOCAL_PACKAGES
     say(f"installing Python packages into {venv.name} (once, a minute or two)")
     pip = [str(interpreter), "-m", "pip", "install", "-qq", "--disable-pip-version-check"]
-    step([*pip, "--requirement", str(ROOT / "requirements-dev.txt")], "the Python packages")
+    step([*pip, "--require-hashes", "--requirement", str(packages)], "the Python packages")
     if version < DEPLOYED_PYTHON:
-        # Its authors declare 3.13; the wheel is pure Python and works on 3.11 and 3.12, which is enough locally.
-        step([*pip, "--no-deps", "--ignore-requires-python", pinned(RUNTIME_PACKAGE)], "the Azure Functions runtime")
+        install_runtime(pip, packages)
     step([*pip, "--no-deps", "--editable", str(ROOT)], "this project's own commands")
-    (venv / STAMP).write_text(stamp)
+    (venv / STAMP).write_text(stamps[packages])
+
+
+def install_runtime(pip: list[str], packages: Path) -> None:
+    """Install the Azure Functions runtime on a Python that its authors do not name.
+
+    They declare 3.13; the wheel is pure Python and works on 3.11 and 3.12, which is enough locally.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "runtime.txt"
+        file.write_text(locked(packages, RUNTIME_PACKAGE))
+        step(
+            [*pip, "--no-deps", "--ignore-requires-python", "--require-hashes", "--requirement", str(file)],
+            "the Azure Functions runtime",
+        )
 
 
 def choose_python(wanted: str) -> tuple[str, tuple[int, ...]]:
@@ -137,10 +154,12 @@ def venv_python(venv: Path) -> Path:
     return venv / "Scripts" / "python.exe" if os.name == "nt" else venv / "bin" / "python"
 
 
-def pinned(package: str) -> str:
-    """The package with the version that requirements-dev.txt gives it, without the condition behind it."""
-    lines = (ROOT / "requirements-dev.txt").read_text().splitlines()
-    return next(line.partition(";")[0].strip() for line in lines if line.startswith(f"{package}=="))
+def locked(packages: Path, package: str) -> str:
+    """The package with its version and hashes as a list of packages has it, without the condition on Python."""
+    lines = packages.read_text().splitlines()
+    first = next(number for number, line in enumerate(lines) if line.startswith(f"{package}=="))
+    after = next(number for number in range(first + 1, len(lines)) if "--hash=" not in lines[number])
+    return "\n".join([f"{lines[first].partition(';')[0].strip()} \\", *lines[first + 1 : after]])
 
 
 def step(command: list[str], what: str, folder: Path = ROOT) -> None:

@@ -14,11 +14,11 @@ import shutil
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from local.emulators.cosmos.http.options import EMULATOR_KEY
 from local.emulators.eventhubs.options import connection_string as event_hubs_connection_string
-from local.host.http import keys
+from local.host.http import keys, sign_in
 from local.process import ports
 from local.process.errors import LocalRunError
 from local.run import azurite, services
@@ -52,7 +52,7 @@ class UpOptions:
     http_port: int | None = None
     in_memory: bool = False
     fresh: bool = False
-    auth: bool = False
+    auth: Literal["keys", "entra"] | None = None
     use_core_tools: bool = False
     samples: bool | None = None
     shows_log: bool = True
@@ -110,8 +110,7 @@ class LocalRun:
         await self._provision(definitions)
         if self._options.wants_samples:
             await self._bring_samples(definitions)
-        if self._options.auth:
-            self._endpoints["keys"] = asdict(keys.read_or_create(self._folder.keys))
+        self._endpoints |= self._who_may_call()
         host, (http_port,) = await self._start(self._host(), self._options.http_port)
         self._endpoints["http"] = f"http://127.0.0.1:{http_port}"
         self._publish()
@@ -134,14 +133,15 @@ class LocalRun:
 
     async def _start_services(self, definitions: Definitions) -> None:
         location = None if self._options.in_memory else self._folder.azurite
-        hub_names = [source.event_hub for source in definitions.sources.values() if source.event_hub]
-        placements = sorted(placed_connections(definitions))
+        # One that is set in the environment is used as it is: another Azurite, or an account in Azure.
+        placements = sorted(name for name in placed_connections(definitions) if not os.environ.get(name))
         (_, storage_ports), (_, (cosmos_port,)), (_, (amqp_port,)) = await asyncio.gather(
             self._start(services.storage(location, placements)),
             self._start(services.cosmos(self._folder.cosmos)),
-            self._start(services.event_hubs(self._folder.event_hubs, hub_names)),
+            self._start(services.event_hubs(self._folder.event_hubs, definitions.hubs())),
         )
-        self._endpoints["storage"] = _storage_endpoints(azurite.StoragePorts(*storage_ports), placements)
+        given = {name: os.environ[name] for name in placed_connections(definitions) - {*placements}}
+        self._endpoints["storage"] = _storage_endpoints(azurite.StoragePorts(*storage_ports), placements, given)
         self._endpoints["cosmos"] = {"endpoint": f"http://127.0.0.1:{cosmos_port}", "key": EMULATOR_KEY}
         self._endpoints["eventHubs"] = {"connectionString": event_hubs_connection_string(amqp_port)}
 
@@ -186,9 +186,23 @@ class LocalRun:
     def _host(self) -> Service:
         settings = self._app_settings()
         if not self._options.use_core_tools:
-            keys_file = self._folder.keys if self._options.auth else None
-            return services.function_host(self._options.app_folder, settings, keys_file)
+            return services.function_host(self._options.app_folder, settings, self._checks())
         return services.core_tools(_core_tools(), settings)
+
+    def _who_may_call(self) -> dict[str, Any]:
+        """The keys of the app, or what tokens are signed with."""
+        if self._options.auth == "keys":
+            return {"keys": asdict(keys.read_or_create(self._folder.keys))}
+        if self._options.auth == "entra":
+            key = sign_in.read_or_create(self._folder.token_key).key
+            return {"signIn": {"key": key, "audience": sign_in.AUDIENCE, "issuer": sign_in.ISSUER}}
+        return {}
+
+    def _checks(self) -> list[str]:
+        """What the host checks of a call before the app gets it."""
+        if self._options.auth == "keys":
+            return ["--keys", str(self._folder.keys)]
+        return ["--tokens", str(self._folder.token_key)] if self._options.auth == "entra" else []
 
     def _index_accounts(self) -> dict[str, str]:
         """The storage accounts that hold tables, by the name of their connection."""
@@ -202,6 +216,7 @@ class LocalRun:
         return {
             "AzureWebJobsStorage": storage,
             **self._index_accounts(),
+            "ACCESS": self._options.auth or "keys",
             "INDEX_DEFINITIONS": str(self._options.definitions_file.resolve()),
             "FEED_POLL_DELAY_MS": "500",
             # One host, whose batches take seconds: a changed definition need not wait as long as in Azure.
@@ -261,10 +276,10 @@ async def _following(log_file: Path) -> AsyncIterator[None]:
         following.cancel()
 
 
-def _storage_endpoints(ports: azurite.StoragePorts, placements: Sequence[str]) -> dict[str, Any]:
+def _storage_endpoints(ports: azurite.StoragePorts, placements: Sequence[str], given: dict[str, str]) -> dict[str, Any]:
     """The usual account and, where indexes are placed elsewhere, one account for each of those connections."""
     usual = {"connectionString": azurite.connection_string(ports)}
-    placed = {name: azurite.connection_string(ports, azurite.placed_account(name)) for name in placements}
+    placed = {name: azurite.connection_string(ports, azurite.placed_account(name)) for name in placements} | given
     return {**usual, "placed": placed} if placed else usual
 
 

@@ -112,6 +112,8 @@ def _hot_partition(advised: AdvisedIndex) -> Advice | None:
     if top.share / top.shards < _HOT_SHARE or statistics.partitions < 2:
         return None
     shards = _enough_shards(top.share)
+    if shards <= top.shards:
+        return None
     shown = ", ".join(map(str, top.values.values()))
     what = (
         f"{top.share:.0%} of the entries of {advised.name} are in one partition, {shown} ({top.entries:,} of "
@@ -134,6 +136,8 @@ def _few_values(advised: AdvisedIndex) -> Advice | None:
     if largest.share / largest.shards < _HOT_SHARE / 2:
         return None  # it is spread already
     shards = _enough_shards(largest.share)
+    if shards <= largest.shards:
+        return None
     what = (
         f"the partition of {advised.name} has only {statistics.partitions_estimated} values for about "
         f"{statistics.entries_estimated:,} entries, so each holds a large share of them"

@@ -20,6 +20,7 @@ from shared.entries.rows.columns import KEY, entity_bytes, take_text
 from shared.entries.rows.entry_row import is_tombstone
 from shared.entries.rows.json_text import loads
 from shared.errors import TableMissingError
+from shared.pipeline.ledger.debts import facts_of
 from shared.pipeline.ledger.rows import LEDGER_TABLE, bucket_partition, decode
 from shared.pipeline.ledger.without_expired_periods import without_expired_periods
 from shared.tables.port import PARTITION_KEY, ROW_KEY, Page, RowRange
@@ -65,7 +66,7 @@ class Sampler:
         pages_left = self._pages_max
         whole: list[int] = []
         for bucket in range(plan.buckets):
-            rows = RowRange(bucket_partition(plan.source, bucket))
+            rows = facts_of(bucket_partition(plan.source, bucket))
             facts, continuation = 0, None
             while pages_left:
                 pages_left -= 1

@@ -6,7 +6,7 @@ A start imports as little as possible: most modules are imported by the property
 from __future__ import annotations
 
 from contextlib import asynccontextmanager
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -29,14 +29,11 @@ if TYPE_CHECKING:
     from shared.lookup.generations import ReadableGeneration
     from shared.pipeline.apply.services import Services, Times
     from shared.sources.hub_events import EventReplay
-    from shared.tables.breaker import Breaker
     from shared.tables.client import TableClient
     from shared.tables.counts import Counts
     from shared.tables.retry import RetryPolicy
     from shared.web.api.dead_letters import DeadLetterApi
 
-# How long a function waits for storage before it raises: well within functionTimeout, with room for the batch itself.
-OUTAGE_WAIT_SECONDS: Final = 300.0
 PROJECT_ROOT: Final = Path(__file__).parents[2]
 _SECONDS_PER_DAY: Final = 86_400
 
@@ -81,21 +78,22 @@ class App(Process):
         return self._new_parts(FOR_CALLERS)
 
     async def parts_for_batch(self) -> Parts:
-        """The parts of triggers, ready for a batch. During a storage outage a function waits here, before it begins."""
-        await self._wait_for_storage()
+        """The parts of triggers, ready for a batch. While the main account is down, a function waits here, before it
+        begins. It does not wait for other accounts: what they lack is owed to them."""
+        self.definitions.require()
+        await self.outages.wait_for_main()
+        self.outages.probe_beside(self._deliver)
         return await self.triggers.ready()
 
-    async def _wait_for_storage(self) -> None:
+    async def _deliver(self) -> None:
+        await (await self.triggers.ready()).delivery.run()
+
+    async def deliver(self) -> None:
+        """Bring accounts that were down what they are owed; called by a timer."""
         self.definitions.require()
-        for name in self.account_names():
-            if not self._breaker(name).is_closed:
-                from shared.tables.availability import wait_until_available
-
-                async with self.connections.table_client(self.storage(name)) as client:
-                    await wait_until_available(client, OUTAGE_WAIT_SECONDS, self.world.timing.steady_seconds)
-
-    def _breaker(self, name: str) -> Breaker:
-        return self.connections.breaker_of(self.connections.account_of(self.storage(name)).endpoint)
+        await self.outages.wait_for_main()
+        await self.outages.probe_all()
+        await self._deliver()
 
     def _new_parts(self, policy: RetryPolicy | None) -> Parts:
         from shared.app.parts import Parts
@@ -107,27 +105,32 @@ class App(Process):
         from shared.app.gc_tuning import tune_garbage_collection
         from shared.app.queues_and_blobs import BlobContainer, DelayedQueue
         from shared.app.timing_checks import check_timing
+        from shared.pipeline.account_calls import AccountLanes
         from shared.pipeline.apply.services import Services
-        from shared.pipeline.concurrency import Bounded, Staggered
+        from shared.pipeline.concurrency import AtOnce, Staggered
         from shared.tables.accounts import Accounts
+        from shared.tables.limiter.calls import Priority
 
         check_timing(self.root, self.settings)
         tune_garbage_collection()
         counted: list[Counts] = []
 
-        def opened(name: str) -> TableClient:
+        def opened(priority: Priority, name: str) -> TableClient:
             counted.append(self.monitoring.new_counts("changes", name))
-            return self.connections.table_client(self.storage(name), counted[-1], policy)
+            return self.connections.table_client(self.storage(name), counted[-1], policy, priority=priority)
 
         sweep_queue = self.connections.queue_client(self.storage(names.HOST_STORAGE), names.SWEEP_QUEUE)
         container = self.connections.container_client(
             self.storage(names.INDEX_STORAGE.name), names.DEAD_LETTER_CONTAINER
         )
+        run_all, outages = AtOnce(), self.outages
         return Services(
-            accounts=Accounts(OpenedByName(opened)),
+            accounts=Accounts(OpenedByName(partial(opened, Priority.FEED))),
+            background_accounts=Accounts(OpenedByName(partial(opened, Priority.BACKGROUND))),
             blobs=BlobContainer(container, self.world.new_id),
             sweep_queue=DelayedQueue(sweep_queue, self.settings.value(names.SWEEP_DELAY_SECONDS)),
-            run_all=Bounded(),
+            run_all=run_all,
+            lanes=AccountLanes(run_all, self.world.timing.steady_seconds, outages.is_down, outages.note_silence),
             run_buckets=Staggered(),
             now_seconds=self.world.clock.now_seconds,
             take_transactions=lambda: sum(counts.take() for counts in counted),

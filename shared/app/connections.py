@@ -7,9 +7,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from shared.app.settings import IDENTITY_ENDPOINT
+from shared.app.settings import IDENTITY_ENDPOINT, STORAGE_CALLS_MAX
 from shared.tables.breaker import Breaker
 from shared.tables.client import TableClient
+from shared.tables.limiter.calls import Priority
+from shared.tables.limiter.gate import Gate
+from shared.tables.limiter.limiter import Limiter
 from shared.tables.retry import RetryPolicy
 from shared.tables.wire.account import Account
 from shared.tables.wire.entra import EntraCredential
@@ -31,17 +34,23 @@ T = TypeVar("T")
 
 # A caller is waiting: an early 503 is better than an answer that comes too late.
 FOR_CALLERS: Final = RetryPolicy(
-    attempts=3, budget_seconds=8, first_wait_seconds=0.1, longest_wait_seconds=1, open_seconds=0
+    attempts=3,
+    budget_seconds=8,
+    first_wait_seconds=0.1,
+    longest_wait_seconds=1,
+    open_seconds=0,
+    waits_out_throttles=False,
 )
 
 
 class Connections:
-    """The clients of one process, and what they share: breakers of storage accounts, and identities."""
+    """The clients of one process, and what they share: breakers and gates of storage accounts, and identities."""
 
     def __init__(self, settings: Settings, world: World) -> None:
         self._settings = settings
         self._world = world
         self._breakers: dict[str, Breaker] = {}
+        self._gates: dict[str, Gate] = {}
         self._identities: dict[str | None, Any] = {}
 
     def account_of(self, connection: StorageConnection) -> Account:
@@ -53,9 +62,22 @@ class Connections:
             connection.endpoint("table"), EntraCredential(self._new_identity(connection.client_id))
         )
 
+    def endpoint_of(self, connection: StorageConnection) -> str:
+        """The Table endpoint of an account, without an identity for it."""
+        if connection.connection_string:
+            return Account.from_connection_string(connection.connection_string).endpoint
+        return connection.endpoint("table").rstrip("/")
+
     def breaker_of(self, endpoint: str) -> Breaker:
         """The breaker of an account's endpoint, which all clients of this process share."""
         return self._breakers.setdefault(endpoint, Breaker())
+
+    def gate_of(self, endpoint: str) -> Gate:
+        """The permits of an account's endpoint, which all clients of this process share."""
+        if endpoint not in self._gates:
+            limiter, timing = Limiter(self._settings.value(STORAGE_CALLS_MAX)), self._world.timing
+            self._gates[endpoint] = Gate(limiter, timing.steady_seconds, timing.sleep)
+        return self._gates[endpoint]
 
     def table_client(
         self,
@@ -63,12 +85,29 @@ class Connections:
         counts: Counts | None = None,
         policy: RetryPolicy | None = None,
         breaker: Breaker | None = None,
+        priority: Priority = Priority.FEED,
     ) -> TableClient:
         """The tables of an account."""
-        account = self.account_of(connection)
-        breaker = breaker or self.breaker_of(account.endpoint)
+        return self.table_client_of(self.account_of(connection), counts, policy, breaker, priority)
+
+    def table_client_of(
+        self,
+        account: Account,
+        counts: Counts | None = None,
+        policy: RetryPolicy | None = None,
+        breaker: Breaker | None = None,
+        priority: Priority = Priority.FEED,
+    ) -> TableClient:
+        """The tables at an account's endpoint."""
         return TableClient(
-            account, self._world.timing, counts=counts, policy=policy, breaker=breaker, clock=self._world.clock
+            account,
+            self._world.timing,
+            counts=counts,
+            policy=policy,
+            breaker=breaker or self.breaker_of(account.endpoint),
+            clock=self._world.clock,
+            gate=self.gate_of(account.endpoint),
+            priority=priority,
         )
 
     def cosmos_client(self, connection: CosmosConnection) -> CosmosClient:

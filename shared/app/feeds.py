@@ -39,6 +39,7 @@ class Feeds:
         self._environment = environment
         self._connections = connections
         self._now_seconds = now_seconds
+        self._hub_lags: dict[str, EventHubLag] = {}
 
     def of(self, source: Source) -> list[Feed]:
         """The feeds that deliver changes of a source."""
@@ -46,8 +47,14 @@ class Feeds:
         if source.cosmos is not None:
             feeds.append(CosmosLag(source, lambda: index_account(self._environment), lambda: self._cosmos))
         if source.event_hub is not None:
-            feeds.append(EventHubLag(source.name, source.event_hub, self._namespace, self._hub, self._checkpoints))
+            feeds.append(self._lag_of(source.event_hub))
         return feeds
+
+    def _lag_of(self, hub: str) -> EventHubLag:
+        """One for all sources that the hub feeds: they have one trigger, and so one checkpoint."""
+        if hub not in self._hub_lags:
+            self._hub_lags[hub] = EventHubLag(hub, self._namespace, self._hub, self._checkpoints)
+        return self._hub_lags[hub]
 
     async def has_moved_on(self, source: Source) -> bool:
         """Whether a feed has passed changes that it will not deliver again; False for a feed that does not answer."""

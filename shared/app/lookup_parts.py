@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from shared.lookup.lookups import Lookups
     from shared.lookup.read_your_writes import AppliedChanges
     from shared.tables.client import TableClient
+    from shared.web.access import Rights
     from shared.web.api.lookups import LookupApi
 
 
@@ -32,22 +33,13 @@ class LookupParts:
     def _readers(self, name: str) -> list[TableClient]:
         """The endpoints of a storage account for lookups: the primary and, with READ_SECONDARY, the secondary."""
         from shared.app.connections import FOR_CALLERS
-        from shared.tables.client import TableClient
+        from shared.tables.limiter.calls import Priority
 
         account = self._process.connections.account_of(self._process.storage(name))
         accounts = [account, account.secondary()] if self._process.settings.value(names.READ_SECONDARY) else [account]
         counts = self._monitoring.new_counts("lookups", name)
-        return [
-            TableClient(
-                account,
-                self._process.world.timing,
-                policy=FOR_CALLERS,
-                breaker=self._process.connections.breaker_of(account.endpoint),
-                counts=counts,
-                clock=self._process.world.clock,
-            )
-            for account in accounts
-        ]
+        open_client = self._process.connections.table_client_of
+        return [open_client(account, counts, FOR_CALLERS, priority=Priority.CALLER) for account in accounts]
 
     @cached_property
     def lookups(self) -> Lookups:
@@ -55,7 +47,7 @@ class LookupParts:
         from shared.app.connections import OpenedByName
         from shared.lookup.lookups import new_lookups
         from shared.lookup.read_your_writes import WriteWaiter
-        from shared.lookup.replicas import Replicas
+        from shared.lookup.reading.replicas import Replicas
         from shared.sources.cosmos_facts import CosmosFacts
 
         process, settings = self._process, self._process.settings
@@ -74,9 +66,8 @@ class LookupParts:
             answered=self._monitoring.counters.counters.lookup_answered,
         )
 
-    @cached_property
-    def api(self) -> LookupApi:
-        """The HTTP API of lookups; raises as `lookups` does."""
+    def api(self, rights: Rights) -> LookupApi:
+        """The HTTP API of lookups for a caller with these rights; raises as `lookups` does."""
         from shared.web.api.lookups import LookupApi
 
-        return LookupApi(self._process.definitions.require(), self.lookups.generations, self.lookups)
+        return LookupApi(self._process.definitions.require(), self.lookups.generations, self.lookups, rights)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from shared.pipeline.outcome import BatchOutcome
     from shared.tables.client import TableClient
     from shared.tables.counts import Counts
+    from shared.tables.limiter.gate import GateSnapshot
 
 
 class MonitoringParts:
@@ -53,12 +54,19 @@ class MonitoringParts:
     @cached_property
     def _status_tables(self) -> TableClient:
         """The index storage, for calls that must not wait long: an incomplete answer is better than a late one."""
+        from shared.tables.limiter.calls import Priority
         from shared.tables.retry import RetryPolicy
 
         policy = RetryPolicy(
-            attempts=2, budget_seconds=4, first_wait_seconds=0.2, longest_wait_seconds=0.5, open_seconds=0
+            attempts=2,
+            budget_seconds=4,
+            first_wait_seconds=0.2,
+            longest_wait_seconds=0.5,
+            open_seconds=0,
+            waits_out_throttles=False,
         )
-        return self._process.connections.table_client(self._process.storage(names.INDEX_STORAGE.name), policy=policy)
+        storage = self._process.storage(names.INDEX_STORAGE.name)
+        return self._process.connections.table_client(storage, policy=policy, priority=Priority.CALLER)
 
     @cached_property
     def status(self) -> StatusReader:
@@ -84,8 +92,18 @@ class MonitoringParts:
                 report=StatusReport(served, read_prices()["tableTransactions"], prices_date()),
                 now_seconds=timing.wall_seconds,
                 breaker=lambda: tables.breaker.snapshot(timing.steady_seconds()),
+                gates=self._gates,
+                down=lambda: {name for name in self._process.account_names() if self._process.outages.is_down(name)},
             )
         )
+
+    def _gates(self) -> dict[str, GateSnapshot]:
+        """What this instance does with its calls to each account."""
+        connections, storage = self._process.connections, self._process.storage
+        return {
+            name: connections.gate_of(connections.endpoint_of(storage(name))).snapshot()
+            for name in self._process.account_names()
+        }
 
     @cached_property
     def advisor(self) -> Advisor:

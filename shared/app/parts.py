@@ -21,8 +21,11 @@ if TYPE_CHECKING:
     from shared.definitions.model import Definitions
     from shared.lifecycle.build import Builds, BuildSources
     from shared.lifecycle.generations import GenerationLifecycle
+    from shared.pipeline.apply.delivery import Delivery
     from shared.pipeline.apply.services import Services
     from shared.pipeline.cleanup.maintenance import Maintenance
+    from shared.pipeline.dead_letters.orphans import OrphanedBlobs
+    from shared.pipeline.dead_letters.outdated import OutdatedWalk
     from shared.pipeline.dead_letters.service import DeadLetterService
     from shared.pipeline.ledger.view import LedgerView
     from shared.sources.ports import CurrentFacts
@@ -109,10 +112,25 @@ class Parts:
             self.write_plans.current,
             services.accounts,
             services.sweep_queue,
-            services.run_all,
+            services.calls,
             services.now_seconds,
             times.sweep_delay_seconds,
             times.ledger_retention_seconds,
+        )
+
+    @cached_property
+    def delivery(self) -> Delivery:
+        """What brings accounts that were down what they are owed."""
+        from shared.pipeline.apply.delivery import Delivery
+
+        outside = self.outside
+        return Delivery(
+            self.definitions,
+            self.write_plans.current,
+            replace(self.services.in_background(), lanes=self.services.lanes),
+            self.catalog,
+            outside.build_sources.facts,
+            outside.timing.steady_seconds,
         )
 
     @cached_property
@@ -140,6 +158,22 @@ class Parts:
         )
 
     @cached_property
+    def outdated_dead_letters(self) -> OutdatedWalk:
+        """What closes dead letters that are outdated though no worker has noticed."""
+        from shared.pipeline.dead_letters.outdated import OutdatedWalk
+
+        services = self.services
+        return OutdatedWalk(services.accounts.main, services.dead_letter_store(), services.run_all)
+
+    @cached_property
+    def orphaned_blobs(self) -> OrphanedBlobs:
+        """Blobs that no dead letter names."""
+        from shared.pipeline.dead_letters.orphans import OrphanedBlobs
+
+        services = self.services
+        return OrphanedBlobs(services.accounts.main, services.blobs, services.run_all, services.now_seconds)
+
+    @cached_property
     def builds(self) -> Builds:
         """Builds of new generations."""
         from shared.lifecycle.build import Builds
@@ -147,10 +181,11 @@ class Parts:
         outside = self.outside
         return Builds(
             self.catalog,
-            with_own_concurrency(self.services),
+            self.services.in_background(),
             outside.build_sources,
             outside.timing.steady_seconds,
             outside.timing.sleep,
+            definitions=self.definitions,
         )
 
     @cached_property
@@ -163,7 +198,7 @@ class Parts:
         outside, timing = self.outside, self.outside.timing
         grace = GracePeriod(self.services.times.verification_grace_seconds, _PAUSE_SECONDS, timing.sleep)
         dependencies = VerificationDependencies(
-            with_own_concurrency(self.services),
+            self.services.in_background(),
             outside.current_facts,
             grace,
             timing.chance,
@@ -208,10 +243,3 @@ class Parts:
 
         rows = VerificationRows(self.services.accounts.main)
         return VerificationService(self.definitions, self.catalog, self.tasks, rows, self.outside.timing.wall_seconds)
-
-
-def with_own_concurrency(services: Services) -> Services:
-    """The same services with permits of its own, for work beside the feed, which may hold them while it waits."""
-    from shared.pipeline.concurrency import Bounded, Staggered
-
-    return replace(services, run_all=Bounded(), run_buckets=Staggered())

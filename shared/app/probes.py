@@ -7,11 +7,13 @@ import logging
 from typing import TYPE_CHECKING, Final
 
 from shared.app.connection_settings import index_account, storage_connection
+from shared.app.settings import INDEX_STORAGE
 from shared.app.timing_checks import check_timing
 from shared.errors import IndexTablesError, SettingError, StorageUnreachableError
 
 if TYPE_CHECKING:
     from shared.app.app import App
+    from shared.catalog.rows import CatalogSnapshot
 
 # A probe answers before the platform stops waiting for it.
 STORAGE_PROBE_SECONDS: Final = 3.0
@@ -31,13 +33,15 @@ def may_write(app: App) -> bool:
     return not app.definitions.faults
 
 
-async def check(app: App) -> None:
-    """Raise the error that keeps the app from its work: faults in definitions or settings, storage that does not
-    answer, a source whose identity has changed."""
+async def check(app: App) -> list[str]:
+    """Raise the error that keeps the app from its work: faults in definitions or settings, a main account that does not
+    answer, a source whose identity has changed. Return what limits it: other accounts that do not answer or are owed
+    entries."""
     app.definitions.require()
     _check_settings(app)
-    await _check_storage(app)
-    await _check_catalog(app)
+    silent = await _check_storage(app)
+    snapshot = await _check_catalog(app)
+    return [*silent, *_owed(snapshot)]
 
 
 def _check_settings(app: App) -> None:
@@ -47,35 +51,66 @@ def _check_settings(app: App) -> None:
     app.page_token_key()
 
 
-async def _check_storage(app: App) -> None:
-    """Raise `StorageUnreachableError` unless every storage account that holds tables answers."""
-    await asyncio.gather(*[_check_account(app, name) for name in app.account_names()])
+async def _check_storage(app: App) -> list[str]:
+    """Raise `StorageUnreachableError` unless the main account answers; what is wrong with the others. One that is not
+    set raises, too."""
+    names = app.account_names()
+    results = await asyncio.gather(*[_check_account(app, name) for name in names], return_exceptions=True)
+    limits = []
+    for name, result in zip(names, results, strict=True):
+        if name != INDEX_STORAGE.name and _is_outage(result):
+            limits.append(str(result))
+        elif isinstance(result, BaseException):
+            raise result
+    return limits
 
 
-async def _check_catalog(app: App) -> None:
-    """Raise `DefinitionsError` when the identity of a source has changed since its indexes were made."""
+def _is_outage(result: BaseException | None) -> bool:
+    """Whether an account does not answer, or not to this app, so that the others go on without it."""
+    return isinstance(result, StorageUnreachableError) and not isinstance(result.__cause__, SettingError)
+
+
+def _owed(snapshot: CatalogSnapshot) -> list[str]:
+    from shared.definitions.instants import instant_text
+
+    return [
+        f"Since {instant_text(owed.since_seconds)}, entries wait for storage account {name}: "
+        f"{owed.facts}{' or more' if owed.has_more else ''} facts, "
+        f"in these indexes: {', '.join(snapshot.indexes_owing(name)) or 'none'}."
+        for name, owed in sorted(snapshot.owed.items())
+    ]
+
+
+async def _check_catalog(app: App) -> CatalogSnapshot:
+    """The catalog; raise `DefinitionsError` when the identity of a source has changed since its indexes were made."""
     from shared.catalog.catalog import Catalog
     from shared.catalog.register import check_sources
+    from shared.catalog.rows import CatalogSnapshot
     from shared.errors import TableMissingError
 
     try:
         snapshot = await Catalog(app.lookup.catalog_readers[0]).read()
     except TableMissingError:
-        return  # no worker has started yet
+        return CatalogSnapshot()  # no worker has started yet
     check_sources(snapshot, app.definitions.require())
+    return snapshot
 
 
 async def _check_account(app: App, name: str) -> None:
     from shared.tables.availability import probe
     from shared.tables.breaker import Breaker
+    from shared.tables.limiter.calls import Priority
     from shared.tables.retry import RetryPolicy
 
+    policy = RetryPolicy(attempts=1, waits_out_throttles=False)
     try:
         connection = storage_connection(name, app.settings.environment)
         async with (
             asyncio.timeout(STORAGE_PROBE_SECONDS),
             # Its own breaker: a probe calls storage even while the app's breaker is open.
-            app.connections.table_client(connection, policy=RetryPolicy(attempts=1), breaker=Breaker()) as client,
+            app.connections.table_client(
+                connection, policy=policy, breaker=Breaker(), priority=Priority.CALLER
+            ) as client,
         ):
             await probe(client)
     except TimeoutError:

@@ -13,6 +13,7 @@ from shared.definitions.files import read_for_start
 from shared.entries.keys.placement import AccountMap
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from azure.cosmos.aio import CosmosClient
@@ -20,9 +21,11 @@ if TYPE_CHECKING:
     from shared.app.connection_settings import StorageConnection
     from shared.app.connections import Connections
     from shared.app.feeds import Feeds
+    from shared.app.outages import Outages
     from shared.app.settings import Settings
     from shared.app.world import World
     from shared.definitions.loading.load import Loaded
+    from shared.web.access import Rights
 
 
 class Process:
@@ -58,6 +61,13 @@ class Process:
 
         return Feeds(self.settings.environment, self.connections, self.world.clock.now_seconds)
 
+    @cached_property
+    def outages(self) -> Outages:
+        """Which storage accounts answer."""
+        from shared.app.outages import Outages
+
+        return Outages(self.connections, self.storage, self.account_names, self.world.timing.steady_seconds)
+
     def storage(self, name: str) -> StorageConnection:
         """A storage account by the name of its connection."""
         return storage_connection(name, self.settings.environment)
@@ -70,6 +80,20 @@ class Process:
     def cosmos(self) -> CosmosClient:
         """A new client of the account that holds the facts."""
         return self.connections.cosmos_client(cosmos_connection(names.COSMOS.name, self.settings.environment))
+
+    @property
+    def is_entra(self) -> bool:
+        """Whether callers are known by Entra ID, and not by keys of the host."""
+        return self.settings.value(names.ACCESS) == "entra"
+
+    def rights(self, headers: Mapping[str, str]) -> Rights:
+        """What the caller who sent these headers may do; raises while that cannot be known."""
+        from shared.web.access import Rights, signed_in
+
+        if not self.is_entra:
+            return Rights(self.definitions.definitions.access, None)
+        tenants = [tenant.strip() for tenant in self.settings.value(names.ACCESS_TENANTS).split(",") if tenant.strip()]
+        return signed_in(self.definitions.require().access, headers, tenants)
 
     def page_token_key(self) -> bytes:
         """From the setting, else from the account's key: both are secret, and the same in all instances of the app."""

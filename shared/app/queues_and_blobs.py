@@ -6,13 +6,15 @@ Both create their queue or container when it is missing at the first use.
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from azure.storage.blob.aio import ContainerClient
     from azure.storage.queue.aio import QueueClient
+
+    from shared.pipeline.dead_letters.documents import StoredBlob
 
 
 class DelayedQueue:
@@ -78,6 +80,19 @@ class BlobContainer:
 
         with suppress(ResourceNotFoundError):
             await self._client.delete_blob(name)
+
+    async def page(self, continuation: str | None) -> tuple[list[StoredBlob], str | None]:
+        """Some of all blobs in the order of their names, and where to go on; None after the last."""
+        from azure.core.exceptions import ResourceNotFoundError
+
+        from shared.pipeline.dead_letters.documents import StoredBlob
+
+        pages: Any = self._client.list_blobs().by_page(continuation)
+        try:
+            found = [StoredBlob(blob.name, blob.last_modified.timestamp()) async for blob in await anext(pages)]
+        except (ResourceNotFoundError, StopAsyncIteration):
+            return [], None  # nothing was ever put
+        return found, pages.continuation_token or None
 
     async def close(self) -> None:
         """Close the connections."""

@@ -50,6 +50,7 @@ def _seconds(text: str) -> float | None:
 
 
 _TEXT: Final = SettingType("text", str)
+_ACCESS_MODE: Final = SettingType("keys or entra", lambda text: text if text in ("keys", "entra") else None)
 _CONNECTION: Final = SettingType("connection", str)
 _WHOLE_NUMBER: Final = SettingType("a whole number from 0 up", _whole_number)
 _SECONDS: Final = SettingType("a number from 0 to 60", _seconds)
@@ -66,13 +67,31 @@ EVENTHUB: Final = Setting(
     "EVENTHUB", _CONNECTION, None, "Connection of the Event Hubs namespace that facts arrive through"
 )
 FEED_POLL_DELAY_MS: Final = Setting(
-    "FEED_POLL_DELAY_MS", _WHOLE_NUMBER, "5000", "Milliseconds between two looks at a drained change feed"
+    "FEED_POLL_DELAY_MS", _WHOLE_NUMBER, "1000", "Milliseconds between two looks at a drained change feed"
+)
+STORAGE_CALLS_MAX: Final = Setting(
+    "STORAGE_CALLS_MAX",
+    _WHOLE_NUMBER,
+    "256",
+    "Most calls that an instance has out to one storage account; below this it finds the right number itself",
 )
 SWEEP_DELAY_SECONDS: Final = Setting(
     "SWEEP_DELAY_SECONDS",
     _WHOLE_NUMBER,
     "3600",
     "How long tombstones stay: more than functionTimeout, lease expiry and retries",
+)
+ACCESS: Final = Setting(
+    "ACCESS",
+    _ACCESS_MODE,
+    "keys",
+    "Who lets callers in: `keys` of the host, or `entra`: App Service Authentication, which then must be switched on",
+)
+ACCESS_TENANTS: Final = Setting(
+    "ACCESS_TENANTS",
+    _TEXT,
+    "",
+    "With ACCESS=entra: tenants whose tokens are taken, with commas between; empty: any",
 )
 PAGE_TOKEN_KEY: Final = Setting(
     "PAGE_TOKEN_KEY",
@@ -144,7 +163,10 @@ ALL: Final[tuple[Setting[Any], ...]] = (
     COSMOS,
     EVENTHUB,
     FEED_POLL_DELAY_MS,
+    STORAGE_CALLS_MAX,
     SWEEP_DELAY_SECONDS,
+    ACCESS,
+    ACCESS_TENANTS,
     PAGE_TOKEN_KEY,
     SEES_SECONDS,
     READ_SECONDARY,

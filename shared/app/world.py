@@ -1,21 +1,20 @@
-"""The outside world: time, randomness and ids. All other code gets them as parameters."""
+"""The outside world: time, randomness and ids. All other code of the app gets them as parameters."""
 
 from __future__ import annotations
 
-import asyncio
-import random
-import time
 import uuid
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from shared.tables.clock import ServiceClock
-from shared.tables.retry import Timing
+from shared.tables.machine import TIMING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-TIMING: Final = Timing(time.time, time.monotonic, asyncio.sleep, random.random)
+    from shared.tables.retry import Timing
+
+__all__ = ["TIMING", "World", "new_id", "real_world"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from shared.catalog.owed_accounts import PREFIX
 from shared.catalog.rows import (
     CATALOG_TABLE,
     PARTITION,
@@ -21,12 +22,13 @@ from shared.catalog.rows import (
     write_serving,
 )
 from shared.errors import OperationFailedError, StorageUnavailableError
-from shared.tables.port import RowRange
+from shared.tables.port import Delete, RowRange, Upsert
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
-    from shared.tables.port import Insert, Replace, Row, Tables
+    from shared.catalog.owed_accounts import OwedAccount
+    from shared.tables.port import Insert, Operation, Replace, Row, Tables
 
 _ATTEMPTS: Final = 10
 
@@ -72,6 +74,19 @@ class Catalog:
         raise StorageUnavailableError(
             f"The catalog row of generation {generation} changes all the time: try again later.", outcome_unknown=False
         )
+
+    async def note_owed(self, owed: Mapping[str, OwedAccount]) -> None:
+        """Let the catalog say which accounts are owed something: these, and no others."""
+        known = (await self.read()).owed
+        operations: list[Operation] = [
+            Upsert(account.entity(PARTITION)) for name, account in owed.items() if known.get(name) != account
+        ]
+        operations += [Delete(PARTITION, PREFIX + name) for name in known if name not in owed]
+        if operations:
+            try:
+                await self._tables.transact(CATALOG_TABLE, operations)
+            except OperationFailedError:
+                return  # another process has deleted the row: the next run notes what is so then
 
     async def note_verified(self, generation: str, differences: int, at_seconds: float) -> None:
         """Remember that a generation was verified as a whole, and how many differences there were."""

@@ -51,20 +51,14 @@ async def _periods_in(accounts: Accounts, account: str, generation: Generation) 
     return [PeriodTable(account, table_of(generation.table, start), start) for start in starts]
 
 
-async def create_near_tables(accounts: Accounts, generation: Generation, wanted: AbstractSet[tuple[str, str]]) -> bool:
-    """Make the tables of near periods, by account and name, before the first entry misses them; whether they are there.
-
-    A worker that writes makes what is missing, so that storage which does not answer now is no reason to stop: there
-    may be other accounts. Mostly all tables are there, and one list call says so.
-    """
-    try:
-        there = {(found.account, found.table) for found in await tables_of(accounts, generation)}
-        for account, table in sorted(wanted - there):
-            await accounts.tables(account).create_table(table)
-    except StorageUnavailableError as error:
-        _log.warning("Tables of near periods are not made yet: %s", error, extra={"generation": generation.id})
-        return False
-    return True
+async def create_near_tables(
+    accounts: Accounts, account: str, generation: Generation, wanted: AbstractSet[str]
+) -> None:
+    """Make the tables of near periods in an account, before the first entry misses them. Mostly all of them are there,
+    and one list call says so."""
+    there = {found.table for found in await _periods_in(accounts, account, generation)}
+    for table in sorted(wanted - there):
+        await accounts.tables(account).create_table(table)
 
 
 async def drop_expired_tables(accounts: Accounts, plans: Iterable[SourcePlan], now_seconds: float) -> int:

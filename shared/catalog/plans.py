@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shared.entries.projection.generations import Generation, SourcePlan, has_lsn
-from shared.entries.projection.projector import Projector
+from shared.entries.projection.generations import Generation, SourcePlan, has_lsn, projector_of
 
 if TYPE_CHECKING:
     from shared.catalog.rows import CatalogGeneration, CatalogSnapshot
@@ -37,5 +36,5 @@ def source_plan(snapshot: CatalogSnapshot, source: Source) -> SourcePlan:
 
 def generation_of(generation: CatalogGeneration) -> Generation:
     """A generation of the catalog as the pipeline writes to it."""
-    projector = Projector(generation.definition, generation.source_definition)
+    projector = projector_of(generation.definition, generation.source_definition)
     return Generation(generation.id, generation.definition, generation.table, projector)

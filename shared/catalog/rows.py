@@ -7,9 +7,11 @@ is said by the index's row alone; a generation's own row says how far it has com
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
+from shared.catalog import owed_accounts
+from shared.catalog.owed_accounts import OwedAccount
 from shared.definitions.compiled import index_from_plain, source_from_plain
 from shared.entries.projection.generations import BUCKETS
 from shared.entries.rows.columns import put_text, take_text
@@ -109,6 +111,8 @@ class CatalogSnapshot:
     generations: tuple[CatalogGeneration, ...] = ()
     served: Mapping[str, ServingRow] = field(default_factory=dict)
     buckets: Mapping[str, int] = field(default_factory=dict)
+    # Storage accounts that are or were down, as of the last delivery.
+    owed: Mapping[str, OwedAccount] = field(default_factory=dict)
 
     def of_index(self, index: str) -> list[CatalogGeneration]:
         """The generations of an index, oldest first."""
@@ -128,6 +132,12 @@ class CatalogSnapshot:
         """Whether workers have had this source before, so that it may have facts."""
         return source in self.buckets or any(generation.source == source for generation in self.generations)
 
+    def indexes_owing(self, account: str) -> list[str]:
+        """The indexes whose entries wait for an account."""
+        owed = self.owed.get(account)
+        ids = frozenset[str]() if owed is None else owed.generations
+        return sorted({generation.index for generation in self.generations if generation.id in ids})
+
     def buckets_of(self, source: str) -> int:
         """The number of ledger buckets of a source."""
         return self.buckets.get(source, BUCKETS)
@@ -138,6 +148,7 @@ def read_snapshot(rows: Iterable[Row]) -> CatalogSnapshot:
     generations: list[CatalogGeneration] = []
     served: dict[str, ServingRow] = {}
     buckets: dict[str, int] = {}
+    owed: dict[str, OwedAccount] = {}
     for row in rows:
         key = cast(str, row.entity[ROW_KEY])
         if key.startswith(_GENERATION):
@@ -145,11 +156,14 @@ def read_snapshot(rows: Iterable[Row]) -> CatalogSnapshot:
         elif key.startswith(_INDEX):
             serving_row = _serving_row(row)
             served[serving_row.index] = serving_row
+        elif key.startswith(owed_accounts.PREFIX):
+            account = OwedAccount.of(row)
+            owed[account.account] = account
         else:
             buckets[key.removeprefix(_SOURCE)] = cast(int, row.entity["buckets"])
     serving = {serving_row.serving for serving_row in served.values()}
     shown = tuple([_as_served(generation, serving) for generation in generations])
-    return CatalogSnapshot(shown, served, buckets)
+    return CatalogSnapshot(shown, served, buckets, owed)
 
 
 def _as_served(generation: CatalogGeneration, serving: AbstractSet[str]) -> CatalogGeneration:
@@ -179,7 +193,7 @@ def write_generation(generation: CatalogGeneration) -> Insert | Replace:
     # In as many properties as they take: a placement by list names every value.
     texts: Columns = {}
     put_text(texts, _DEFINITION, json.dumps(generation.definition.plain(), ensure_ascii=False))
-    put_text(texts, _SOURCE_DEFINITION, json.dumps(asdict(generation.source_definition), ensure_ascii=False))
+    put_text(texts, _SOURCE_DEFINITION, json.dumps(generation.source_definition.plain(), ensure_ascii=False))
     entity.update(texts)
     optional = {
         "build": generation.build,

@@ -18,6 +18,7 @@ Effect: TypeAlias = Literal["new index", "removed", "new generation", "no change
 # What orders the versions of facts when no `version` is declared; no path has a space in it.
 _FEED_CLOCK: Final = "of Cosmos DB"
 _HUB_CLOCK: Final = "of Event Hubs"
+_DEBEZIUM_CLOCK: Final = "of Debezium"
 
 
 class IdentityJson(TypedDict):
@@ -65,8 +66,14 @@ def identity(source: Source) -> IdentityJson:
 
     It decides which fact a ledger row is about, and whether a change is newer than what the row knows.
     """
-    clock = source.version or (_HUB_CLOCK if source.cosmos is None else _FEED_CLOCK)
-    return {"id": source.id, "partitionKey": list(source.partition_key), "version": clock}
+    return {"id": source.id, "partitionKey": list(source.partition_key), "version": source.version or _clock(source)}
+
+
+def _clock(source: Source) -> str:
+    """What orders the versions of a source that declares none."""
+    if source.cosmos is not None:
+        return _FEED_CLOCK
+    return _DEBEZIUM_CLOCK if source.events.form == "debezium" else _HUB_CLOCK
 
 
 def changed_identity(before: Identity, after: Source) -> tuple[str, ...]:

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
+from dataclasses import asdict, replace
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
+
+from shared.definitions.model import Events
 
 if TYPE_CHECKING:
     from shared.definitions.model import Index, Source
@@ -27,11 +29,15 @@ def physical_keys(index: Index, source: Source) -> dict[str, Any]:
     """What decides an index's rows, by the key of the file that says it."""
     project = index.project if isinstance(index.project, str) else tuple(sorted(index.project))
     keys = replace(index, project=project).plain()
+    if index.summarize is not None:
+        keys["summarize"] = sorted((measure.name, measure.kind, measure.path) for measure in index.summarize)
     if keys["expire"] is not None and keys["expire"]["tables"] is None:
         # As before there were periods: their rows are the same, and so is their id.
         del keys["expire"]["tables"]
     # Which facts count as deleted decides which have entries.
     keys["deletes.when"] = source.deleted_when
+    if source.events != Events():
+        keys["events"] = asdict(source.events)
     return keys
 
 

@@ -9,9 +9,14 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final, Literal, TypeAlias
 
+from shared.definitions.access import Access
+
 PartType: TypeAlias = Literal["string", "integer", "number", "boolean", "datetime"]
 Order: TypeAlias = Literal["asc", "desc"]
 PeriodLength: TypeAlias = Literal["day", "week", "month"]
+EventForm: TypeAlias = Literal["envelope", "document", "debezium", "mapping"]
+# How many facts, how many elements, and what is worked out from the values at a path.
+MeasureKind: TypeAlias = Literal["facts", "count", "sum", "average", "min", "max"]
 # What a key part is after coercion. A datetime is text: an ISO 8601 instant in UTC, as `instants`
 # normalises it.
 PartValue: TypeAlias = str | int | float | bool
@@ -28,6 +33,20 @@ class CosmosContainer:
 
 
 @dataclass(frozen=True, slots=True)
+class Events:
+    """How a source reads the events of its hub. All but `form` and `when` belong to a mapping: paths in the event."""
+
+    form: EventForm = "envelope"
+    when: str | None = None
+    id: str | None = None
+    # Empty: it stands in the document, as any other key that is not given.
+    partition_key: tuple[str, ...] = ()
+    version: str | None = None
+    document: str | None = None
+    delete: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Source:
     """Where facts come from, how one is identified and how its versions are ordered."""
 
@@ -39,6 +58,14 @@ class Source:
     version: str | None = None
     deleted_when: str | None = None
     all_versions: bool = False
+    events: Events = Events()
+
+    def plain(self) -> dict[str, Any]:
+        """The source as plain values, for JSON. An earlier deployment can read those of sources as it knew them."""
+        fields = asdict(self)
+        if self.events == Events():
+            del fields["events"]
+        return fields
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +95,20 @@ class Expire:
     path: str
     after_seconds: int
     tables: PeriodLength | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """One number of a group in a summary, under its name; `path` is what it is worked out from."""
+
+    name: str
+    kind: MeasureKind
+    path: str | None = None
+
+    @property
+    def written(self) -> str | dict[str, str]:
+        """As the file says it."""
+        return self.kind if self.path is None else {self.kind: self.path}
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,16 +152,26 @@ class Index:
     hot: tuple[tuple[PartValue, int], ...] = ()
     expire: Expire | None = None
     placement: Placement | None = None
+    # Entries are groups of facts with these measures, in place of facts with what `project` takes.
+    summarize: tuple[Measure, ...] | None = None
     # All key parts, partition first.
     parts: tuple[KeyPart, ...] = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "parts", self.partition + self.sort)
 
+    @property
+    def is_summary(self) -> bool:
+        """Whether entries are groups of facts."""
+        return self.summarize is not None
+
     def plain(self) -> dict[str, Any]:
         """The definition as plain values, for JSON and for the generation's id: without what is worked out from it."""
         fields = asdict(self)
         del fields["parts"]
+        if self.summarize is None:
+            # As before there were summaries: the ids of other indexes stay as they are.
+            del fields["summarize"]
         return fields
 
 
@@ -130,6 +181,15 @@ class Definitions:
 
     sources: dict[str, Source] = field(default_factory=dict)
     indexes: dict[str, Index] = field(default_factory=dict)
+    access: Access = field(default_factory=Access)
+
+    def sources_of_hub(self, hub: str) -> tuple[Source, ...]:
+        """The sources that the events of a hub may be changes of."""
+        return tuple(source for source in self.sources.values() if source.event_hub == hub)
+
+    def hubs(self) -> tuple[str, ...]:
+        """Every hub that feeds a source, each once."""
+        return tuple(dict.fromkeys(source.event_hub for source in self.sources.values() if source.event_hub))
 
     def indexes_of(self, source: str) -> tuple[Index, ...]:
         """The indexes that a change of this source may touch."""

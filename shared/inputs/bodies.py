@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-import orjson
-
+from shared.entries.rows.json_text import loads
 from shared.errors import LifecycleRefusedError
 from shared.inputs.faults import shown
 
@@ -24,13 +23,17 @@ NUMBER: Final = Form((int, float), "a number")
 WHOLE_NUMBER: Final = Form((int,), "a whole number")
 SWITCH: Final = Form((bool,), "true or false")
 TEXT: Final = Form((str,), "text")
+LIST: Final = Form((list,), "a list")
+BYTES_MAX: Final = 1024 * 1024
 
 
 def read_members(body: bytes, known: Mapping[str, Form]) -> dict[str, Any]:
     """The members of a body, each known and of its form; an empty body has none."""
+    if len(body) > BYTES_MAX:
+        raise _refused(f"The body has {len(body)} bytes; send at most {BYTES_MAX}.")
     try:
-        found = orjson.loads(body) if body else {}
-    except orjson.JSONDecodeError as error:
+        found = loads(body.decode()) if body else {}
+    except (ValueError, RecursionError) as error:
         raise _refused(f"The body is no JSON ({error}): send an object.") from None
     if not isinstance(found, dict):
         raise _refused("The body is no object: send one, or nothing.")

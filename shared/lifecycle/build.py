@@ -20,13 +20,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from shared.catalog.plans import generation_of, source_plan
+from shared.definitions.model import Definitions
 from shared.entries.changes.cosmos_changes import CosmosReader
-from shared.entries.changes.event_changes import EventReader
-from shared.entries.changes.received_event import ReceivedEvent
+from shared.entries.changes.hub_reader import HubReader
 from shared.errors import TaskFailedError
-from shared.lifecycle.catch_up import CatchUpReader, lacks_newest_version
-from shared.pipeline.apply.intake import Intake, read_all
+from shared.pipeline.apply.intake import Intake, read_all, read_hub
 from shared.pipeline.ledger.cache import LedgerCache
+from shared.pipeline.ledger.catch_up import CatchUpReader, lacks_newest_version
 from shared.pipeline.ledger.prefetch import prefetch
 from shared.pipeline.ledger.rows import bucket_partition
 from shared.pipeline.ledger.scan import ledger_pages, read_ledger_fact
@@ -41,11 +41,12 @@ if TYPE_CHECKING:
     from shared.catalog.rows import CatalogGeneration, CatalogSnapshot
     from shared.definitions.model import Source
     from shared.entries.changes.change import Change
+    from shared.entries.changes.received_event import ReceivedEvent
     from shared.entries.projection.generations import SourcePlan
     from shared.pipeline.apply.services import Services
     from shared.pipeline.ledger.scan import LedgerFact
     from shared.sources.cosmos_feed import FactFeed
-    from shared.sources.hub_events import EventReplay, HubEvent
+    from shared.sources.hub_events import EventReplay
     from shared.sources.ports import Facts
     from shared.tasks.rows import Progress, Slice, Task
 
@@ -53,6 +54,7 @@ FACTS: Final = "1-facts"
 CATCH_UP: Final = "2-rest"
 # The ledger is read a thousand rows at a time: a few readers are enough for any ledger.
 CATCH_UP_SLICES: Final = 4
+_NO_OTHERS: Final = Definitions()
 # So many fact keys fit into one property of a slice's row, with room to spare.
 _BEGUN_MAX: Final = 100
 _CHECKED_MAX: Final = 20_000
@@ -83,8 +85,11 @@ class Builds:
         steady_seconds: Callable[[], float],
         sleep: Callable[[float], Awaitable[None]],
         window: int = WINDOW,
+        definitions: Definitions = _NO_OTHERS,
     ) -> None:
         self._catalog = catalog
+        # Which other sources the hub of a source feeds.
+        self._definitions = definitions
         self._services = services
         self._sources = sources
         self._steady_seconds = steady_seconds
@@ -171,16 +176,12 @@ class Builds:
             async for events in self._sources.replay.pages(source, feed_range, continuation, items):
                 yield await self._read_events(source, events.events), len(events.events), events.continuation
 
-    async def _read_events(self, source: Source, events: Iterable[HubEvent]) -> Intake:
+    async def _read_events(self, source: Source, events: Iterable[ReceivedEvent]) -> Intake:
         """Events from before the ledger's retention are refused: their facts may be deleted and forgotten."""
-        reader = EventReader(source)
         oldest = self._services.now_seconds() - self._services.times.ledger_retention_seconds
-        fresh = [ReceivedEvent(*event) for event in events if event.enqueued.timestamp() > oldest]
-
-        def read(event: ReceivedEvent) -> Change:
-            return reader.read(event.body, event.enqueued, event.sequence_number)
-
-        return await read_all(source.name, fresh, read, self._services.next_turn, ReceivedEvent.plain, "event")
+        fresh = [event for event in events if event.enqueued.timestamp() > oldest]
+        intakes = await read_hub(HubReader.of(source, self._definitions), fresh, self._services.next_turn)
+        return intakes[source.name]
 
     async def _catch_up(
         self, target: CatalogGeneration, work_slice: Slice, applier: BuildApplier

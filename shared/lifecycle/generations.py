@@ -139,13 +139,20 @@ class GenerationLifecycle:
     # ------------------------------------------------------------------------------------------------ retire
 
     async def retire_unwanted(self, accounts: Accounts) -> None:
-        """Retire what has been unwanted for as long as the grace; drop tables that are not used any more."""
+        """Retire what has been unwanted for as long as the grace; drop tables that are not used any more. An account
+        that does not answer does not stop the others; its error is raised in the end."""
         snapshot = await self._catalog.read()
+        unavailable: StorageUnavailableError | None = None
         for generation in snapshot.generations:
-            if generation.is_retired:
-                await self._drop_if_unused(generation, accounts)
-            else:
-                await self._retire_if_unwanted(snapshot, generation)
+            try:
+                if generation.is_retired:
+                    await self._drop_if_unused(generation, accounts)
+                else:
+                    await self._retire_if_unwanted(snapshot, generation)
+            except StorageUnavailableError as error:
+                unavailable = unavailable or error
+        if unavailable is not None:
+            raise unavailable
 
     async def _retire_if_unwanted(self, snapshot: CatalogSnapshot, generation: CatalogGeneration) -> None:
         """If another process changes the row first, the next run looks again."""

@@ -130,6 +130,7 @@ class IndexStateReader:
             )
         if not force:
             _check_complete(target)
+            _check_owes_nothing(target, snapshot)
             _check_verified(target)
         return target
 
@@ -168,6 +169,16 @@ def _check_complete(target: CatalogGeneration) -> None:
             f'{target.unbuilt} facts of index "{target.index}" could not be found again when it was built: '
             "build it from an export, or switch with force.",
         )
+
+
+def _check_owes_nothing(target: CatalogGeneration, snapshot: CatalogSnapshot) -> None:
+    for owed in snapshot.owed.values():
+        if target.id in owed.generations:
+            raise LifecycleRefusedError(
+                "Incomplete",
+                f'Storage account {owed.account} is or was down, and entries of index "{target.index}" wait for it: '
+                "switch when they have arrived, or use force.",
+            )
 
 
 def _check_verified(target: CatalogGeneration) -> None:

@@ -14,11 +14,12 @@ from shared.catalog.rows import CatalogSnapshot
 from shared.definitions.identity import generation_id, table_name
 from shared.definitions.suggestions import did_you_mean_one_of
 from shared.entries.keys.index_keys import IndexKeys
+from shared.entries.summaries.totals import SummaryLayout
 from shared.errors import IndexBuildingError, StorageUnavailableError, TableMissingError, UnknownIndexError
 from shared.inputs.faults import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     from shared.catalog.catalog import Catalog
     from shared.catalog.rows import CatalogGeneration
@@ -42,6 +43,12 @@ class ReadableGeneration:
     index: Index
     source: Source
     keys: IndexKeys = field(repr=False)
+    # How the totals of a summary are stored; None for any other index.
+    layout: SummaryLayout | None = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        layout = None if self.index.summarize is None else SummaryLayout(self.index.summarize)
+        object.__setattr__(self, "layout", layout)
 
 
 class Generations(Protocol):
@@ -52,6 +59,9 @@ class Generations(Protocol):
 
     async def still_there(self, index: str, generation: str) -> ReadableGeneration | None:
         """The generation with this id, or None once it is retired."""
+
+    def owed_since(self, generation: str) -> Mapping[str, int]:
+        """The accounts that were down and lack entries of a generation, and since when, in seconds since 1970."""
 
 
 class DefinedGenerations:
@@ -69,6 +79,10 @@ class DefinedGenerations:
             return self._generations[index]
         except KeyError:
             raise unknown_index(index, self._generations) from None
+
+    def owed_since(self, generation: str) -> Mapping[str, int]:
+        """Definitions know nothing of accounts that were down."""
+        return {}
 
     async def still_there(self, index: str, generation: str) -> ReadableGeneration | None:
         """The same, if it is the one that is meant."""
@@ -158,6 +172,11 @@ class CatalogGenerations:
             if each.id == generation:
                 return None if each.is_retired else self._as_readable(each)
         return await self._defined.still_there(index, generation)
+
+    def owed_since(self, generation: str) -> Mapping[str, int]:
+        """The accounts that lack entries of a generation, by the catalog as it was last read, and since when."""
+        owed = self._snapshot.owed
+        return {name: each.since_seconds for name, each in owed.items() if generation in each.generations}
 
     def _as_readable(self, listed: CatalogGeneration) -> ReadableGeneration:
         found = self._readable.get(listed.id)

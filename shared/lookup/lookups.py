@@ -7,71 +7,82 @@ facts.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
+
+import orjson
 
 from shared.catalog.catalog import Catalog
 from shared.entries.keys.placement import DEFAULT_ACCOUNT
 from shared.entries.projection.selection import compile_paths
-from shared.entries.rows.json_text import canonical_bytes
-from shared.errors import (
-    BadLookupError,
-    BadRequestError,
-    ContinuationExpiredError,
-    SettingError,
-    StorageUnavailableError,
-)
-from shared.inputs.faults import REFUSALS, fault
-from shared.inputs.page_tokens import PagePosition, PageTokens, next_page_parameters
-from shared.lookup.expand import Expander
-from shared.lookup.explain import explain_plan, explain_refusal
+from shared.errors import BadLookupError, SettingError, StorageUnavailableError
+from shared.inputs.faults import REFUSALS
+from shared.inputs.page_tokens import PageTokens, next_page_parameters
+from shared.lookup.asking.explain import explain_plan, explain_refusal
+from shared.lookup.asking.filters import FILTERED_ROWS_MAX, compile_filter
+from shared.lookup.asking.plan import in_periods
 from shared.lookup.generations import BuildProgress, CatalogGenerations, build_is_started
-from shared.lookup.options import Options, read_options
-from shared.lookup.periods import PeriodsToRead
-from shared.lookup.plan import Plan, in_periods, plan
-from shared.lookup.read import read_page
-from shared.lookup.replicas import Replicas
-from shared.lookup.results import FoundEntry, is_asked_for, read_entry, shown_entry
-from shared.lookup.tombstones import SeenTombstones
+from shared.lookup.reading.expand import READ_AHEAD, Expander
+from shared.lookup.reading.groups import MergedGroups, total_rows
+from shared.lookup.reading.merge import Allowance, MergedRows, key_order
+from shared.lookup.reading.page import CallBudget, PageReader, RowPage
+from shared.lookup.reading.periods import PeriodsToRead
+from shared.lookup.reading.replicas import Replicas
+from shared.lookup.reading.results import EntryReader, FoundEntry
+from shared.lookup.reading.tombstones import SeenTombstones
+from shared.lookup.requests import RequestReader
+from shared.pipeline.concurrency import Bounded
 from shared.tasks.rows import TaskRows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from shared.definitions.model import Definitions
-    from shared.errors import Fault
-    from shared.lookup.explain import ExplanationJson
+    from shared.lookup.asking.explain import ExplanationJson
+    from shared.lookup.asking.options import Options
     from shared.lookup.generations import Generations, ReadableGeneration
-    from shared.lookup.read import RowPage
     from shared.lookup.read_your_writes import WriteWaiter
-    from shared.lookup.results import ReadEntry
+    from shared.lookup.requests import LookupRequest
+    from shared.pipeline.concurrency import RunAll
     from shared.sources.ports import Facts
     from shared.tables.port import Tables
     from shared.tables.retry import Timing
 
 
 _READS_AGAIN_MAX: Final = 5
+# Of one call, so that an account that does not answer holds up nobody else's.
+_READS_AT_ONCE: Final = 64
+
+
+def _reads_at_once() -> RunAll:
+    return Bounded(_READS_AT_ONCE)
 
 
 @dataclass(frozen=True, slots=True)
 class LookupPage:
-    """One page of entries. `next_parameters` ask for the page after it; `etag` is None when facts were fetched."""
+    """One page of entries. `next_parameters` ask for the page after it; `etag` is None when facts were fetched, and for
+    the pages of a call with several lookups."""
 
     entries: list[FoundEntry]
     next_parameters: dict[str, str] | None
     etag: str | None
     is_secondary: bool
+    # Accounts that hold a part of the answer and are behind: since when, in seconds since 1970.
+    behind: Mapping[str, int] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class _LookupRequest:
-    """A lookup that has been understood."""
+@dataclass(slots=True)
+class Share:
+    """What a lookup gets of the call that it is part of: a budget, a page size, and how many facts are read ahead."""
 
-    generation: ReadableGeneration
-    options: Options
-    plan: Plan
-    after_entry_key: str | None
+    budget: CallBudget
+    page_size_max: int
+    # Whether the call has no other lookups.
+    is_alone: bool = True
+    # Whether a change has been waited for that may have made a table.
+    reads_afresh: bool = False
+    read_ahead: int = READ_AHEAD
 
 
 class Lookups:
@@ -91,92 +102,118 @@ class Lookups:
         own_writes: WriteWaiter | None = None,
         now_seconds: Callable[[], float] | None = None,
         answered: Callable[[str, int, int], None] | None = None,
+        new_run_all: Callable[[], RunAll] = _reads_at_once,
+        known: Sequence[str] = (),
     ) -> None:
-        """`answered` is told the index of every page, the rows read for it and the entries returned."""
+        """`answered` is told the index of every page, the rows read for it and the entries returned; `known` are the
+        indexes that may be suggested for a lookup that is refused."""
         self.generations = generations
+        self.requests = RequestReader(generations, tokens, own_writes is not None, facts is not None, tuple(known))
         self._now_seconds = now_seconds
         self._replicas = replicas
         self._placed = {} if placed is None else placed
-        self._tokens = tokens
         self._facts = facts
         self._own_writes = own_writes
         self._answered = answered
+        self._new_run_all = new_run_all
         self._periods = PeriodsToRead(self._replicas_of)
-        self._tombstones = SeenTombstones()
+        self.tombstones = SeenTombstones()
 
-    async def find(self, index: str, parameters: Mapping[str, str]) -> LookupPage:
+    async def find(self, index: str, parameters: Mapping[str, str], share: Share | None = None) -> LookupPage:
         """The page of entries that these parameters ask for."""
-        asked = await self._understand(index, parameters)
-        await self._wait(asked)
-        asked = await self._in_periods(asked, afresh=asked.options.seen is not None)
-        generation, options = asked.generation, asked.options
-        page = await self._read_certain(asked)
-        found = _entries_asked_for(page, asked)
-        facts = await self._expanded(asked, found) if options.expands_fact else None
-        select = None if options.select is None else compile_paths(options.select)
-        entries = [shown_entry(each, generation.source, select) for each in found]
-        if facts is not None:
-            entries = [{**entry, "fact": fact} for entry, fact in zip(entries, facts, strict=True) if fact is not None]
-        if self._answered is not None:
-            self._answered(index, page.rows_read, len(entries))
-        token = self._token(asked, parameters, page)
+        return await self.answer(await self.requests.read(index, parameters), share)
+
+    async def answer(self, asked: LookupRequest, share: Share | None = None) -> LookupPage:
+        """The page of a lookup that has been understood."""
+        share = share or Share(CallBudget(), asked.options.page_size)
+        is_first = share.budget.is_untouched
+        asked = await self.prepared(asked, afresh=share.reads_afresh)
+        page = await self._read_certain(asked, share)
+        entries = [each.entry.entry for each in page.taken]
+        if asked.options.expands_fact:
+            page, entries = await self._expanded(asked, page, share, is_first=is_first)
+        self.note_answer(asked.generation.index.name, page.rows_read, len(entries))
+        token = self.requests.token(asked, page.end) if page.has_more else None
+        owed = self.generations.owed_since(asked.generation.id)
+        behind = {account: since for account, since in owed.items() if account in asked.plan.accounts}
         return LookupPage(
             entries,
-            None if token is None else next_page_parameters(parameters, token),
-            None if options.expands_fact else _etag(generation, parameters, page),
+            None if token is None else next_page_parameters(asked.parameters, token),
+            _etag(asked, page) if share.is_alone and not (asked.options.expands_fact or behind) else None,
             page.is_secondary,
+            behind,
         )
 
     async def explain(self, index: str, parameters: Mapping[str, str]) -> ExplanationJson:
         """How that lookup would run; a lookup that would need a scan is explained as refused."""
         generation = await self.generations.serving(index)
         try:
-            asked = await self._understand(index, parameters)
+            asked = await self.requests.read(index, parameters)
         except BadLookupError as error:
             if any(each.code not in REFUSALS for each in error.faults):
                 raise
-            return explain_refusal(generation, error.faults)
+            return explain_refusal(generation, error)
         return explain_plan(asked.generation, (await self._in_periods(asked, afresh=False)).plan, asked.options)
 
-    async def _understand(self, index: str, parameters: Mapping[str, str]) -> _LookupRequest:
-        generation = await self.generations.serving(index)
-        position = None
-        if "token" in parameters:
-            position = self._open(index, parameters)
-            generation = await self._generation_of(index, position)
-        faults: list[Fault] = []
-        options, planned = Options(), None
-        try:
-            options = read_options(generation.index, generation.source, parameters)
-        except BadLookupError as error:
-            faults.extend(error.faults)
-        try:
-            planned = plan(generation.index, generation.keys, parameters)
-        except BadLookupError as error:
-            faults.extend(error.faults)
-        faults.extend(self._impossible(options))
-        if faults or planned is None:
-            raise BadLookupError(*faults)
-        return _LookupRequest(generation, options, planned, None if position is None else position.entry_key)
+    async def prepared(self, asked: LookupRequest, *, afresh: bool = False) -> LookupRequest:
+        """The request with every period to read, after the change that it must see is there."""
+        # A page that goes on need not wait: the first one did.
+        if asked.after is None:
+            await self.wait_for(asked.generation, asked.options)
+        return await self._in_periods(asked, afresh=afresh or asked.options.seen is not None)
 
-    async def _read(self, asked: _LookupRequest) -> RowPage:
-        now_seconds, table = self._time_of(asked.generation), asked.generation.table
-        return await read_page(
-            self._replicas_of, table, asked.plan, asked.after_entry_key, asked.options.page_size, now_seconds
+    async def wait_for(self, generation: ReadableGeneration, options: Options) -> None:
+        """Wait for the change that these options name, if they name one."""
+        if options.seen is not None and self._own_writes is not None:
+            await self._own_writes.wait(options.seen, generation)
+
+    def note_answer(self, index: str, rows_read: int, entries: int) -> None:
+        """Count an answer."""
+        if self._answered is not None:
+            self._answered(index, rows_read, entries)
+
+    def rows_of(
+        self, asked: LookupRequest, allowance: Allowance, select: Sequence[str] = ()
+    ) -> MergedRows | MergedGroups:
+        """The rows that a request asks for, in order; of a summary, a row for each group."""
+        table, layout, run_all = asked.generation.table, asked.generation.layout, self._new_run_all
+        if layout is None:
+            return MergedRows(self._replicas_of, table, asked.plan, asked.after, allowance, run_all, select)
+        rows = MergedRows(
+            self._replicas_of, table, asked.plan, asked.after, allowance, run_all, select, entries_of=total_rows
         )
+        return MergedGroups(rows, self._replicas_of, table, asked.plan, layout, is_keys_only=bool(select))
 
-    async def _read_certain(self, asked: _LookupRequest) -> RowPage:
+    async def _read(self, asked: LookupRequest, share: Share) -> RowPage:
+        options, size = asked.options, min(asked.options.page_size, share.page_size_max)
+        if options.filter is None:
+            for_page = Allowance.for_page if asked.generation.layout is None else Allowance.for_groups
+            allowance, holds = for_page(size, asked.plan.reads), None
+        else:
+            allowance = Allowance.for_filter(size, asked.plan.reads, FILTERED_ROWS_MAX)
+            holds = compile_filter(options.filter, share.budget.steps)
+        select = None if options.select is None else compile_paths(options.select)
+        judge = EntryReader(asked.generation, asked.plan, select, holds)
+        now_seconds = self.time_of(asked.generation)
+        notes_hidden = bool(asked.plan.starts)
+        rows = self.rows_of(asked, allowance)
+        return await PageReader(
+            rows, judge, size, share.budget, now_seconds, notes_hidden=notes_hidden, is_alone=share.is_alone
+        ).read(asked.after)
+
+    async def _read_certain(self, asked: LookupRequest, share: Share) -> RowPage:
         """A page that misses nothing. What is hidden for the first time may have moved to a table that was read too
         early, or that is younger than the list of them: read again. What moves even then ends the page before it."""
         if not asked.plan.starts:  # without tables per period nothing moves from one table to another
-            return await self._read(asked)
-        rows_read = 0
+            return await self._read(asked, share)
+        rows_read, bytes_left = 0, share.budget.bytes_left
         for is_again in (False, *[True] * _READS_AGAIN_MAX):
-            began_at = self._tombstones.moment()
-            page = await self._read(asked)
+            began_at = self.tombstones.moment()
+            share.budget.bytes_left = bytes_left
+            page = await self._read(asked, share)
             rows_read += page.rows_read
-            new = self._tombstones.unknown_at(began_at, page.hidden)
-            certain = page if not new else page.before(new) if is_again else None
+            new = self.tombstones.unknown_at(began_at, [row for _, row in page.hidden])
+            certain = page if not new else page.before(new, key_order(asked.plan)) if is_again else None
             if certain is not None:
                 return replace(certain, rows_read=rows_read)
             asked = await self._in_periods(asked, afresh=True)
@@ -184,43 +221,18 @@ class Lookups:
             "The first entries of this page move between periods all the time: try again.", outcome_unknown=False
         )
 
-    async def _in_periods(self, asked: _LookupRequest, *, afresh: bool) -> _LookupRequest:
+    async def _in_periods(self, asked: LookupRequest, *, afresh: bool) -> LookupRequest:
         """With every period to read, after the change that must be seen is there: it may have made a table."""
         keys = asked.generation.keys
         periods = keys.shards.periods
         if periods is None or asked.plan.is_empty:
             return asked
-        now_seconds = self._time_of(asked.generation) or 0.0
+        now_seconds = self.time_of(asked.generation) or 0.0
         accounts = frozenset(asked.plan.accounts)
         starts = await self._periods.of(asked.generation, accounts, periods, now_seconds, afresh=afresh)
         return replace(asked, plan=in_periods(asked.plan, keys, starts))
 
-    def _impossible(self, options: Options) -> list[Fault]:
-        """What these lookups cannot do, because they were made without it."""
-        faults = []
-        if options.seen is not None and self._own_writes is None:
-            detail = "This app cannot tell which changes it has seen; leave `sees` out."
-            faults.append(fault("SeesNotPossible", "sees", detail))
-        if options.expands_fact and self._facts is None:
-            faults.append(fault("ExpandNotPossible", "expand", "This app reads no facts; leave expand out."))
-        return faults
-
-    def _open(self, index: str, parameters: Mapping[str, str]) -> PagePosition:
-        try:
-            return self._tokens.open(index, parameters, parameters["token"])
-        except BadRequestError as error:
-            raise BadLookupError(*error.faults) from None
-
-    async def _generation_of(self, index: str, position: PagePosition) -> ReadableGeneration:
-        generation = await self.generations.still_there(index, position.generation)
-        if generation is None:
-            raise ContinuationExpiredError(
-                f'The generation of index "{index}" that this token continues on is retired: '
-                "start again at the first page."
-            )
-        return generation
-
-    def _time_of(self, generation: ReadableGeneration) -> float | None:
+    def time_of(self, generation: ReadableGeneration) -> float | None:
         """What expiry is measured by; None for an index without it."""
         if generation.index.expire is None:
             return None
@@ -238,21 +250,19 @@ class Lookups:
                 f"There is no storage connection {account}, which the index is placed in: give its connection."
             ) from None
 
-    async def _wait(self, asked: _LookupRequest) -> None:
-        seen = asked.options.seen
-        # A page that goes on need not wait: the first one did.
-        if seen is not None and self._own_writes is not None and asked.after_entry_key is None:
-            await self._own_writes.wait(seen, asked.generation)
-
-    async def _expanded(self, asked: _LookupRequest, found: list[ReadEntry]) -> list[dict[str, Any] | None]:
+    async def _expanded(
+        self, asked: LookupRequest, page: RowPage, share: Share, *, is_first: bool
+    ) -> tuple[RowPage, list[FoundEntry]]:
+        """The page as far as its facts fit into the answer, and its entries with them."""
         assert self._facts is not None
-        return await Expander(asked.generation, self._facts).facts_of(found)
-
-    def _token(self, asked: _LookupRequest, parameters: Mapping[str, str], page: RowPage) -> str | None:
-        if page.last_entry_key is None:
-            return None
-        position = PagePosition(asked.generation.id, page.last_entry_key)
-        return self._tokens.seal(asked.generation.index.name, parameters, position)
+        expander = Expander(asked.generation, self._facts, share.read_ahead)
+        reads = [each.entry.read for each in page.taken]
+        facts, size = await expander.facts_of(reads, share.budget.bytes_left, takes_first=is_first)
+        share.budget.bytes_left -= size
+        if len(facts) < len(page.taken):
+            page = page.cut_after(len(facts), asked.after)
+        pairs = zip(page.taken, facts, strict=True)
+        return page, [{**each.entry.entry, "fact": fact} for each, fact in pairs if fact is not None]
 
 
 def new_lookups(
@@ -284,21 +294,15 @@ def new_lookups(
         own_writes=own_writes,
         now_seconds=now_seconds,
         answered=answered,
+        known=tuple(definitions.indexes),
     )
 
 
-def _entries_asked_for(page: RowPage, asked: _LookupRequest) -> list[ReadEntry]:
-    """The page's rows with what they store; rows whose cut keys only look right are left out."""
-    table, keys = asked.generation.table, asked.generation.keys
-    found = [entry for row in page.current if (entry := read_entry(row, table)) is not None]
-    if not asked.plan.compares_stored_values:
-        return found
-    return [entry for entry in found if is_asked_for(entry.stored, asked.plan, keys)]
-
-
-def _etag(generation: ReadableGeneration, parameters: Mapping[str, str], page: RowPage) -> str:
+def _etag(asked: LookupRequest, page: RowPage) -> str:
     """A digest of the page. Of whole rows, though their keys hold the versions: a repair writes what is right where
     something wrong stood."""
-    digest = sha256(repr((generation.id, sorted(parameters.items()), page.last_entry_key)).encode())
-    digest.update(canonical_bytes([row.entity for row in page.current]))
+    end = page.end if page.has_more else None
+    digest = sha256(repr((asked.generation.id, sorted(asked.parameters.items()), end)).encode())
+    # Columns are texts, numbers and switches: JSON as they are.
+    digest.update(orjson.dumps([each.entry.read.row.entity for each in page.taken], option=orjson.OPT_SORT_KEYS))
     return f'"{digest.hexdigest()[:32]}"'

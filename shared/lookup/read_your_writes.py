@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from shared.entries.changes.seen_version import SeenVersion
@@ -17,6 +16,8 @@ if TYPE_CHECKING:
     from shared.definitions.model import Source
     from shared.lookup.generations import ReadableGeneration
 
+# Lookups of one instance that wait for a change at the same time.
+WAITING_MAX: Final = 100
 _FIRST_WAIT_SECONDS: Final = 0.02
 _LONGEST_WAIT_SECONDS: Final = 0.5
 _OF_COSMOS: Final = ("_etag", "_ts")
@@ -30,28 +31,54 @@ class AppliedChanges(Protocol):
         """Whether this generation has that change or a newer one, and its rows are written."""
 
 
-@dataclass(frozen=True, slots=True)
 class WriteWaiter:
-    """Waits for changes that callers have seen: on which ledger, how long, and on which clock."""
+    """Waits for changes that callers have seen: on which ledger, how long, and on which clock.
 
-    ledger: AppliedChanges
-    patience_seconds: float
-    steady_seconds: Callable[[], float]
-    sleep: Callable[[float], Awaitable[None]]
+    Only so many wait at the same time, because each asks the ledger about twice a second. The others get an answer at
+    once, from one look at the ledger.
+    """
+
+    def __init__(
+        self,
+        ledger: AppliedChanges,
+        patience_seconds: float,
+        steady_seconds: Callable[[], float],
+        sleep: Callable[[float], Awaitable[None]],
+    ) -> None:
+        self._ledger = ledger
+        self._patience_seconds = patience_seconds
+        self._steady_seconds = steady_seconds
+        self._sleep = sleep
+        self._waiting = 0
 
     async def wait(self, seen: SeenVersion, generation: ReadableGeneration) -> None:
-        """Return as soon as the index has the change; raises `NotSeenYetError` when that is not in time."""
-        deadline = self.steady_seconds() + self.patience_seconds
+        """Return as soon as the index has the change; raises `NotSeenYetError` when that is not in time, or when too
+        many wait already."""
+        if await self._ledger.has_applied(seen, generation):
+            return
+        if self._waiting >= WAITING_MAX:
+            raise NotSeenYetError(
+                f'The change has not reached index "{generation.index.name}", and {WAITING_MAX} lookups already wait '
+                "for theirs; ask again, or look up without `sees`."
+            )
+        self._waiting += 1
+        try:
+            await self._wait(seen, generation)
+        finally:
+            self._waiting -= 1
+
+    async def _wait(self, seen: SeenVersion, generation: ReadableGeneration) -> None:
+        deadline = self._steady_seconds() + self._patience_seconds
         wait_seconds = _FIRST_WAIT_SECONDS
-        while not await self.ledger.has_applied(seen, generation):
-            left_seconds = deadline - self.steady_seconds()
-            if left_seconds <= 0:
-                raise NotSeenYetError(
-                    f'The change has not reached index "{generation.index.name}" within {self.patience_seconds:g} s; '
-                    "ask again, or look up without `sees`."
-                )
-            await self.sleep(min(wait_seconds, left_seconds))
+        while (left_seconds := deadline - self._steady_seconds()) > 0:
+            await self._sleep(min(wait_seconds, left_seconds))
+            if await self._ledger.has_applied(seen, generation):
+                return
             wait_seconds = min(2 * wait_seconds, _LONGEST_WAIT_SECONDS)
+        raise NotSeenYetError(
+            f'The change has not reached index "{generation.index.name}" within {self._patience_seconds:g} s; '
+            "ask again, or look up without `sees`."
+        )
 
 
 def sees_value(item: Mapping[str, Any], partition_key: object = None, version: object = None) -> str:

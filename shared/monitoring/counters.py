@@ -59,7 +59,17 @@ class SubjectCounts(dict[str, int]):
 
 
 # Of a batch, per source; the names are those of `BatchOutcome`.
-SOURCE_COUNTS: Final = ("received", "applied", "dropped", "redelivered", "dead_letters", "transactions")
+SOURCE_COUNTS: Final = (
+    "received",
+    "applied",
+    "dropped",
+    "dropped_with_higher_lsn",
+    "redelivered",
+    "dead_letters",
+    "dead_letters_not_kept",
+    "ignored",
+    "transactions",
+)
 
 
 class Counters:

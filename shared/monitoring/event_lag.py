@@ -43,13 +43,11 @@ class EventHubLag:
 
     def __init__(
         self,
-        source: str,
         hub: str,
         namespace: Callable[[], str],
         connect: Callable[[str], EventHubConsumerClient],
         checkpoints: Callable[[], ContainerClient],
     ) -> None:
-        self._source = source
         self._hub = hub
         self._namespace = namespace
         self._connect = connect
@@ -77,7 +75,7 @@ class EventHubLag:
             yield
         except (AzureError, EventHubError, OSError) as error:
             raise FeedUnavailableError(
-                f'The hub of source "{self._source}" cannot be asked ({type(error).__name__}): check that Event Hubs '
+                f'The hub "{self._hub}" cannot be asked ({type(error).__name__}): check that Event Hubs '
                 "and the host's storage answer and that the app may receive."
             ) from error
 

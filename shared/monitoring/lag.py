@@ -64,19 +64,30 @@ class LagMeter:
         async with self._measuring:
             now = self._timing.steady_seconds()
             if self._measured_at is None or now - self._measured_at >= cached_seconds:
-                found = await asyncio.gather(*(self._lag(source, feeds) for source, feeds in self._feeds.items()))
-                self._measured = dict(zip(self._feeds, found, strict=True))
+                self._measured = await self._measure()
                 self._measured_at = self._timing.steady_seconds()
             return self._measured
 
-    async def _lag(self, source: str, feeds: Sequence[OldestWaiting]) -> Lag:
-        try:
-            async with asyncio.timeout(ASKING_SECONDS):
-                waiting = await asyncio.gather(*(feed.oldest_waiting() for feed in feeds))
-        except (FeedUnavailableError, SettingError) as error:
-            return Lag(None, str(error))
-        except TimeoutError:
+    async def _measure(self) -> dict[str, Lag]:
+        """Ask each feed once, however many sources it feeds: a hub lets few readers look at a partition at a time."""
+        feeds = {id(feed): feed for feeds in self._feeds.values() for feed in feeds}
+        found = dict(zip(feeds, await asyncio.gather(*map(_asked, feeds.values())), strict=True))
+        return {source: self._lag(source, [found[id(feed)] for feed in own]) for source, own in self._feeds.items()}
+
+    def _lag(self, source: str, found: Sequence[float | Exception | None]) -> Lag:
+        errors = [error for error in found if isinstance(error, Exception)]
+        if any(isinstance(error, TimeoutError) for error in errors):
             return Lag(None, f'The feed of source "{source}" did not answer within {ASKING_SECONDS:g} s: try again.')
-        since = [seconds for seconds in waiting if seconds is not None]
+        if errors:
+            return Lag(None, str(errors[0]))
+        since = [seconds for seconds in found if isinstance(seconds, (int, float))]
         # Clocks differ and jump: a change from the future waits, too, but for no less than 0 seconds.
         return Lag(max(0.0, round(self._timing.wall_seconds() - min(since), 3)) if since else 0.0)
+
+
+async def _asked(feed: OldestWaiting) -> float | Exception | None:
+    try:
+        async with asyncio.timeout(ASKING_SECONDS):
+            return await feed.oldest_waiting()
+    except (FeedUnavailableError, SettingError, TimeoutError) as error:
+        return error

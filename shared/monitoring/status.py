@@ -20,7 +20,8 @@ from shared.monitoring.open_dead_letters import open_dead_letters
 from shared.monitoring.status_report import StatusFacts
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Set as AbstractSet
 
     from shared.catalog.catalog import Catalog
     from shared.definitions.model import Definitions
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from shared.monitoring.status_json import StatusJson
     from shared.monitoring.status_report import StatusReport
     from shared.tables.breaker import BreakerSnapshot
+    from shared.tables.limiter.gate import GateSnapshot
     from shared.tables.port import Tables
     from shared.tasks.rows import Progress, TaskRows
 
@@ -55,6 +57,10 @@ class StatusDependencies:
     now_seconds: Callable[[], float]
     # What this instance has seen of the index storage.
     breaker: Callable[[], BreakerSnapshot]
+    # The storage accounts that this instance takes for dead.
+    down: Callable[[], AbstractSet[str]]
+    # By account: what this instance does with its calls.
+    gates: Callable[[], Mapping[str, GateSnapshot]] = dict
 
 
 class StatusReader:
@@ -89,6 +95,8 @@ class StatusReader:
                 dead_letters=dead_letters,
                 is_reachable=totals is not None,
                 breaker=dependencies.breaker(),
+                gates=dependencies.gates(),
+                down=dependencies.down(),
                 unknown=[*missed.sentences(), *(lag.unknown for lag in lags.values() if lag.unknown)],
             )
         )
@@ -110,6 +118,10 @@ class StatusReader:
             indexes = [index.name for index in dependencies.definitions.indexes_of(source)]
             telemetry.lag_measured(source, indexes, lag.seconds, lag.unknown)
         now = dependencies.now_seconds()
+        snapshot = await self._read_catalog()
+        for name, owed in snapshot.owed.items():
+            age_seconds = now - owed.since_seconds
+            telemetry.account_owed(name, snapshot.indexes_owing(name), owed.facts, age_seconds)
         await dependencies.history.add(int(now), {source: lag.seconds for source, lag in lags.items()})
         await fold_idle(dependencies.tables, now)
 

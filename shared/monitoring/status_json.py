@@ -7,6 +7,7 @@ from typing import Any, Literal, TypedDict
 from shared.catalog.rows import GenerationPhase
 from shared.definitions.answer_types import Amount, Count, InstantText
 from shared.tables.breaker import BreakerState
+from shared.tables.limiter.limiter import CutReason
 from shared.tasks.rows import TaskState
 
 
@@ -17,9 +18,12 @@ class SourceStatusJson(TypedDict):
     lagSeconds: Amount | None
     applied: Count
     dropped: Count
+    clockWentBack: Count
     redelivered: Count
     deadLetters: Count | None
     deadLettered: Count
+    deadLettersNotKept: Count
+    ignored: Count
     transactions: Count
     dollarsPerMillionChanges: Amount | None
 
@@ -117,11 +121,58 @@ class AccountTransactionsJson(TypedDict):
     lookups: Count
 
 
+class WaitingCallsJson(TypedDict):
+    """Calls that wait for a permit: of lookups and other callers, of changes, and of long work."""
+
+    callers: Count
+    feed: Count
+    background: Count
+
+
+class LimitCutJson(TypedDict):
+    """When and why the limit was last made smaller."""
+
+    reason: CutReason
+    secondsAgo: float
+    before: Count
+    after: Count
+
+
+class LimiterStatusJson(TypedDict):
+    """How many calls this instance has out to an account, and what it makes the limit from.
+
+    Latencies are those of quiet moments; `latencyRatio` times that is usual now.
+    """
+
+    limit: Count
+    limitMax: Count
+    inFlight: Count
+    waiting: WaitingCallsJson
+    readMilliseconds: Amount | None
+    writeMilliseconds: Amount | None
+    latencyRatio: float
+    lastCut: LimitCutJson | None
+    pacedPartitions: Count
+
+
+class OwedStatusJson(TypedDict):
+    """What waits for an account that is or was down: facts (at least so many), since when, and of which indexes."""
+
+    facts: Count
+    hasMore: bool
+    sinceSeconds: Count
+    indexes: list[str]
+
+
 class AccountStatusJson(TypedDict):
-    """A storage account, by the name of its connection."""
+    """A storage account, by the name of its connection. `answers`: as far as this instance knows.
+    `limiter` is null for one that this instance does not call."""
 
     name: str
     transactions: AccountTransactionsJson
+    answers: bool
+    owed: OwedStatusJson | None
+    limiter: LimiterStatusJson | None
 
 
 class StorageStatusJson(TypedDict):

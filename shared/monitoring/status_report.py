@@ -9,9 +9,11 @@ from shared.definitions.identity import generation_id
 from shared.definitions.instants import instant_text
 from shared.monitoring.counters import Totals
 from shared.monitoring.prices import MILLION
+from shared.tables.limiter.calls import FEW_READ, FEW_WRITTEN, Priority
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from collections.abc import Set as AbstractSet
 
     from shared.catalog.rows import CatalogGeneration, CatalogSnapshot
     from shared.definitions.model import Definitions, Index, Source
@@ -26,12 +28,15 @@ if TYPE_CHECKING:
         GenerationStatusJson,
         IndexStatusJson,
         IndexTransactionsJson,
+        LimiterStatusJson,
+        OwedStatusJson,
         ServingStatusJson,
         SourceStatusJson,
         StatusJson,
         TaskStatusJson,
     )
     from shared.tables.breaker import BreakerSnapshot
+    from shared.tables.limiter.gate import GateSnapshot
     from shared.tasks.rows import Progress
 
 
@@ -43,11 +48,15 @@ class StatusFacts:
     lags: Mapping[str, Lag]
     is_reachable: bool
     breaker: BreakerSnapshot
+    # By account: what this instance does with its calls.
+    gates: Mapping[str, GateSnapshot] = field(default_factory=dict)
     totals: Totals = field(default_factory=Totals)
     catalog: CatalogSnapshot | None = None
     tasks: Sequence[Progress] | None = None
     dead_letters: OpenDeadLetters | None = None
     unknown: Sequence[str] = ()
+    # The accounts that this instance takes for dead.
+    down: AbstractSet[str] = frozenset()
 
 
 class StatusReport:
@@ -71,7 +80,7 @@ class StatusReport:
             "storage": {
                 "isReachable": facts.is_reachable,
                 "breaker": _breaker(facts.breaker),
-                "accounts": [_account(name, facts.totals) for name in sorted(facts.totals.names("account"))],
+                "accounts": _accounts(facts),
             },
             "counters": {"sinceSeconds": since, "instances": facts.totals.instances},
             "prices": {
@@ -90,9 +99,12 @@ class StatusReport:
             "lagSeconds": lag.seconds,
             "applied": counts["applied"],
             "dropped": counts["dropped"],
+            "clockWentBack": counts["dropped_with_higher_lsn"],
             "redelivered": counts["redelivered"],
             "deadLetters": None if dead_letters is None else dead_letters.by_source.get(source.name, 0),
             "deadLettered": counts["dead_letters"],
+            "deadLettersNotKept": counts["dead_letters_not_kept"],
+            "ignored": counts["ignored"],
             "transactions": counts["transactions"],
             "dollarsPerMillionChanges": self._per_million(counts["transactions"], counts["applied"]),
         }
@@ -190,10 +202,66 @@ def _breaker(seen: BreakerSnapshot) -> BreakerStatusJson:
     }
 
 
-def _account(name: str, totals: Totals) -> AccountStatusJson:
-    """The requests to a storage account, by the name of its connection."""
-    counts = totals.of("account", name)
-    return {"name": name, "transactions": {"changes": counts["changes"], "lookups": counts["lookups"]}}
+def _accounts(facts: StatusFacts) -> list[AccountStatusJson]:
+    owed = {} if facts.catalog is None else facts.catalog.owed
+    return [
+        _account(name, facts) for name in sorted({*facts.totals.names("account"), *owed, *facts.down, *facts.gates})
+    ]
+
+
+def _account(name: str, facts: StatusFacts) -> AccountStatusJson:
+    """The requests to a storage account, by the name of its connection, whether it answers, and what it is owed."""
+    counts = facts.totals.of("account", name)
+    gate = facts.gates.get(name)
+    return {
+        "name": name,
+        "transactions": {"changes": counts["changes"], "lookups": counts["lookups"]},
+        "answers": name not in facts.down,
+        "owed": _owed(name, facts.catalog),
+        "limiter": None if gate is None else _limiter(gate),
+    }
+
+
+def _owed(name: str, catalog: CatalogSnapshot | None) -> OwedStatusJson | None:
+    owed = None if catalog is None else catalog.owed.get(name)
+    if owed is None or catalog is None:
+        return None
+    return {
+        "facts": owed.facts,
+        "hasMore": owed.has_more,
+        "sinceSeconds": owed.since_seconds,
+        "indexes": catalog.indexes_owing(name),
+    }
+
+
+def _limiter(gate: GateSnapshot) -> LimiterStatusJson:
+    cut = gate.last_cut
+    return {
+        "limit": gate.limit,
+        "limitMax": gate.most,
+        "inFlight": gate.in_flight,
+        "waiting": {
+            "callers": gate.waiting[Priority.CALLER],
+            "feed": gate.waiting[Priority.FEED],
+            "background": gate.waiting[Priority.BACKGROUND],
+        },
+        "readMilliseconds": _milliseconds(gate.quiet_seconds.get(FEW_READ)),
+        "writeMilliseconds": _milliseconds(gate.quiet_seconds.get(FEW_WRITTEN)),
+        "latencyRatio": round(gate.ratio, 2),
+        "lastCut": None
+        if cut is None
+        else {
+            "reason": cut.reason,
+            "secondsAgo": round(gate.cut_seconds_ago or 0.0, 1),
+            "before": int(cut.before),
+            "after": int(cut.after),
+        },
+        "pacedPartitions": len(gate.paced),
+    }
+
+
+def _milliseconds(seconds: float | None) -> float | None:
+    return None if seconds is None else round(seconds * 1000, 1)
 
 
 def _rounded(seconds: float | None) -> float | None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 import orjson
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from opentelemetry.metrics import Counter, _Gauge
 
@@ -20,6 +20,7 @@ BATCH_APPLIED: Final = "Batch applied"
 # The alerts and the workbook in infra/ look for `lag_seconds` and `unknown` in these lines.
 LAG_MEASURED: Final = "Lag measured"
 VERIFIED: Final = "Verified"
+ACCOUNT_OWED: Final = "Storage account owed"
 
 _log = logging.getLogger(__name__)
 
@@ -41,6 +42,12 @@ def lag_measured(source: str, indexes: Iterable[str], lag_seconds: float | None,
     _lag_gauge().set(lag_seconds, {"source": source})
     for index in indexes:
         _lag_gauge().set(lag_seconds, {"source": source, "index": index})
+
+
+def account_owed(account: str, indexes: Sequence[str], facts: int, age_seconds: float) -> None:
+    """A storage account is or was down, and entries of these indexes wait for it; an alert looks for this line."""
+    fields = {"account": account, "indexes": indexes, "facts": facts, "age_seconds": round(age_seconds)}
+    _log.warning("%s: %s", ACCOUNT_OWED, orjson.dumps(fields).decode())
 
 
 def verified(index: str, sample: int | None, report: Mapping[str, object]) -> None:

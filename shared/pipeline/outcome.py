@@ -28,6 +28,12 @@ class BatchOutcome:
     entries_written: int = 0
     entries_removed: int = 0
     dead_letters: int = 0
+    # Of these, so many are counted only: their index has as many open as it may.
+    dead_letters_not_kept: int = 0
+    # Events that are no change of the source; not among those received.
+    ignored: int = 0
+    # Facts that owe entries to an account that is down; in a delivery, those that still owe its account.
+    owing: int = 0
     transactions: int = 0
     by_index: dict[str, IndexOutcome] = field(default_factory=dict)
 

@@ -19,15 +19,6 @@ if TYPE_CHECKING:
 _VERSION: Final = "v2"
 
 
-def is_token(text: str) -> bool:
-    """Whether a text is such a token: the trigger of .NET keeps the feed's ETag where the SDK has a token."""
-    try:
-        content = json.loads(b64decode(text, validate=True))
-    except ValueError:
-        return False
-    return isinstance(content, dict) and content.get("v") == _VERSION
-
-
 def new_token(container_rid: str, mode: str, feed_range: Mapping[str, Any], etag: str) -> str:
     """The token with which the SDK continues at an ETag."""
     continuation = {

@@ -6,15 +6,18 @@ It reads beside the trigger: in the consumer group that every hub has, where no 
 from __future__ import annotations
 
 import asyncio
+import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
+from shared.entries.changes.received_event import ReceivedEvent
 from shared.errors import FactsUnavailableError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
     from datetime import datetime
 
+    from azure.eventhub import EventData
     from azure.eventhub.aio import EventHubConsumerClient
 
     from shared.definitions.model import Source
@@ -30,19 +33,11 @@ PAGE_EVENTS: Final = 1000
 _WAIT_SECONDS: Final = 30.0
 
 
-class HubEvent(NamedTuple):
-    """An event as the hub keeps it."""
-
-    body: bytes
-    enqueued: datetime
-    sequence_number: int
-
-
 @dataclass(frozen=True, slots=True)
 class EventPage:
     """Events in their order, and where to continue after them."""
 
-    events: list[HubEvent]
+    events: list[ReceivedEvent]
     continuation: str
 
 
@@ -79,7 +74,7 @@ class HubReplay:
     ) -> AsyncIterator[EventPage]:
         """The pages of one partition up to the event that was its last when this began."""
         client = self._client(source)
-        pages: asyncio.Queue[list[HubEvent]] = asyncio.Queue(maxsize=1)
+        pages: asyncio.Queue[list[ReceivedEvent]] = asyncio.Queue(maxsize=1)
         receiving: asyncio.Task[None] | None = None
         try:
             properties: dict[str, Any] = await client.get_partition_properties(partition)
@@ -105,7 +100,7 @@ class HubReplay:
         return self._connect(source.event_hub)
 
 
-async def _next_page(pages: asyncio.Queue[list[HubEvent]], receiving: asyncio.Task[None]) -> list[HubEvent]:
+async def _next_page(pages: asyncio.Queue[list[ReceivedEvent]], receiving: asyncio.Task[None]) -> list[ReceivedEvent]:
     """The next page; raises what ended the receiver, or `TimeoutError`."""
     getting = asyncio.create_task(pages.get())
     await asyncio.wait({getting, receiving}, timeout=_WAIT_SECONDS, return_when=asyncio.FIRST_COMPLETED)
@@ -122,13 +117,11 @@ async def _receive(
     partition: str,
     continuation: str | None,
     page_events: int,
-    pages: asyncio.Queue[list[HubEvent]],
+    pages: asyncio.Queue[list[ReceivedEvent]],
 ) -> None:
     async def keep(_context: object, events: list[Any]) -> None:
         if events:
-            await pages.put(
-                [HubEvent(event_body(event), event.enqueued_time, event.sequence_number) for event in events]
-            )
+            await pages.put([received(event) for event in events])
 
     await client.receive_batch(
         on_event_batch=keep,
@@ -140,10 +133,26 @@ async def _receive(
     )
 
 
-def event_body(event: Any) -> bytes:
-    """The body of an event of the SDK, which may come in pieces."""
-    body = event.body
-    return body if isinstance(body, bytes) else b"".join(body)
+def received(event: EventData) -> ReceivedEvent:
+    """An event of the SDK."""
+    body: Any = event.body
+    # It may come in pieces, and a piece may be null.
+    whole = body if isinstance(body, bytes) else b"".join(part or b"" for part in body or ())
+    properties = {str(_text(name)): _property(value) for name, value in (event.properties or {}).items()}
+    enqueued, number = cast("datetime", event.enqueued_time), cast("int", event.sequence_number)
+    return ReceivedEvent(whole, enqueued, number, _text(event.partition_key), properties)
+
+
+def _property(value: Any) -> Any:
+    """A property as JSON has it, as the host hands it over: a dead letter must be able to keep it."""
+    value = _text(value)
+    is_json = isinstance(value, str | int | bool | None) or (isinstance(value, float) and math.isfinite(value))
+    return value if is_json else str(value)
+
+
+def _text(value: Any) -> Any:
+    """Bytes as the text that they are."""
+    return value.decode(errors="replace") if isinstance(value, bytes) else value
 
 
 def _unavailable(source: Source, error: Exception) -> FactsUnavailableError:

@@ -1,24 +1,27 @@
-"""Facts sent as events: in the plain envelope, keyed by fact key, so that all events of a fact share a partition.
+"""Facts sent as events, keyed by fact key, so that all events of a fact share a partition.
 
-For samples, tests and `index-tables load --events`. An event is read as the pipeline will read it before any is
-sent, so that a fact that would become a dead letter is refused here.
+For samples, tests and `index-tables load --events`. A fact becomes an event in the plain envelope, or is one where the
+source takes documents. For Debezium and mappings nobody can invent the event around a fact: what is sent there is the
+event itself. It is read as the pipeline will read it before any is sent, so that what would become a dead letter is
+refused here.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 from shared.entries.changes.change import FactReader
 from shared.entries.changes.event_changes import EventReader
+from shared.entries.changes.received_event import ReceivedEvent, is_plain_event
 from shared.entries.keys.fact_key import MISSING, is_fact_key_value
 from shared.entries.rows.json_text import NotJsonError, dumps
-from shared.errors import FactsNotWrittenError
+from shared.errors import FactsNotWrittenError, IgnoredEventError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from azure.eventhub.aio import EventHubProducerClient
 
@@ -43,6 +46,7 @@ class OutgoingEvent:
 
     body: bytes
     key: str
+    properties: Mapping[str, Any] = field(default_factory=dict)
 
 
 class FactEvents:
@@ -52,27 +56,58 @@ class FactEvents:
         self._source = source
         self._facts = FactReader(source)
         self._events = EventReader(source)
+        # Other events of the hub may be sent, too; they are no change of this source.
+        self.takes_facts = source.events.form in ("envelope", "document")
 
     def event(self, fact: dict[str, Any]) -> OutgoingEvent:
-        """The event that upserts a fact; raises `UnreadableChangeError` with what is wrong with it."""
-        body = self._body(fact)
-        return OutgoingEvent(body, _partition_key(self._read(body).fact_key))
+        """The event that upserts a fact, or that `fact` is; raises `UnreadableChangeError` with what is wrong with it.
 
-    def change(self, fact: dict[str, Any]) -> Change:
-        """The change that the pipeline will read from that event; raises `UnreadableChangeError`."""
-        return self._read(self._body(fact))
+        A key that a recorded event has is kept: of a deleted row Debezium may say nothing else.
+        """
+        event = self._event(fact)
+        change = self._read(event)
+        chosen = sha256(event.body).hexdigest() if change is None else _partition_key(change.fact_key)
+        return OutgoingEvent(event.body, event.key or chosen, event.properties)
 
-    def _body(self, fact: dict[str, Any]) -> bytes:
+    def change(self, fact: dict[str, Any]) -> Change | None:
+        """The change that the pipeline will read from that event, None for an event that it will ignore; raises
+        `UnreadableChangeError`."""
+        return self._read(self._event(fact))
+
+    def _event(self, fact: dict[str, Any]) -> ReceivedEvent:
+        if not self._is_enveloped and is_plain_event(fact):
+            event = self._recorded(fact)
+        else:
+            event = ReceivedEvent(self._written(self._envelope(fact) if self._is_enveloped else fact), _ANY_TIME, 0)
+        if len(event.body) > LARGEST_BODY_BYTES:
+            size = f"{len(event.body):,} bytes, the service takes {LARGEST_BODY_BYTES:,}"
+            raise self._facts.unreadable(f"its event has {size}")
+        return event
+
+    @property
+    def _is_enveloped(self) -> bool:
+        return self._source.events.form == "envelope"
+
+    def _recorded(self, fact: dict[str, Any]) -> ReceivedEvent:
         try:
-            body = dumps(self._envelope(fact)).encode()
+            event = ReceivedEvent.from_plain({**fact, "enqueued": _ANY_TIME.isoformat(), "sequenceNumber": 0})
+        except (ValueError, TypeError) as error:
+            raise self._facts.unreadable(f"it is no event that a hub kept ({error})") from error
+        if event.key is not None and len(event.key) > LONGEST_KEY:
+            raise self._facts.unreadable(f"its key has {len(event.key)} characters, the service takes {LONGEST_KEY}")
+        return event
+
+    def _written(self, value: dict[str, Any]) -> bytes:
+        try:
+            return dumps(value).encode()
         except NotJsonError as error:
             raise self._facts.unreadable(f"it is no JSON that can be written ({error})") from error
-        if len(body) > LARGEST_BODY_BYTES:
-            raise self._facts.unreadable(f"its event has {len(body):,} bytes, the service takes {LARGEST_BODY_BYTES:,}")
-        return body
 
-    def _read(self, body: bytes) -> Change:
-        return self._events.read(body, _ANY_TIME, 0)
+    def _read(self, event: ReceivedEvent) -> Change | None:
+        try:
+            return self._events.read(*event)
+        except IgnoredEventError:
+            return None
 
     def _envelope(self, fact: dict[str, Any]) -> dict[str, Any]:
         envelope = {"source": self._source.name, "op": "upsert", "id": self._facts.id_of(fact)}
@@ -107,7 +142,9 @@ async def send(
     try:
         async with _producer(open_hub, hub, accepted, failures) as producer:
             for event in events:
-                await producer.send_event(EventData(event.body), partition_key=event.key)
+                data = EventData(event.body)
+                data.properties = cast("dict[str | bytes, Any]", dict(event.properties))
+                await producer.send_event(data, partition_key=event.key)
                 if failures:
                     break
             await producer.flush()

@@ -2,8 +2,7 @@
 
 The form is that of the .NET change feed processor, which Azure's extension uses: the id is PREFIX, HOST, `_`, DATABASE,
 `_`, CONTAINER, `..` and TOKEN (`.info` and `.lock` documents are no leases); there is a `FeedRange`, and a
-`ContinuationToken` that is the feed's ETag. The local host keeps the Python SDK's token in its place, which names its
-ranges itself.
+`ContinuationToken` that is the feed's ETag.
 """
 
 from __future__ import annotations
@@ -11,7 +10,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from shared.errors import FeedUnavailableError
-from shared.sources import feed_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -51,21 +49,15 @@ def lease_prefix(prefix: str, host: str) -> str:
 def positions(leases: Iterable[Mapping[str, Any]], container_rid: str) -> list[LeasePosition]:
     """The positions of a container's leases."""
     own = [lease for lease in leases if f"_{container_rid}{_BEFORE_TOKEN}" in str(lease["id"])]
-    return [position for lease in own for position in _positions(lease)]
+    return [_position(lease) for lease in own]
 
 
-def _positions(lease: Mapping[str, Any]) -> list[LeasePosition]:
-    token = lease.get("ContinuationToken")
-    if token and feed_tokens.is_token(token):
-        return [
-            LeasePosition(_plain_range(position["range"]), position["token"])
-            for position in feed_tokens.positions(token)
-        ]
+def _position(lease: Mapping[str, Any]) -> LeasePosition:
     feed_range = (lease.get("FeedRange") or {}).get("Range")
     if feed_range is None:
         # SDKs of 2019 wrote such leases. No extension that this app runs with does.
         raise FeedUnavailableError(f"The lease {lease['id']} names no range: it was made by an extension too old.")
-    return [LeasePosition(_plain_range(feed_range), token or None)]
+    return LeasePosition(_plain_range(feed_range), lease.get("ContinuationToken") or None)
 
 
 def _plain_range(feed_range: Mapping[str, Any]) -> dict[str, Any]:

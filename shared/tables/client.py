@@ -11,8 +11,11 @@ from shared.tables import limits
 from shared.tables.breaker import Breaker
 from shared.tables.clock import ServiceClock
 from shared.tables.counts import CallKind, Counts
-from shared.tables.port import PARTITION_KEY, ROW_KEY
-from shared.tables.retry import RetryPolicy, Timing, with_retries
+from shared.tables.limiter.calls import CallShape, Priority
+from shared.tables.limiter.gate import Gate
+from shared.tables.limiter.limiter import Limiter
+from shared.tables.port import PARTITION_KEY, ROW_KEY, key_of
+from shared.tables.retry import RetryPolicy, Sender, Timing
 from shared.tables.wire import batch, results, urls
 from shared.tables.wire.sign import KeySigner, Signer, TokenSigner
 from shared.tables.wire.transport import Request, Transport, Wire
@@ -30,6 +33,7 @@ T = TypeVar("T")
 
 _BATCH_HEADERS: Final = {"Content-Type": batch.CONTENT_TYPE}
 _JSON_HEADERS: Final = {"Content-Type": "application/json", "Prefer": "return-no-content"}
+_OF_TABLES: Final = CallShape(None, 1, is_write=True)
 
 
 class TableClient:
@@ -37,8 +41,8 @@ class TableClient:
 
     A call that gets no usable answer is sent again within `policy`. A transaction may therefore be sent twice
     although its first attempt landed: `transact` may then fail with `OperationFailedError.resent`, and the
-    error that ends all attempts carries `outcome_unknown`. Clients of one account share a `breaker`, all clients of a
-    process a `clock`.
+    error that ends all attempts carries `outcome_unknown`. Clients of one account share a `breaker` and a `gate`, all
+    clients of a process a `clock`.
     """
 
     def __init__(
@@ -51,12 +55,14 @@ class TableClient:
         counts: Counts | None = None,
         breaker: Breaker | None = None,
         clock: ServiceClock | None = None,
+        gate: Gate | None = None,
+        priority: Priority = Priority.FEED,
     ) -> None:
         self.counts = counts or Counts()
         self.breaker = breaker or Breaker()
+        self.gate = gate or Gate(Limiter(), timing.steady_seconds, timing.sleep)
         self._endpoint = account.endpoint
-        self._timing = timing
-        self._policy = policy or RetryPolicy()
+        self._sender = Sender(policy or RetryPolicy(), timing, self.breaker, self.gate, priority)
         self.clock = clock or ServiceClock(timing.wall_seconds, timing.steady_seconds)
         self._transport = Transport(account.endpoint, _signer(account, timing), wire or Wire(), self.clock)
 
@@ -78,7 +84,8 @@ class TableClient:
         limits.check_key(partition, PARTITION_KEY)
         limits.check_key(row, ROW_KEY)
         path = f"/{table}{urls.entity_path(urls.quote_key(partition), urls.quote_key(row))}"
-        return await self._call("get", table, Request("GET", path), results.read_row)
+        shape = CallShape((table, partition), 1, is_write=False)
+        return await self._call("get", table, Request("GET", path), results.read_row, shape)
 
     async def transact(self, table: str, operations: Sequence[Operation]) -> tuple[str | None, ...]:
         """Apply all operations or none; the new ETag of each, None for a delete."""
@@ -89,7 +96,8 @@ class TableClient:
         def read(answer: TableAnswer, table: str) -> tuple[str | None, ...]:
             return results.read_etags(answer, table, operations)
 
-        return await self._call("transact", table, Request("POST", urls.BATCH, body, _BATCH_HEADERS), read)
+        shape = CallShape((table, str(key_of(operations[0])[0])), len(operations), is_write=True)
+        return await self._call("transact", table, Request("POST", urls.BATCH, body, _BATCH_HEADERS), read, shape)
 
     async def query(
         self,
@@ -104,7 +112,8 @@ class TableClient:
         limits.check_table(table)
         limits.check_query(rows, limit, select)
         path = urls.query_path(table, rows, limit, select, continuation)
-        return await self._call("query", table, Request("GET", path), results.read_page)
+        shape = _shape_of_query(table, rows, limit)
+        return await self._call("query", table, Request("GET", path), results.read_page, shape)
 
     async def create_table(self, table: str) -> bool:
         """Create the table if it is absent; whether this call did it."""
@@ -131,12 +140,26 @@ class TableClient:
             if next_table is None:
                 return tuple(sorted(names))
 
-    async def _call(self, kind: CallKind, table: str, request: Request, read: Callable[[TableAnswer, str], T]) -> T:
+    async def _call(
+        self,
+        kind: CallKind,
+        table: str,
+        request: Request,
+        read: Callable[[TableAnswer, str], T],
+        shape: CallShape = _OF_TABLES,
+    ) -> T:
         async def attempt(left_seconds: float) -> T:
             self.counts.add(table, kind)
             return read(await self._transport.send(request, left_seconds), table)
 
-        return await with_retries(attempt, self._policy, self._timing, self.breaker)
+        return await self._sender.send(attempt, shape)
+
+
+def _shape_of_query(table: str, rows: RowRange | None, limit: int | None) -> CallShape:
+    """Without a limit, a range with an end is one entry key, and any other reads whole pages."""
+    is_short = rows is not None and rows.upper is not None
+    place = None if rows is None else (table, rows.partition)
+    return CallShape(place, limit or (1 if is_short else limits.PAGE_ROWS_MAX), is_write=False)
 
 
 def _signer(account: Account, timing: Timing) -> Signer:

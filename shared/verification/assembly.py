@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Final
 from shared.entries.keys.versions import ticks_of
 from shared.entries.projection.generations import place_of
 from shared.errors import OperationFailedError, TableMissingError
+from shared.pipeline.account_calls import calls_by
 from shared.pipeline.entry_writes.entry_writer import EntryWriter
+from shared.pipeline.summaries.summary_writer import SummaryWriter
 from shared.tables.port import Delete
 from shared.tasks.budget import metered
 from shared.verification.confirm import RECONCILABLE, REPAIRABLE, Confirmer
@@ -18,6 +20,8 @@ from shared.verification.examine import Examiner
 from shared.verification.repair import RepairDependencies, Repairer
 from shared.verification.sample import Sampling
 from shared.verification.scans import FactScan, LedgerScan, TableScan
+from shared.verification.summary_scan import SummaryScan
+from shared.verification.totals import TotalsConfirmer
 from shared.verification.verify import StrayRemoval, Verification
 
 if TYPE_CHECKING:
@@ -91,6 +95,20 @@ def new_verification(
         state,
         stray_removal if options.repairs else None,
         partial(_oldest_open, generation, services),
+        None if generation.layout is None else _new_totals_confirmer(subject, dependencies, options),
+    )
+
+
+def _new_totals_confirmer(
+    subject: Subject, dependencies: VerificationDependencies, options: RepairOptions
+) -> TotalsConfirmer:
+    services = dependencies.services
+    return TotalsConfirmer(
+        subject.generation,
+        services.accounts,
+        dependencies.grace_period,
+        services.run_buckets,
+        repairs=options.repairs,
     )
 
 
@@ -138,9 +156,12 @@ def _scans(subject: Subject, dependencies: VerificationDependencies) -> list[Sca
     has_facts = source.cosmos is not None
     scans: list[Scan] = []
     if has_facts:
-        scans.append(FactScan(source, generation, dependencies.facts, now_seconds))
+        scans.append(FactScan(source, generation, dependencies.facts, dependencies.services.next_turn, now_seconds))
     scans.append(LedgerScan(plan, generation, accounts, now_seconds, has_facts=has_facts))
-    scans.append(TableScan(source, generation, accounts, now_seconds))
+    if generation.layout is None:
+        scans.append(TableScan(source, generation, accounts, now_seconds))
+    else:
+        scans.append(SummaryScan(source, generation, accounts))
     return scans
 
 
@@ -151,7 +172,8 @@ def _repair_dependencies(subject: Subject, dependencies: VerificationDependencie
         subject.plan,
         services.accounts,
         services.new_applier(),
-        EntryWriter(services.accounts, services.run_all),
+        EntryWriter(services.accounts, calls_by(services.run_all)),
+        SummaryWriter(services.accounts, calls_by(services.run_all)),
         services.sweep_queue,
         services.run_all,
         dependencies.facts,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
 from shared.pipeline.concurrency import all_of
 from shared.verification.differences import differences_of
+from shared.verification.report import OWING
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -96,9 +97,10 @@ class Confirmer:
     ) -> None:
         for difference in differences.found:
             if suspect.answers_for(difference):
-                report.note(examined.fact, difference)
+                report.note(examined.fact, difference, has_versions=not self._examiner.generation.index.is_summary)
         if "facts" in suspect.scans and differences.standing in ("behind", "failed"):
             report.counts["behind" if differences.standing == "behind" else "deadLetters"] += 1
+        report.counts[OWING] += differences.standing == "owing"
         wrong: set[RepairableKind] = {difference.kind for difference in differences.found}
         if differences.masked:
             wrong.add("masked")

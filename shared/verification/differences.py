@@ -6,7 +6,8 @@
     unapplied   the fact's entries are not those that the ledger has, and no change is on its way
     orphan      the fact is gone from its container, and its entries are not
 
-A change that was written a moment ago and has not been applied yet is lag, not a difference. A fact that does not fit
+A change that was written a moment ago and has not been applied yet is lag, not a difference. What waits for a storage
+account that was down is none either: it arrives by itself, unless the fact is gone. A fact that does not fit
 the index has a dead letter, which says more than a difference could.
 """
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 DifferenceKind = Literal["missing", "stale", "ghost", "unapplied", "orphan"]
 KINDS: Final[tuple[DifferenceKind, ...]] = ("missing", "stale", "ghost", "unapplied", "orphan")
-Standing = Literal["applied", "failed", "behind", "unapplied", "gone", "unknown"]
+Standing = Literal["applied", "failed", "behind", "owing", "unapplied", "gone", "unknown"]
 
 
 class Difference(NamedTuple):
@@ -47,6 +48,8 @@ class Differences:
 def differences_of(examined: Examined, recent_after_seconds: float) -> Differences:
     """Everything that is wrong. A change written after `recent_after_seconds` may still be on its way."""
     standing = _standing(examined, recent_after_seconds)
+    if standing == "owing":
+        return Differences((), standing)
     found: list[Difference] = []
     if standing == "unapplied":
         found.append(Difference("unapplied"))
@@ -64,6 +67,8 @@ def _standing(examined: Examined, recent_after_seconds: float) -> Standing:
         return "unknown"
     if examined.document is None:
         return "gone" if state is not None and state.current else "applied"
+    if state is not None and state.owed:
+        return "owing"
     if same_entries(examined) is not None:
         return "applied"
     if not examined.projections and (state is None or not state.current):

@@ -20,6 +20,7 @@ from shared.entries.projection.projector import DIGEST_DIGITS
 from shared.entries.rows.columns import read_fact
 from shared.entries.rows.entry_row import is_expired, is_tombstone
 from shared.entries.rows.json_text import canonical_bytes
+from shared.entries.summaries.rows import AT, LANE
 from shared.errors import TableMissingError, UnprojectableError, UnreadableChangeError
 from shared.pipeline.concurrency import all_of
 from shared.pipeline.ledger.rows import LEDGER_TABLE, LedgerRow, decode, ledger_partition
@@ -38,12 +39,14 @@ if TYPE_CHECKING:
     from shared.pipeline.ledger.rows import CurrentEntry, GenerationState
     from shared.sources.ports import CurrentFacts
     from shared.tables.accounts import Accounts
-    from shared.tables.port import Entity
+    from shared.tables.port import Entity, Row
 
 # Encoded partition and entry key.
 EntryAddress: TypeAlias = tuple[str, str]
 
 _ATTEMPTS: Final = 10
+# The ledger knows neither a contribution's lane, nor its version twice.
+_NOT_IN_DIGEST: Final = frozenset({PARTITION_KEY, ROW_KEY, AT, LANE})
 # Inverted versions are hex digits, which all sort before it.
 _AFTER_VERSIONS: Final = "g"
 
@@ -60,6 +63,17 @@ class FactIdentity(NamedTuple):
         """By the fact key alone."""
         decoded = decode_fact_key(fact_key)
         return cls(fact_key) if decoded is None else cls(fact_key, decoded[1], decoded[0])
+
+
+class GroupAddress(NamedTuple):
+    """A group of a summary in one shard: its PartitionKey and encoded sort parts."""
+
+    partition: str
+    sort: str
+
+    def hash(self) -> int:
+        """Where it is in a sketch."""
+        return fact_hash("\0".join(self))
 
 
 class SeenRow(NamedTuple):
@@ -128,7 +142,7 @@ class Examined:
 
 def columns_digest(entity: Mapping[str, object]) -> str:
     """The digest of a stored row's columns, as the ledger keeps it."""
-    columns = {name: value for name, value in entity.items() if name != PARTITION_KEY and name != ROW_KEY}
+    columns = {name: value for name, value in entity.items() if name not in _NOT_IN_DIGEST}
     return sha256(canonical_bytes(columns)).hexdigest()[:DIGEST_DIGITS]
 
 
@@ -239,6 +253,9 @@ class Examiner:
     async def _rows(self, partition: str, entry_key: str) -> tuple[SeenRow, ...]:
         place = place_of(self.generation, partition)
         tables = self._accounts.tables(place.account)
+        if self.generation.layout is not None:
+            row = await tables.get(place.table, place.partition, entry_key)
+            return () if row is None else (_seen_contribution(row, entry_key),)
         found: list[SeenRow] = []
         continuation = None
         rows = RowRange(partition, entry_key, entry_key + _AFTER_VERSIONS)
@@ -278,6 +295,20 @@ class Examiner:
         reader, etag = self._reader, document.get("_etag")
         key = reader.partition_key_of(document)
         return reader.change(reader.id_of(document), key, clock, document, etag if isinstance(etag, str) else None)
+
+
+def _seen_contribution(row: Row, row_key: str) -> SeenRow:
+    """The one row of a contribution; a damaged one has no version."""
+    entity = row.entity
+    version = entity.get(AT)
+    return SeenRow(
+        row_key,
+        version if isinstance(version, str) else "",
+        is_tombstone(entity),
+        row.etag,
+        columns_digest(entity),
+        fact_named_in_row(entity, row_key),
+    )
 
 
 def _distinct(variants: Sequence[tuple[Entry, ...] | None]) -> tuple[tuple[Entry, ...], ...]:

@@ -43,6 +43,7 @@ from shared.errors import OperationFailedError, UnreadableChangeError
 from shared.pipeline.cleanup.messages import Tombstone, to_messages
 from shared.pipeline.concurrency import all_of
 from shared.pipeline.ledger.rows import LEDGER_TABLE, STATES_BYTES_MAX, encode, ledger_partition, states_bytes
+from shared.pipeline.summaries.wanted import first_wave, second_wave
 from shared.tables.limits import OPERATIONS_MAX
 from shared.tables.port import Delete, Replace
 from shared.verification.differences import differences_of, is_older, same_entries
@@ -53,11 +54,14 @@ if TYPE_CHECKING:
 
     from shared.entries.projection.generations import Place, SourcePlan
     from shared.pipeline.apply.batch import Applier
-    from shared.pipeline.cleanup.messages import SweepQueue
+    from shared.pipeline.cleanup.messages import SweepQueue, Swept
     from shared.pipeline.concurrency import RunAll
     from shared.pipeline.entry_writes.entry_writer import EntryWriter
+    from shared.pipeline.entry_writes.transaction_buffer import WriteFailures
     from shared.pipeline.entry_writes.writes import GenerationWrites
     from shared.pipeline.ledger.rows import GenerationState, LedgerRow
+    from shared.pipeline.summaries.summary_writer import SummaryWriter
+    from shared.pipeline.summaries.wanted import WantedInPlace
     from shared.sources.ports import CurrentFacts
     from shared.tables.accounts import Accounts
     from shared.verification.differences import Differences
@@ -75,6 +79,7 @@ class RepairDependencies:
     accounts: Accounts
     applier: Applier
     entry_writer: EntryWriter
+    summary_writer: SummaryWriter
     sweep_queue: SweepQueue
     run_all: RunAll
     facts: CurrentFacts
@@ -196,11 +201,25 @@ class Repairer:
         return True
 
     async def _write(self, examined: Examined, plan: RepairPlan) -> None:
+        if plan.writes.generation.layout is not None:
+            await self._write_contributions(examined, plan)
+            return
         entry_writer, writes = self._dependencies.entry_writer, [(examined.fact.fact_key, plan.writes)]
         _raise_first(await entry_writer.write_live(writes))
         _raise_first(await entry_writer.write_removals(writes))
         await self._delete(plan.excess)
         await self._announce(plan.writes)
+
+    async def _write_contributions(self, examined: Examined, plan: RepairPlan) -> None:
+        """Write rows of a summary in both waves, over what was examined: a row that has changed since stays."""
+        fact_key, summary_writer = examined.fact.fact_key, self._dependencies.summary_writer
+        writes = [(fact_key, plan.writes)]
+        gone: list[Swept] = []
+        for wave in (first_wave(writes), second_wave(writes)):
+            result = await summary_writer.write([_over_examined(wanted, examined) for wanted in wave])
+            _raise_first(result.failures)
+            gone += result.gone
+        await self._send(gone)
 
     async def _delete(self, excess: Iterable[tuple[EntryAddress, SeenRow]]) -> None:
         """Entry key by entry key, the oldest first; a row that has changed meanwhile is looked at again."""
@@ -224,11 +243,24 @@ class Repairer:
             Tombstone(place_of(writes.generation, removal.partition), removal.entry_key, writes.version)
             for removal in writes.removed
         ]
+        await self._send(tombstones)
+
+    async def _send(self, swept: Iterable[Swept]) -> None:
         send = self._dependencies.sweep_queue.send
-        await all_of(self._dependencies.run_all, [partial(send, message) for message in to_messages(tombstones)])
+        await all_of(self._dependencies.run_all, [partial(send, message) for message in to_messages(swept)])
 
 
-def _raise_first(failures: dict[str, Exception]) -> None:
+def _over_examined(wanted: WantedInPlace, examined: Examined) -> WantedInPlace:
+    """The same, over the rows that the examination found wrong, whatever their versions are."""
+    contributions = [
+        contribution._replace(is_new=False, wrong_etag=rows[0].etag if rows else None)
+        for contribution in wanted.contributions
+        for rows in [examined.rows_by_address.get((wanted.place.partition, contribution.row_key), ())]
+    ]
+    return wanted._replace(contributions=tuple(contributions))
+
+
+def _raise_first(failures: WriteFailures) -> None:
     for error in failures.values():
         raise error
 

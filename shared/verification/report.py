@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from shared.verification.report_json import DifferenceJson, DifferenceReportJson, VerificationCountsJson
 
 EXAMPLES_MAX: Final = 20
+# In a report only while an account was down.
+OWING: Final = "owing"
 COUNTS: Final = tuple(FoundCountsJson.__annotations__)
 MORE_COUNTS: Final = tuple(WorkCountsJson.__annotations__)
 
@@ -34,15 +36,17 @@ class DifferenceReport:
         """All differences."""
         return self.differences.total()
 
-    def note(self, fact: FactIdentity, difference: Difference) -> None:
-        """One more difference."""
+    def note(self, fact: FactIdentity, difference: Difference, *, has_versions: bool = True) -> None:
+        """One more difference. RowKeys of a summary have no version in them."""
         self.differences[difference.kind] += 1
         if len(self.examples) < EXAMPLES_MAX:
-            self.examples.append(_example(fact, difference))
+            self.examples.append(_example(fact, difference, has_versions=has_versions))
 
     def plain(self) -> DifferenceReportJson:
         """As JSON."""
         counts = {name: self.counts[name] for name in (*COUNTS, *MORE_COUNTS)}
+        if self.counts[OWING]:
+            counts[OWING] = self.counts[OWING]
         return {
             **cast("VerificationCountsJson", counts),
             "differences": {kind: self.differences[kind] for kind in KINDS},
@@ -54,10 +58,11 @@ class DifferenceReport:
     def of_plain(cls, plain: dict[str, Any]) -> DifferenceReport:
         """The report that `plain` gave."""
         counts = Counter({name: plain[name] for name in (*COUNTS, *MORE_COUNTS)})
+        counts[OWING] = plain.get(OWING, 0)
         return cls(counts, Counter(plain["differences"]), list(plain["examples"]))
 
 
-def _example(fact: FactIdentity, difference: Difference) -> DifferenceJson:
+def _example(fact: FactIdentity, difference: Difference, *, has_versions: bool) -> DifferenceJson:
     example: DifferenceJson = {"kind": difference.kind, "factKey": fact.fact_key}
     if fact.id is not None:
         key: list[Any] = [{} if value is MISSING else value for value in fact.partition_key]
@@ -65,5 +70,6 @@ def _example(fact: FactIdentity, difference: Difference) -> DifferenceJson:
     if difference.address is not None:
         partition, entry_key = difference.address
         version = difference.version
-        example |= {"PartitionKey": partition, "RowKey": row_key(entry_key, version), "version": version}
+        stored_at = row_key(entry_key, version) if has_versions else entry_key
+        example |= {"PartitionKey": partition, "RowKey": stored_at, "version": version}
     return example

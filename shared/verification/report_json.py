@@ -43,7 +43,9 @@ class DifferenceJson(TypedDict):
 
 
 class VerificationCountsJson(FoundCountsJson, WorkCountsJson):
-    """All counts."""
+    """All counts. `owing`: facts whose entries wait for a storage account that was down; they arrive by themselves."""
+
+    owing: NotRequired[Count]
 
 
 class DifferenceReportJson(VerificationCountsJson):

@@ -18,6 +18,7 @@ from shared.entries.projection.generations import place_of
 from shared.entries.rows.entry_row import is_tombstone
 from shared.errors import TableMissingError
 from shared.pipeline.concurrency import all_of
+from shared.pipeline.ledger.debts import facts_of
 from shared.pipeline.ledger.rows import LEDGER_TABLE, SOURCE_ETAG, bucket_partition, decode, ledger_partition
 from shared.pipeline.ledger.without_expired_periods import without_expired_periods
 from shared.tables.port import ROW_KEY, RowRange
@@ -83,7 +84,7 @@ class Sampling:
         bucket, continuation = bookmark.stretch, bookmark.continuation
         drawn, buckets_left = _Reservoir(size, self._chance), self._plan.buckets
         while pages > 0 and buckets_left > 0 and (continuation is not None or drawn.seen < size):
-            rows = RowRange(bucket_partition(self._plan.source, bucket))
+            rows = facts_of(bucket_partition(self._plan.source, bucket))
             # Rows keep their keys, so continuations are safe here.
             page = await self._accounts.main.query(LEDGER_TABLE, rows, select=(SOURCE_ETAG,), continuation=continuation)
             drawn.pass_by([cast(str, row.entity[ROW_KEY]) for row in page.rows])
@@ -111,7 +112,9 @@ class Sampling:
         """The entry after this one; None when there is none, or a tombstone."""
         place = place_of(self._generation, entry.partition)
         tables = self._accounts.tables(place.account)
-        rows = RowRange(entry.partition, entry.entry_key + _AFTER_VERSIONS)
+        is_summary = self._generation.index.is_summary
+        after = RowRange(entry.partition, entry.entry_key, lower_inclusive=False)
+        rows = after if is_summary else RowRange(entry.partition, entry.entry_key + _AFTER_VERSIONS)
         try:
             page = await tables.query(place.table, rows, limit=1)
         except TableMissingError:
@@ -119,7 +122,8 @@ class Sampling:
         if not page.rows or is_tombstone(page.rows[0].entity):
             return None
         entity = page.rows[0].entity
-        entry_key, _ = split_row_key(cast(str, entity[ROW_KEY]))
+        found = cast(str, entity[ROW_KEY])
+        entry_key = found if is_summary else split_row_key(found)[0]
         return owner_of(entity, entry_key, self._levels), (entry.partition, entry_key)
 
 

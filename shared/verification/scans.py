@@ -22,9 +22,10 @@ from shared.entries.keys.limits import VERSION_UNITS
 from shared.entries.projection.generations import place_of
 from shared.entries.rows.entry_row import is_expired, is_tombstone
 from shared.errors import TableMissingError, UnprojectableError, UnreadableChangeError
+from shared.pipeline.ledger.debts import facts_of
 from shared.pipeline.ledger.rows import LEDGER_TABLE, bucket_partition, decode
 from shared.pipeline.ledger.without_expired_periods import without_expired_periods
-from shared.tables.port import PARTITION_KEY, ROW_KEY, Continuation, Page, RowRange
+from shared.tables.port import PARTITION_KEY, ROW_KEY, Continuation, Page
 from shared.verification.examine import FactIdentity, columns_digest, owner_of
 from shared.verification.sketch import entry_hash
 
@@ -35,10 +36,12 @@ if TYPE_CHECKING:
     from shared.entries.changes.change import Change
     from shared.entries.projection.generations import Generation, SourcePlan
     from shared.entries.projection.projector import Entry
+    from shared.pipeline.concurrency import NextTurn
+    from shared.pipeline.summaries.sweeping import GoneContribution
     from shared.sources.ports import CurrentFacts
     from shared.tables.accounts import Accounts
     from shared.tables.port import Entity, Row
-    from shared.verification.examine import EntryAddress
+    from shared.verification.examine import EntryAddress, GroupAddress
 
 Cursor: TypeAlias = "list[Any] | None"
 ScanName: TypeAlias = str
@@ -72,6 +75,9 @@ class Item(NamedTuple):
     counts: tuple[str, ...] = ()
     version: str = ""
     stray: StrayRow | None = None
+    # Of a summary: the group whose totals this is about, and a contribution that is gone.
+    group: GroupAddress | None = None
+    gone: GoneContribution | None = None
 
 
 class Scanned(NamedTuple):
@@ -94,7 +100,8 @@ def _fact_entry(partition: str, entry_key: str, digest: str) -> int:
     return entry_hash("f", partition, entry_key, digest)
 
 
-def _row_entry(partition: str, entry_key: str, version: str, digest: str) -> int:
+def row_entry(partition: str, entry_key: str, version: str, digest: str) -> int:
+    """A row that is shown, as a number."""
     return entry_hash("r", partition, entry_key, version, digest)
 
 
@@ -104,20 +111,31 @@ class FactScan:
     name = FACTS
 
     def __init__(
-        self, source: Source, generation: Generation, facts: CurrentFacts, now_seconds: Callable[[], float]
+        self,
+        source: Source,
+        generation: Generation,
+        facts: CurrentFacts,
+        next_turn: NextTurn,
+        now_seconds: Callable[[], float],
     ) -> None:
         self._source = source
         self._facts = facts
         self._reader = CosmosReader(source)
         self._generation = generation
+        self._next_turn = next_turn
         self._now_seconds = now_seconds
 
     async def page(self, cursor: Cursor) -> Scanned:
         """The next facts."""
         begun, until_seconds = (None, self._now_seconds()) if cursor is None else cursor
         page = await self._facts.page(self._source, begun, until_seconds)
-        items = [item for document in page.documents if (item := self._item(document)) is not None]
+        items = [item for document in page.documents if (item := await self._projected(document)) is not None]
         return Scanned(items, None if page.cursor is None else [page.cursor, until_seconds])
+
+    async def _projected(self, document: dict[str, Any]) -> Item | None:
+        item = self._item(document)
+        await self._next_turn()
+        return item
 
     def _item(self, document: dict[str, Any]) -> Item | None:
         """None for what is no fact of this source: it is a dead letter."""
@@ -170,12 +188,12 @@ class LedgerScan:
 
     async def page(self, cursor: Cursor) -> Scanned:
         """The next rows, bucket after bucket."""
-        bucket, continuation = (0, None) if cursor is None else (cursor[0], _continuation(cursor[1]))
-        rows = RowRange(bucket_partition(self._plan.source, bucket))
+        bucket, continuation = (0, None) if cursor is None else (cursor[0], as_continuation(cursor[1]))
+        rows = facts_of(bucket_partition(self._plan.source, bucket))
         page = await self._accounts.main.query(LEDGER_TABLE, rows, continuation=continuation)
         items = [self._item(row.entity) for row in page.rows]
         if page.continuation is not None:
-            return Scanned(items, [bucket, list(_plain(page.continuation))])
+            return Scanned(items, [bucket, list(plain_continuation(page.continuation))])
         return Scanned(items, [bucket + 1, None] if bucket + 1 < self._plan.buckets else None)
 
     def _item(self, entity: Entity) -> Item:
@@ -184,7 +202,7 @@ class LedgerScan:
         entries = () if state is None else without_expired_periods(state, self._generation, self._now_seconds()).current
         compared = entries if self._has_facts else ()
         subtracts = tuple([_fact_entry(entry.partition, entry.entry_key, entry.digest) for entry in compared])
-        adds = tuple([_row_entry(entry.partition, entry.entry_key, entry.version, entry.digest) for entry in entries])
+        adds = tuple([row_entry(entry.partition, entry.entry_key, entry.version, entry.digest) for entry in entries])
         # The fact key is decoded only for the few facts that differ.
         return Item(FactIdentity(fact_key), fact_hash(fact_key), adds, subtracts, counts=("ledgerRows",))
 
@@ -212,7 +230,7 @@ class TableScan:
         number, plain, last, *listed = begun
         tables: list[list[str]] = listed[0] if listed else await self._tables()
         account, table = tables[number]
-        page = await self._query(account, table, _continuation(plain))
+        page = await self._query(account, table, as_continuation(plain))
         items = []
         address: EntryAddress | None = None if last is None else (last[0], last[1])
         for row in page.rows:
@@ -220,10 +238,10 @@ class TableScan:
                 item, address = self._item(row.entity, address)
                 items.append(item)
             else:
-                items.append(_stray(account, table, row))
+                items.append(stray_item(account, table, row))
         if page.continuation is not None:
             plain_address = None if address is None else list(address)
-            return Scanned(items, [number, list(_plain(page.continuation)), plain_address, tables])
+            return Scanned(items, [number, list(plain_continuation(page.continuation)), plain_address, tables])
         return Scanned(items, [number + 1, None, None, tables] if number + 1 < len(tables) else None)
 
     async def _tables(self) -> list[list[str]]:
@@ -263,11 +281,12 @@ class TableScan:
         if is_tombstone(entity):
             return Item(FactIdentity(""), 0, address=address, counts=("rows", "tombstones"), version=version), address
         fact = owner_of(entity, entry_key, self._levels)
-        subtracts = (_row_entry(partition, entry_key, version, columns_digest(entity)),)
+        subtracts = (row_entry(partition, entry_key, version, columns_digest(entity)),)
         return Item(fact, fact_hash(fact.fact_key), (), subtracts, address, ("rows", "entries"), version), address
 
 
-def _stray(account: str, table: str, row: Row) -> Item:
+def stray_item(account: str, table: str, row: Row) -> Item:
+    """A row that no worker can have written where it is."""
     partition, row_key = cast(str, row.entity[PARTITION_KEY]), cast(str, row.entity[ROW_KEY])
     entry_key, version = split_row_key(row_key)
     counts = ("rows", "tombstones") if is_tombstone(row.entity) else ("rows", "entries")
@@ -276,9 +295,11 @@ def _stray(account: str, table: str, row: Row) -> Item:
     return Item(FactIdentity(entry_key), 0, address=address, counts=counts, version=version, stray=stray)
 
 
-def _continuation(plain: Sequence[str | None] | None) -> Continuation | None:
+def as_continuation(plain: Sequence[str | None] | None) -> Continuation | None:
+    """The continuation in a cursor."""
     return None if plain is None else Continuation(cast(str, plain[0]), plain[1])
 
 
-def _plain(continuation: Continuation) -> tuple[str, str | None]:
+def plain_continuation(continuation: Continuation) -> tuple[str, str | None]:
+    """A continuation for a cursor."""
     return continuation.partition, continuation.row

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from shared.pipeline.cleanup.messages import Tombstone, to_messages
 from shared.verification.differences import Difference
+from shared.verification.examine import GroupAddress
 from shared.verification.report import MORE_COUNTS, DifferenceReport
 from shared.verification.scans import FACTS, TABLE
 from shared.verification.sketch import Sketch
@@ -26,13 +27,15 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
     from shared.entries.projection.generations import Place
-    from shared.pipeline.cleanup.messages import SweepQueue
+    from shared.pipeline.cleanup.messages import SweepQueue, Swept
     from shared.verification.confirm import Confirmer
     from shared.verification.scans import Cursor, Item, Scan, StrayRow
+    from shared.verification.totals import TotalsConfirmer
 
 ScanPhase = Literal["sum", "look", "done"]
 # So many suspects are kept until they are examined together.
 SUSPECTS_MAX: Final = 200
+_USELESS: Final = frozenset({"masked", "tombstones"})
 
 
 @dataclass(slots=True)
@@ -44,6 +47,8 @@ class ScanState:
     cursor: Cursor = None
     report: DifferenceReport = field(default_factory=DifferenceReport)
     suspects: Suspects = field(default_factory=Suspects)
+    # Groups of a summary whose totals may be wrong.
+    groups: set[GroupAddress] = field(default_factory=set)
     sketch: Sketch = field(default_factory=Sketch)
     # The first period that was not over when the sum began, and whether it began anew since.
     open_from: str | None = None
@@ -51,7 +56,7 @@ class ScanState:
 
     def plain(self) -> dict[str, Any]:
         """As JSON, without the sketch."""
-        return {
+        plain: dict[str, Any] = {
             "phase": self.phase,
             "scan": self.scan,
             "cursor": self.cursor,
@@ -60,13 +65,16 @@ class ScanState:
             "openFrom": self.open_from,
             "isSecondSum": self.is_second_sum,
         }
+        # As an earlier release wrote it, where there is nothing to add.
+        return plain | ({"groups": sorted(map(list, self.groups))} if self.groups else {})
 
     @classmethod
     def of_plain(cls, plain: dict[str, Any], sketch: bytes) -> ScanState:
         """The state that `plain` and the sketch's own state gave."""
         report, suspects = DifferenceReport.of_plain(plain["report"]), Suspects.of_plain(plain["suspects"])
         periods = plain.get("openFrom"), plain.get("isSecondSum", False)
-        return cls(plain["phase"], plain["scan"], plain["cursor"], report, suspects, Sketch(sketch), *periods)
+        groups = {GroupAddress(*group) for group in plain.get("groups", ())}
+        return cls(plain["phase"], plain["scan"], plain["cursor"], report, suspects, groups, Sketch(sketch), *periods)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +97,9 @@ class Verification:
         state: ScanState,
         stray_removal: StrayRemoval | None = None,
         oldest_open: Callable[[], str] = str,
+        totals: TotalsConfirmer | None = None,
     ) -> None:
+        self._totals = totals
         self._oldest_open = oldest_open
         self._scans = scans
         self._confirmer = confirmer
@@ -114,6 +124,8 @@ class Verification:
             self._look(scan, page.items)
         if len(state.suspects) >= SUSPECTS_MAX:
             await self._confirmer.confirm_and_repair(state.suspects.take(), state.report)
+        if len(state.groups) >= SUSPECTS_MAX:
+            await self._confirm_totals()
         state.cursor = page.cursor
         if page.cursor is None:
             state.scan += 1
@@ -130,7 +142,14 @@ class Verification:
                 state.phase = "look"
             return
         await self._confirmer.confirm_and_repair(state.suspects.take(), state.report)
+        await self._confirm_totals()
         state.phase = "done"
+
+    async def _confirm_totals(self) -> None:
+        """After the contributions of these groups: their repair changes totals by what they change."""
+        groups, self.state.groups = sorted(self.state.groups), set()
+        if self._totals is not None and groups:
+            await self._totals.confirm_and_repair(groups, self.state.report)
 
     def _sum_again(self) -> None:
         """From the beginning, once. What was repaired stays counted, what was read is not counted twice."""
@@ -160,7 +179,11 @@ class Verification:
         for item in items:
             # A fact that has no entries any more matters, a row that has none does not.
             matters = scan.name == FACTS or item.adds or item.subtracts
-            if matters and self.state.sketch.differs(item.fact_hash):
+            if not matters or not self.state.sketch.differs(item.fact_hash):
+                continue
+            if item.group is not None:
+                self.state.groups.add(item.group)
+            else:
                 self.state.suspects.add(item.fact, scan.name, item.address)
 
     async def _note_stray(self, item: Item, stray: StrayRow) -> None:
@@ -173,13 +196,13 @@ class Verification:
 
     async def _clean(self, removal: StrayRemoval, items: Sequence[Item]) -> None:
         """Rows without use: hidden ones are examined with their fact, tombstones go to the sweep as always."""
-        own = [item for item in items if item.stray is None]
+        own = [item for item in items if item.stray is None and not _USELESS.isdisjoint(item.counts)]
         old = [item for item in own if item.address is not None and removal.is_forgotten(item.version)]
         for item in old:
             if "masked" in item.counts:
                 self.state.suspects.add(item.fact, TABLE, item.address)
-        tombstones = [
-            Tombstone(removal.place_of(item.address[0]), item.address[1], item.version)
+        tombstones: list[Swept] = [
+            item.gone or Tombstone(removal.place_of(item.address[0]), item.address[1], item.version)
             for item in old
             if item.address is not None and "tombstones" in item.counts
         ]

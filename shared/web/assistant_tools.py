@@ -3,20 +3,33 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any, Final
 
 from shared.errors import BadLookupError
 from shared.inputs.faults import fault
-from shared.lookup.conditions import as_parameters
+from shared.lookup.asking.conditions import as_parameters
+from shared.lookup.asking.value_lists import IN
+from shared.lookup.count import count_entries
 from shared.web.answers import answer_or_problem, json_answer
-from shared.web.openapi.parameters import lookup_parameters
+from shared.web.api.lookups import CountJson
+from shared.web.openapi.parameters import lookup_parameters, option
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from shared.definitions.model import Index, Source
     from shared.lookup.lookups import Lookups
+    from shared.web.access import Rights
     from shared.web.answers import HttpAnswer
+
+
+# A parameter that is JSON in itself is text to an assistant.
+_JSON: Final = {"type": "string"}
+
+
+_COUNT: Final = "onlyCount"
+_ONLY_COUNT: Final = option(_COUNT, "Only say how many there are, by key; for any number.", {"type": "boolean"})
 
 
 def description(index: Index) -> str:
@@ -24,6 +37,9 @@ def description(index: Index) -> str:
     partition = ", ".join(part.name for part in index.partition)
     sort = ", ".join(part.name for part in index.sort)
     ordered = f" They come in the order of {sort}, on which ranges are possible." if sort else ""
+    if index.summarize is not None:
+        measures = ", ".join(measure.name for measure in index.summarize)
+        return f"Gives {measures} of {index.source} by {partition}.{ordered} A `token` in the answer asks for more."
     return f"Finds {index.source} by {partition}.{ordered} A `token` in the answer asks for the next page."
 
 
@@ -32,11 +48,11 @@ def properties(index: Index, source: Source) -> list[dict[str, Any]]:
     return [
         {
             "propertyName": parameter["name"],
-            "propertyType": _kind(parameter["schema"]),
+            "propertyType": _kind(parameter.get("schema", _JSON)),
             "description": parameter["description"],
             "isRequired": parameter["required"],
         }
-        for parameter in lookup_parameters(index, source, is_explain=False)
+        for parameter in [*lookup_parameters(index, source), _ONLY_COUNT]
         if parameter["name"] != "sees"
     ]
 
@@ -47,17 +63,44 @@ def _kind(schema: dict[str, Any]) -> str:
     return "string" if kind == "array" else kind
 
 
-async def answer_tool_call(lookups: Callable[[], Lookups], index: str, context: str) -> str:
-    """The answer to a call of a tool: a page as JSON text, or a problem."""
+async def answer_tool_call(
+    lookups: Callable[[], Lookups], rights_of: Callable[[Mapping[str, str]], Rights], index: str, context: str
+) -> str:
+    """The result of a call of a tool: a page as JSON text, or a problem, marked as an error."""
 
     async def work() -> HttpAnswer:
-        page = await lookups().find(index, _arguments(context))
+        rights = rights_of(_headers(context))
+        rights.require_reader(index)
+        arguments = _arguments(context)
+        is_count = arguments.pop(_COUNT, "false") == "true"
+        parameters = rights.bound(index, arguments)
+        if is_count:
+            with rights.suggesting():
+                counted = await count_entries(lookups(), index, parameters)
+            return json_answer(CountJson(count=counted.count, isExact=counted.is_exact))
+        with rights.suggesting():
+            page = await lookups().find(index, parameters)
         content: dict[str, Any] = {"value": page.entries}
         if page.next_parameters is not None:
             content["token"] = page.next_parameters["token"]
         return json_answer(content)
 
-    return (await answer_or_problem(work())).body.decode()
+    answer = await answer_or_problem(work())
+    return _result(answer.body.decode(), is_error=answer.status >= HTTPStatus.BAD_REQUEST)
+
+
+def _result(text: str, *, is_error: bool) -> str:
+    """A result as the Functions MCP extension takes it over whole (`useResultSchema`)."""
+    result = {"content": [{"type": "text", "text": text}], "isError": is_error}
+    return json.dumps({"type": "call_tool_result", "content": json.dumps(result)})
+
+
+def _headers(context: str) -> dict[str, str]:
+    """The headers of the request that the call came with, as the extension hands them over; none where it has none."""
+    found: Any = json.loads(context)
+    for name in ("transport", "properties", "headers"):
+        found = found.get(name) if isinstance(found, dict) else None
+    return {str(name): str(value) for name, value in found.items()} if isinstance(found, dict) else {}
 
 
 def _arguments(context: str) -> dict[str, str]:
@@ -70,6 +113,6 @@ def _arguments(context: str) -> dict[str, str]:
         )
     given = {name: value for name, value in arguments.items() if value is not None}
     for name, value in given.items():
-        if not isinstance(value, (str, int, float)):
+        if not isinstance(value, (str, int, float)) and not (isinstance(value, list) and name.endswith(f".{IN}")):
             raise BadLookupError(fault("InvalidParameterValue", name, f"{name} is no single value; send one."))
     return as_parameters(given)

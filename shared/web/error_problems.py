@@ -28,6 +28,8 @@ class ProblemKind(NamedTuple):
 
 # The first that fits counts: special kinds stand before general ones.
 KINDS: Final[Mapping[type[errors.IndexTablesError], ProblemKind]] = {
+    errors.NotSignedInError: ProblemKind(401, "NotSignedIn", "The caller is not known"),
+    errors.ForbiddenError: ProblemKind(403, "Forbidden", "The caller may not do this"),
     errors.UnknownIndexError: ProblemKind(404, "IndexNotFound", "There is no such index"),
     errors.UnknownDeadLetterError: ProblemKind(404, "DeadLetterNotFound", "There is no such dead letter"),
     errors.NotReplayableError: ProblemKind(409, "NotReplayable", "The dead letter cannot be replayed"),
@@ -70,6 +72,7 @@ REFUSALS: Final[Mapping[str, ProblemKind]] = {
     )
 }
 DEFINITIONS_BROKEN: Final = ProblemKind(503, "DefinitionsBroken", "The definitions have faults")
+_NOT_SIGNED_IN: Final = 401
 INTERNAL: Final = ProblemKind(500, "InternalError", "Something went wrong inside")
 
 
@@ -90,7 +93,8 @@ def problem_for(error: Exception) -> Problem:
 
 def _problem(kind: ProblemKind, detail: str) -> Problem:
     retry = {} if kind.retry_after_seconds is None else {"Retry-After": str(kind.retry_after_seconds)}
-    return Problem(kind.status, kind.code, kind.title, detail, headers=retry)
+    sign_in = {"WWW-Authenticate": "Bearer"} if kind.status == _NOT_SIGNED_IN else {}
+    return Problem(kind.status, kind.code, kind.title, detail, headers={**retry, **sign_in})
 
 
 def _bad_request(error: errors.BadRequestError) -> Problem:
@@ -99,7 +103,9 @@ def _bad_request(error: errors.BadRequestError) -> Problem:
     several: tuple[ProblemErrorJson, ...] = tuple(
         {"code": fault.code, "parameter": fault.parameter, "detail": fault.detail} for fault in error.faults
     )
-    return Problem(400, first.code, TITLES[first.code], str(error), errors=several if len(several) > 1 else ())
+    suggested = error.suggestion if isinstance(error, errors.BadLookupError) else None
+    listed = several if len(several) > 1 else ()
+    return Problem(400, first.code, TITLES[first.code], str(error), errors=listed, suggestion=suggested)
 
 
 def _broken_definitions(error: errors.DefinitionsError) -> Problem:

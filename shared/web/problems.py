@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, NotRequired, TypedDict
 
 import orjson
 
+from shared.errors import SuggestionJson
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -32,6 +34,7 @@ class ProblemJson(TypedDict):
     detail: str
     code: str
     errors: NotRequired[list[ProblemErrorJson]]
+    suggestion: NotRequired[SuggestionJson]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +47,17 @@ class Problem:
     detail: str
     errors: tuple[ProblemErrorJson, ...] = ()
     headers: Mapping[str, str] = field(default_factory=dict)
+    suggestion: SuggestionJson | None = None
 
 
 def body(problem: Problem) -> bytes:
-    """The problem as JSON; `errors` only where there are several faults to tell apart."""
-    members: ProblemJson = {
+    """The problem as JSON."""
+    return orjson.dumps(members(problem))
+
+
+def members(problem: Problem) -> ProblemJson:
+    """The members of the problem; `errors` only where there are several faults to tell apart."""
+    found: ProblemJson = {
         "type": TYPE_PREFIX + problem.code,
         "title": problem.title,
         "status": problem.status,
@@ -56,8 +65,10 @@ def body(problem: Problem) -> bytes:
         "code": problem.code,
     }
     if problem.errors:
-        members["errors"] = list(problem.errors)
-    return orjson.dumps(members)
+        found["errors"] = list(problem.errors)
+    if problem.suggestion is not None:
+        found["suggestion"] = problem.suggestion
+    return found
 
 
 def headers(problem: Problem) -> dict[str, str]:

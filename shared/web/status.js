@@ -73,7 +73,10 @@ function showSource(source) {
     fact("Applied", shown(source.applied, count(source.applied))),
     fact("Dropped", shown(source.dropped, count(source.dropped))),
     fact("Redelivered", shown(source.redelivered, count(source.redelivered))),
+    fact("Ignored", shown(source.ignored, count(source.ignored))),
     fact("Dead letters", shown(source.deadLetters, count(source.deadLetters))),
+    ...(source.deadLettersNotKept ? [fact("Not kept", count(source.deadLettersNotKept))] : []),
+    ...(source.clockWentBack ? [fact("Clock went back", count(source.clockWentBack))] : []),
     fact("Transactions", shown(source.transactions, count(source.transactions))),
     fact("$ per million", shown(source.dollarsPerMillionChanges, dollars(source.dollarsPerMillionChanges))));
   drawLag(card, source.name);
@@ -207,6 +210,12 @@ function showAdvice(indexes) {
     : make("p", { class: "panel", text: "Nothing to advise." }));
 }
 
+function limiterText({ limit, limitMax, inFlight, waiting, latencyRatio, lastCut }) {
+  const queued = waiting.callers + waiting.feed + waiting.background;
+  const cut = lastCut ? `, cut from ${lastCut.before} to ${lastCut.after} ${duration(lastCut.secondsAgo)} ago (${lastCut.reason})` : "";
+  return `${inFlight} of ${limit} (at most ${limitMax}), ${queued} waiting, latency ${latencyRatio} of quiet${cut}`;
+}
+
 function showStorage({ isReachable, breaker, accounts }) {
   const kinds = { closed: "good", "half-open": "warn", open: "bad" };
   byId("storage").replaceChildren(
@@ -217,7 +226,8 @@ function showStorage({ isReachable, breaker, accounts }) {
     fact("Last outage", shown(breaker.lastOutageSeconds, breaker.lastOutageSeconds === null ? "none seen" : duration(breaker.lastOutageSeconds))),
     fact("Last error", make("span", { class: "prose", text: breaker.lastError || "none seen" })),
     ...accounts.map((one) => fact(`Transactions of ${one.name}`,
-      shown(one.transactions.changes, count(one.transactions.changes + one.transactions.lookups)))));
+      shown(one.transactions.changes, count(one.transactions.changes + one.transactions.lookups)))),
+    ...accounts.filter((one) => one.limiter).map((one) => fact(`Calls at once to ${one.name}`, limiterText(one.limiter))));
 }
 
 // ---------------------------------------------------------------------------------------------------- the whole

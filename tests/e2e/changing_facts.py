@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 # Few places, as batches to a few partitions are cheap, and the emulator is slow.
 TOWNS, TAGS, HOMES = 5, 8, 9
 HIGH = 50
+SUMMARY = "-spent"
 NO_RANK = "not a number"
 
 
@@ -45,7 +47,7 @@ class Kind:
 
     @property
     def indexes(self) -> str:
-        """Three: sorted downwards, one entry per tag, filtered with everything in it."""
+        """Four: sorted downwards, one entry per tag, filtered with everything in it, a summary."""
         return (
             f"  {self.source}-by-town: {{source: {self.source}, partition: town, "
             "sort: [{path: rank, type: integer, order: desc}], project: [note]}\n"
@@ -53,6 +55,8 @@ class Kind:
             "project: [rank]}\n"
             f'  {self.source}-high: {{source: {self.source}, partition: town, where: "rank >= `{HIGH}`", '
             "project: all}\n"
+            f"  {self.source}-spent: {{source: {self.source}, partition: town, "
+            "summarize: {facts: facts, spent: {sum: price}}, shards: 2}\n"
         )
 
 
@@ -91,7 +95,7 @@ class World:
             self.revisions[kind, number] += 1
             self.facts[kind, number] = None
             return kind, number, None
-        names = self.random.sample(["town", "rank", "tags", "note"], self.random.randint(1, 3))
+        names = self.random.sample(["town", "rank", "tags", "note", "price"], self.random.randint(1, 3))
         fields = self._fields()
         changed = {**fact, **{name: fields[name] for name in names if name in fields}}
         if "town" in names and "town" not in fields:
@@ -109,6 +113,7 @@ class World:
             "rank": draw.randrange(100) if draw.random() > 0.01 else NO_RANK,
             "tags": [f"tag{draw.randrange(TAGS)}" for _ in range(draw.randrange(3))],
             "note": f"n{draw.randrange(10**6)}",
+            "price": draw.randrange(100) / 10,
         }
         return fields if draw.random() < 0.04 else {**fields, "town": f"town{draw.randrange(TOWNS)}"}
 
@@ -142,7 +147,16 @@ class World:
                 for fact in there
                 if "town" in fact and fact["rank"] != NO_RANK and fact["rank"] >= HIGH
             ),
+            f"{kind.source}{SUMMARY}": self.groups(kind),
         }
+
+    def groups(self, kind: Kind) -> Counter[str]:
+        """What the summary of a source must have."""
+        prices: dict[str, list[Decimal]] = {}
+        for (each, _), fact in self.facts.items():
+            if each == kind and fact is not None and "town" in fact:
+                prices.setdefault(fact["town"], []).append(Decimal(str(fact["price"])))
+        return Counter(group_text(town, len(paid), sum(paid, Decimal(0))) for town, paid in prices.items())
 
     def unprojectable(self) -> set[tuple[str, str, str]]:
         """Source, index and fact of every change that must be a dead letter."""
@@ -162,6 +176,11 @@ def fact_name(kind: Kind, fact: Fact) -> str:
 def entry(kind: Kind, fact: Fact, key: Fact, projected: Fact) -> str:
     """An entry as one text, to be counted."""
     return f"{fact_name(kind, fact)} {_text(key)} {_text(projected)}"
+
+
+def group_text(town: str, facts: int, spent: Decimal) -> str:
+    """A group of a summary as one text."""
+    return f"{town}: {facts} facts, {spent.normalize():f} spent"
 
 
 def found_entry(row: Fact) -> str:

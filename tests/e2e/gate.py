@@ -1,4 +1,5 @@
-"""A gate in front of a port: bytes pass while it is open; while it is shut every connection is dropped and counted."""
+"""A gate in front of a port: bytes pass while it is open; while it is shut every connection is dropped and counted, or
+gets no answer."""
 
 from __future__ import annotations
 
@@ -7,18 +8,21 @@ from dataclasses import dataclass, field
 
 from tests.e2e.proxy import Proxy, copy
 
+_PIECE_BYTES = 1 << 16
+
 
 @dataclass
 class Gate(Proxy):
     """Forwards to `target_port`, unless it is shut."""
 
     is_open: bool = True
+    is_silent: bool = False
     dropped: int = 0
     _writers: set[asyncio.StreamWriter] = field(default_factory=set)
 
-    def shut(self) -> None:
-        """Drop what passes now, and all that comes."""
-        self.is_open = False
+    def shut(self, *, silent: bool = False) -> None:
+        """Drop what passes now, and all that comes; or leave all that comes without an answer."""
+        self.is_open, self.is_silent = False, silent
         self._loop.call_soon_threadsafe(self.drop_all)
 
     def open(self) -> None:
@@ -34,6 +38,8 @@ class Gate(Proxy):
         """Let bytes pass, or drop the connection."""
         if not self.is_open:
             self.dropped += 1
+            while self.is_silent and await reader.read(_PIECE_BYTES):
+                pass
             writer.transport.abort()
             return
         there_reader, there_writer = await self.target()

@@ -26,7 +26,7 @@ from shared.app.settings import SWEEP_QUEUE, Settings
 from shared.app.world import new_id, real_world
 from shared.definitions.files import read_definitions
 from shared.pipeline.apply.services import Services, Times
-from shared.pipeline.concurrency import Bounded, Staggered
+from shared.pipeline.concurrency import AtOnce, Staggered
 from shared.tables.accounts import Accounts
 from tests.e2e import runs
 from tests.support import is_running, running, wait_until
@@ -131,7 +131,7 @@ async def walk(found: dict[str, Any], file: Path) -> None:
         accounts=Accounts(clients),
         blobs=BlobContainer(blobs, new_id),
         sweep_queue=DelayedQueue(queue, SWEEP_SECONDS),
-        run_all=Bounded(),
+        run_all=AtOnce(),
         run_buckets=Staggered(),
         now_seconds=time.time,
         take_transactions=lambda: 0,

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import re
 import uuid
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -14,7 +16,7 @@ from azure.cosmos import CosmosClient, PartitionKey
 from local.process import ports
 from tests.contract.cosmos.server import LocalCosmos
 from tests.e2e.killing_proxy import KillingProxy
-from tests.e2e.outside_reader import entries
+from tests.e2e.outside_reader import entries, groups
 from tests.support import ROOT, Program, listens, local_command, running, wait_until
 
 if TYPE_CHECKING:
@@ -28,9 +30,10 @@ sources:
 indexes:
   {name}-by-town: {{source: {name}, partition: town, sort: name, project: [phone]}}
   {name}-by-tag: {{source: {name}, each: {{tag: tags}}, partition: tag, project: keys}}
+  {name}-spent: {{source: {name}, partition: town, summarize: {{people: facts, spent: {{sum: spent}}}}}}
 """
 # More than the calls of the batch below: the last rounds kill nothing, which is a case, too.
-CALLS = 24
+CALLS = 30
 QUICK = (1, 4, 7, 11)
 
 
@@ -66,14 +69,31 @@ class Setup:
             (e["key"]["town"], e["id"], e["data"]["phone"]) for e in entries(self.storage, f"{self.name}-by-town")
         }
         by_tag = {(e["key"]["tag"], e["id"]) for e in entries(self.storage, f"{self.name}-by-tag")}
-        return by_town == {(fact["town"], fact["id"], fact["phone"]) for fact in there} and by_tag == {
-            (tag, fact["id"]) for fact in there for tag in fact["tags"]
-        }
+        spent: dict[str, list[Decimal]] = {}
+        for fact in there:
+            spent.setdefault(fact["town"], []).append(Decimal(str(fact["spent"])))
+        return (
+            by_town == {(fact["town"], fact["id"], fact["phone"]) for fact in there}
+            and by_tag == {(tag, fact["id"]) for fact in there for tag in fact["tags"]}
+            and groups(self.storage, f"{self.name}-spent")
+            == {
+                json.dumps({"town": town}, separators=(",", ":")): (len(each), {"spent": sum(each)})
+                for town, each in spent.items()
+            }
+        )
 
 
 def person(number: int, **fields: Any) -> dict[str, Any]:
     """A fact."""
-    base = {"id": f"p{number}", "team": "t", "town": f"town{number % 2}", "name": "N", "phone": "1", "tags": ["a", "b"]}
+    base = {
+        "id": f"p{number}",
+        "team": "t",
+        "town": f"town{number % 2}",
+        "name": "N",
+        "phone": "1",
+        "tags": ["a", "b"],
+        "spent": number / 10,
+    }
     return {**base, **fields}
 
 

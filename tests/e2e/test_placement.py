@@ -11,7 +11,6 @@ from azure.cosmos import CosmosClient
 from azure.data.tables import TableServiceClient
 
 from shared.lookup.client import LookupClient
-from tests.contract.tables.table_services import TIMING
 from tests.e2e import runs
 from tests.support import wait_until
 
@@ -124,7 +123,7 @@ async def test_an_application_reads_the_same_accounts(run: tuple[Path, dict[str,
     """With the connection strings of the placements."""
     file, found = run
     main, placed = found["storage"]["connectionString"], found["storage"]["placed"]
-    async with LookupClient.connect(file, main, TIMING, placed=placed) as client:
+    async with LookupClient.connect(file, main, placed=placed) as client:
         entries = [entry["id"] async for entry in client.entries("by-hash", {"town": "Oslo", "maxpagesize": 7})]
     assert entries == [str(n) for n in range(1, 60, 3)]
 

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from azure.data.tables import TableClient
 
-from tests.e2e.changing_facts import found_entry
+from tests.e2e.changing_facts import SUMMARY, found_entry, group_text
 from tests.e2e.hosts import Host
-from tests.e2e.outside_reader import entries
+from tests.e2e.outside_reader import entries, groups
 from tests.support import wait_until
 
 if TYPE_CHECKING:
@@ -130,6 +130,12 @@ def _wait_until_exact(storage: str, index: str, wanted: Counter[str]) -> None:
 
 def found(storage: str, index: str) -> Counter[str]:
     """What an index has."""
+    if index.endswith(SUMMARY):
+        return Counter(
+            group_text(json.loads(key)["town"], facts, sums["price"])
+            for key, (facts, sums) in groups(storage, index).items()
+            if facts
+        )
     return Counter(map(found_entry, entries(storage, index)))
 
 

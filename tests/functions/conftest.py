@@ -12,6 +12,7 @@ from local.run.azurite import connection_string
 from tests.conftest import running_azurite
 from tests.contract.cosmos.server import LocalCosmos
 from tests.contract.tables.table_services import key_client
+from tests.functions.cosmos_shop import Shop, shop_on
 from tests.worlds.lookup_facts import CUSTOMERS, YAML, facts, put_facts
 
 if TYPE_CHECKING:
@@ -57,3 +58,17 @@ def _fill_container(cosmos: LocalCosmos) -> None:
         container.upsert_item({**CUSTOMERS[2], "town": "Oslo"})
         container.upsert_item({**CUSTOMERS[3], "isDeleted": True})
         container.upsert_item({**CUSTOMERS[4], "phone": "new"})
+
+
+@pytest.fixture(scope="session")
+def shop_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalCosmos]:
+    """One server for the tests that do not kill it."""
+    running = LocalCosmos(tmp_path_factory.mktemp("cosmos")).start()
+    yield running
+    running.stop()
+
+
+@pytest.fixture
+def shop(shop_server: LocalCosmos) -> Shop:
+    """A container of this test's own, whose changes are watched."""
+    return shop_on(shop_server)

@@ -51,8 +51,8 @@ async def test_a_new_generation_is_built_from_a_file_of_events(azurite: str, tmp
         world = BuildingWorld(tables, source=source)
         # Long enough ago for every worker to know the new generation.
         world.seconds = time.time() - 1000
-        await (await world.worker(old)).apply_events(source, [received(event) for event in events])
-        await (await world.worker(new)).apply_events(source, [received(kept_event(4, "b", email="4"))])
+        await (await world.worker(old)).apply_events("people", [received(event) for event in events])
+        await (await world.worker(new)).apply_events("people", [received(kept_event(4, "b", email="4"))])
         row = build(azurite, source, definitions, file)
         assert (row["state"], row["facts"], row["entries"], row["unbuilt"]) == ("standby", 3, 1, 0)
         assert await world.entries(row["generation"]) == {"a": {"email": "2"}, "b": {"email": "4"}}

@@ -50,6 +50,32 @@ def test_query_follows_all_pages_in_every_format(app: RunningApp, capsys: pytest
     assert [row["id"] for row in csv.DictReader(io.StringIO(found["csv"]))] == as_json
 
 
+def test_query_and_count_take_lists_of_values(app: RunningApp, capsys: pytest.CaptureFixture[str]) -> None:
+    """Separated by commas, with the types that the index has."""
+    where = ["--url", app.url, "--format", "json"]
+    assert main(["query", "customers-by-town", "--in", "town=Redmond,Oslo", "lastName=Jones", *where]) == 0
+    assert [entry["id"] for entry in json.loads(capsys.readouterr().out)] == ["20"]
+    assert main(["query", "customers-by-age", "isVip=yes", "--in", "age=21,23", *where]) == 0
+    assert [entry["key"]["age"] for entry in json.loads(capsys.readouterr().out)] == [23, 21]
+    assert main(["count", "customers-by-town", "--in", 'town=["Redmond",""]', "--url", app.url]) == 0
+    assert capsys.readouterr().out == "9\n"
+
+
+def test_query_answers_the_lookups_of_a_file(
+    app: RunningApp, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Each entry with the number of its lookup; what fails is said on stderr, and ends with 1."""
+    lookups = [{"town": "Redmond", "lastName": "Jones"}, {"twon": "x"}, *[{"town": ""}] * 120]
+    (tmp_path / "lookups.jsonl").write_text("\n".join(map(json.dumps, lookups)))
+    arguments = ["query", "customers-by-town", "--file", str(tmp_path / "lookups.jsonl"), "select=phone"]
+    assert main([*arguments, "--url", app.url, "--format", "jsonl"]) == 1
+    out, err = capsys.readouterr()
+    found = [json.loads(line) for line in out.splitlines()]
+    assert [(each["lookup"], each["id"]) for each in found] == [(1, "20"), *[(n, "22") for n in range(3, 123)]]
+    assert err.startswith("lookup 2: ")
+    assert err.endswith("121 entries of 122 lookups\n")
+
+
 def test_conditions_on_both_sides_of_an_option_hold(app: RunningApp, capsys: pytest.CaptureFixture[str]) -> None:
     """The order of options and conditions says nothing."""
     arguments = ["query", "customers-by-town", "--all", "town=Redmond", "--format", "json", "lastName=Jones"]

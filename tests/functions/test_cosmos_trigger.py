@@ -2,138 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
-import json
-import uuid
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from azure.cosmos import CosmosClient, PartitionKey
 
 from tests.contract.cosmos.server import LocalCosmos
-from tests.functions.apps import STOP_THE_FIRST_TIME, RunningApp, serving, started, write_app
+from tests.functions.apps import STOP_THE_FIRST_TIME, serving, started, write_app
+from tests.functions.cosmos_shop import TWICE, Shop, functions, ids, seen, seen_ids, shop_on
 from tests.support import wait_until
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
-
-    from azure.cosmos import ContainerProxy, DatabaseProxy
-
-# Each batch is appended to a file of the host's own: what the function saw, in the order in which it saw it.
-TRIGGER = """
-@app.cosmos_db_trigger(arg_name="docs", connection="COSMOS", database_name="shop", container_name="%CONTAINER%",
-    lease_container_name="leases", lease_container_prefix="%PREFIX%", max_items_per_invocation=20, feed_poll_delay=50,
-    start_from_beginning=BEGINNING, change_feed_mode="MODE")
-RETRY
-async def changed(docs: func.DocumentList, context: func.Context) -> None:
-    for doc in docs:
-        seen = doc.to_dict()
-        if seen.get("poison"):
-            logging.info("poison, retry %d", context.retry_context.retry_count)
-            raise ValueError("planted")
-    with open(os.environ["SEEN"], "a") as file:
-        file.writelines(json.dumps(doc.to_dict()) + "\\n" for doc in docs)
-"""
-UNLIMITED = (
-    '@app.retry(strategy="exponential_backoff", max_retry_count="-1", minimum_interval="00:00:01", '
-    'maximum_interval="00:00:02")'
-)
-TWICE = '@app.retry(strategy="fixed_delay", max_retry_count="2", delay_interval="00:00:00")'
-
-
-def functions(*, beginning: bool = True, mode: str = "LatestVersion", retry: str = UNLIMITED) -> str:
-    """The app under test."""
-    return TRIGGER.replace("BEGINNING", str(beginning)).replace("MODE", mode).replace("RETRY", retry)
-
-
-@dataclass(frozen=True)
-class Shop:
-    """A server, its database, and one container whose changes are watched."""
-
-    server: LocalCosmos
-    database: DatabaseProxy
-    container: ContainerProxy
-
-    def write(self, numbers: range, **fields: Any) -> None:
-        """Documents with these numbers as ids, over several partitions."""
-        for number in numbers:
-            self.container.upsert_item({"id": str(number), "pk": f"p{number % 7}", "number": number, **fields})
-
-    def settings(self, folder: Path, **more: str) -> dict[str, str]:
-        """The app settings of a host that keeps what it sees in `folder`."""
-        return {
-            "COSMOS": f"AccountEndpoint={self.server.endpoint};AccountKey={self.server.key};",
-            "CONTAINER": self.container.id,
-            "PREFIX": f"{self.container.id}-",
-            "SEEN": str(folder / "seen.jsonl"),
-            "LOCAL_LEASE_EXPIRY_SECONDS": "2",
-            **more,
-        }
-
-    def is_checkpointed(self) -> bool:
-        """Whether the leases are behind every change that was made so far."""
-        query = "SELECT * FROM c WHERE STARTSWITH(c.id, @prefix)"
-        parameters: list[dict[str, Any]] = [{"name": "@prefix", "value": f"{self.container.id}-"}]
-        leases = self.database.get_container_client("leases")
-        found = list(leases.query_items(query, parameters=parameters, enable_cross_partition_query=True))
-        return bool(found) and not any(self._waiting(lease) for lease in found)
-
-    def _waiting(self, lease: dict[str, Any]) -> list[dict[str, Any]]:
-        token = lease["ContinuationToken"]
-        place = {"continuation": token} if token else {"feed_range": lease["FeedRange"], "start_time": "Beginning"}
-        return list(self.container.query_items_change_feed(**place))
-
-
-def shop_on(server: LocalCosmos) -> Shop:
-    """A new container on this server."""
-    client = CosmosClient(server.endpoint, server.key)
-    database = client.create_database_if_not_exists("shop")
-    database.create_container_if_not_exists("leases", PartitionKey("/id"))
-    return Shop(server, database, database.create_container(f"c{uuid.uuid4().hex[:8]}", PartitionKey("/pk")))
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalCosmos]:
-    """One server for the tests that do not kill it."""
-    running = LocalCosmos(tmp_path_factory.mktemp("cosmos")).start()
-    yield running
-    running.stop()
-
-
-@pytest.fixture
-def shop(server: LocalCosmos) -> Shop:
-    """A container of this test's own."""
-    return shop_on(server)
-
-
-def seen(*folders: Path) -> list[dict[str, Any]]:
-    """Every document that the hosts of these folders gave to the function."""
-    lines: list[str] = []
-    for folder in folders:
-        with contextlib.suppress(FileNotFoundError):
-            lines += (folder / "seen.jsonl").read_text().splitlines()
-    return [json.loads(line) for line in lines]
-
-
-def seen_ids(*folders: Path) -> set[str]:
-    """Their ids."""
-    return {document["id"] for document in seen(*folders)}
-
-
-def ids(numbers: range) -> set[str]:
-    """The ids that `Shop.write` gives."""
-    return {str(number) for number in numbers}
-
-
-@pytest.fixture
-def folders(tmp_path: Path) -> tuple[Path, Path]:
-    """Two hosts' folders."""
-    for name in ("one", "two"):
-        (tmp_path / name).mkdir()
-    return tmp_path / "one", tmp_path / "two"
 
 
 def test_every_change_arrives_with_its_sequence_number(shop: Shop, tmp_path: Path) -> None:
@@ -205,9 +85,8 @@ def test_all_versions_and_deletes_arrive(shop: Shop, tmp_path: Path) -> None:
     assert kinds == ["create", "replace", "delete"]
 
 
-def test_clocks_and_numeric_partition_keys_of_all_versions_are_doubles(server: LocalCosmos, tmp_path: Path) -> None:
+def test_clocks_and_numeric_partition_keys_of_all_versions_are_doubles(shop: Shop, tmp_path: Path) -> None:
     """As the real extension hands them over; what it can read as a whole number here it cannot in Azure."""
-    shop = shop_on(server)
     with serving(write_app(tmp_path / "app", functions(mode="AllVersionsAndDeletes")), shop.settings(tmp_path)):
         shop.container.create_item({"id": "a", "pk": 7, "number": 1})
         shop.container.delete_item("a", 7)
@@ -217,17 +96,6 @@ def test_clocks_and_numeric_partition_keys_of_all_versions_are_doubles(server: L
     assert type(deleted["metadata"]["partitionKey"]["pk"]) is float
     assert type(created["current"]["number"]) is type(created["current"]["_ts"]) is int
     assert type(created["metadata"]["lsn"]) is int
-
-
-def test_leases_of_another_mode_are_refused(shop: Shop, tmp_path: Path) -> None:
-    """A lease cannot change its mode."""
-    app = write_app(tmp_path / "app", functions())
-    with serving(app, shop.settings(tmp_path)):
-        pass
-    write_app(tmp_path / "app", functions(mode="AllVersionsAndDeletes"))
-    with started(app, tmp_path / "second.log", shop.settings(tmp_path)) as program:
-        assert program.wait() == 1
-        assert "leaseContainerPrefix" in program.output
 
 
 def test_a_missing_container_is_named(shop: Shop, tmp_path: Path) -> None:
@@ -253,49 +121,6 @@ def test_a_batch_whose_retries_are_used_up_is_lost(shop: Shop, tmp_path: Path) -
         wait_until(lambda: "gave up a batch of 1" in app.program.output, "the batch is given up")
         shop.write(range(7, 8))
         wait_until(lambda: seen_ids(tmp_path) == {"7"}, "the feed goes on")
-
-
-def test_a_range_split_loses_and_repeats_nothing(shop: Shop, tmp_path: Path) -> None:
-    """The children go on where the parent was, each with a lease of its own."""
-    with serving(write_app(tmp_path / "app", functions()), shop.settings(tmp_path)):
-        shop.write(range(100))
-        wait_until(lambda: seen_ids(tmp_path) == ids(range(100)), "the first 100")
-        for number in range(3):
-            shop.server.order(kind="split", container=f"dbs/shop/colls/{shop.container.id}", range=str(number))
-        shop.write(range(100, 200))
-        wait_until(lambda: seen_ids(tmp_path) == ids(range(200)), "all 200")
-        wait_until(lambda: len(leases(shop)) == 6, "a lease for each child")
-    assert len(seen(tmp_path)) == 200
-    ends = sorted((lease["FeedRange"]["Range"]["min"], lease["FeedRange"]["Range"]["max"]) for lease in leases(shop))
-    assert [high for _, high in ends[:-1]] == [low for low, _ in ends[1:]]
-
-
-def test_ranges_that_split_before_they_were_read_lose_nothing(shop: Shop, folders: tuple[Path, Path]) -> None:
-    """Their leases have no token yet, and neither have their children's; two hosts share them."""
-    with two_hosts(shop, folders):
-        wait_until(lambda: len(leases(shop)) == 3, "the leases")
-        for number in (0, 1, 2, 3, 5):
-            shop.server.order(kind="split", container=f"dbs/shop/colls/{shop.container.id}", range=str(number))
-        shop.write(range(200))
-        wait_until(lambda: seen_ids(*folders) == ids(range(200)), "all 200")
-
-
-def test_leases_that_a_dead_host_did_not_make_are_made(shop: Shop, tmp_path: Path) -> None:
-    """Whatever range has none gets one at the next start."""
-    folder = write_app(tmp_path / "app", functions())
-    with serving(folder, shop.settings(tmp_path)):
-        wait_until(lambda: len(leases(shop)) == 3, "the leases")
-    lost = leases(shop)[1]
-    shop.database.get_container_client("leases").delete_item(lost["id"], lost["id"])
-    shop.write(range(50))
-    with serving(folder, shop.settings(tmp_path)):
-        wait_until(lambda: seen_ids(tmp_path) == ids(range(50)), "all 50")
-
-
-def leases(shop: Shop) -> list[dict[str, Any]]:
-    """The leases of the shop's trigger."""
-    container = shop.database.get_container_client("leases")
-    return [lease for lease in container.read_all_items() if lease["id"].startswith(f"{shop.container.id}-")]
 
 
 def test_throttling_and_broken_connections_only_delay(shop: Shop, tmp_path: Path) -> None:
@@ -382,48 +207,6 @@ def test_a_document_that_the_extension_fails_on_stops_its_range(
         assert seen_ids(tmp_path) == ids(range(7))
         shop.write(range(7, 8), field="shallow")
         wait_until(lambda: {"7", "14"} <= seen_ids(tmp_path), "both")
-
-
-@contextlib.contextmanager
-def two_hosts(shop: Shop, folders: tuple[Path, Path]) -> Iterator[tuple[RunningApp, RunningApp]]:
-    """Two hosts with the same app and the same leases."""
-    first, second = folders
-    with (
-        serving(write_app(first / "app", functions()), shop.settings(first)) as first_host,
-        serving(write_app(second / "app", functions()), shop.settings(second)) as second_host,
-    ):
-        yield first_host, second_host
-
-
-def owners(shop: Shop) -> set[str]:
-    """Who holds the leases of this container."""
-    leases = shop.database.get_container_client("leases")
-    found = leases.query_items(
-        "SELECT VALUE c.Owner FROM c WHERE STARTSWITH(c.id, @prefix)",
-        parameters=[{"name": "@prefix", "value": f"{shop.container.id}-"}],
-        enable_cross_partition_query=True,
-    )
-    return {str(owner) for owner in found if owner}
-
-
-def test_two_hosts_share_the_work(shop: Shop, folders: tuple[Path, Path]) -> None:
-    """Each holds some of the leases and sees some of the changes; together they see all."""
-    with two_hosts(shop, folders):
-        wait_until(lambda: len(owners(shop)) == 2, "both hold leases")
-        shop.write(range(100))
-        wait_until(lambda: seen_ids(*folders) == ids(range(100)), "all 100")
-        assert all(seen_ids(folder) for folder in folders)
-
-
-@pytest.mark.parametrize("victim", [0, 1])
-def test_a_killed_host_hands_over_to_the_other(shop: Shop, folders: tuple[Path, Path], victim: int) -> None:
-    """Its leases expire; no change is lost."""
-    with two_hosts(shop, folders) as hosts:
-        wait_until(lambda: len(owners(shop)) == 2, "both hold leases")
-        shop.write(range(60))
-        hosts[victim].program.process.kill()
-        shop.write(range(60, 120))
-        wait_until(lambda: seen_ids(*folders) == ids(range(120)), "all 120")
 
 
 def test_a_killed_server_loses_no_change(tmp_path: Path) -> None:

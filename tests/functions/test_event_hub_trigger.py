@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import uuid
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -16,7 +15,7 @@ from azure.storage.blob import BlobClient, ContainerClient
 
 from tests.contract.eventhubs.server import LocalEventHubs
 from tests.functions.apps import STOP_THE_FIRST_TIME, serving, started, write_app
-from tests.support import wait_until
+from tests.support import json_lines, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -105,11 +104,7 @@ def hub(server: LocalEventHubs, azurite: str, unused_hubs: list[str]) -> Iterato
 
 def seen(*folders: Path) -> list[dict[str, Any]]:
     """What the function saw on these hosts."""
-    lines: list[str] = []
-    for folder in folders:
-        with contextlib.suppress(FileNotFoundError):
-            lines += (folder / "seen.jsonl").read_text().splitlines()
-    return [json.loads(line) for line in lines]
+    return json_lines(*(folder / "seen.jsonl" for folder in folders))
 
 
 def checkpoint_of(hub: Hub, partition: str) -> int | None:

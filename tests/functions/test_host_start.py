@@ -146,19 +146,39 @@ def test_local_settings_are_read_and_the_environment_wins(tmp_path: Path) -> Non
         assert requests.get(f"{running.url}/api/settings", timeout=10).text == "file environment"
 
 
-def test_a_function_over_its_time_ends_the_host(tmp_path: Path) -> None:
-    """The worker in Azure is recycled; the supervisor starts the host again."""
-    functions = """
+@pytest.mark.parametrize("kind", ["async def", "def"])
+def test_a_function_over_its_time_starts_the_worker_again(tmp_path: Path, kind: str) -> None:
+    """As in Azure: the call fails, and what held its thread is gone. The host answers at the same address."""
+    functions = f"""
+    import asyncio, threading
+
+    WORKER = os.urandom(8).hex()
+
+    @app.route(route="worker")
+    async def worker(req: func.HttpRequest) -> func.HttpResponse:
+        return func.HttpResponse(WORKER)
+
     @app.route(route="slow")
-    async def slow(req: func.HttpRequest) -> func.HttpResponse:
-        import asyncio
-        await asyncio.Event().wait()
+    {kind} slow(req: func.HttpRequest) -> func.HttpResponse:
+        {"await asyncio.Event().wait()" if kind.startswith("async") else "threading.Event().wait()"}
     """
     app = write_app(tmp_path / "app", functions, {"version": "2.0", "functionTimeout": "00:00:01"})
     with serving(app) as running:
-        assert requests.get(f"{running.url}/api/slow", timeout=20).status_code == 500
-        assert running.program.wait() == 1
+        workers = [worker_of(running.url)]
+        for _ in range(2):
+            assert requests.get(f"{running.url}/api/slow", timeout=20).status_code == 500
+            wait_until(lambda: worker_of(running.url) not in ("", *workers), "a new worker")
+            workers.append(worker_of(running.url))
+        assert running.program.process.poll() is None
         assert "slow ran longer than functionTimeout (1 s)" in running.program.output
+
+
+def worker_of(url: str) -> str:
+    """Which worker answers; none while the host starts."""
+    try:
+        return requests.get(f"{url}/api/worker", timeout=20).text
+    except requests.ConnectionError:
+        return ""
 
 
 def test_the_host_ends_when_its_input_does(tmp_path: Path) -> None:

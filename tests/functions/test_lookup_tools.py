@@ -9,7 +9,6 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
 
-from tests.functions.apps import serving
 from tests.support import ROOT
 
 if TYPE_CHECKING:
@@ -57,6 +56,15 @@ def arguments(**values: Any) -> str:
     return json.dumps({"name": "customers-by-town", "arguments": values})
 
 
+def read(answer: str) -> tuple[bool, Any]:
+    """Whether an answer is an error, and what its text says: a whole result, as the extension takes it over."""
+    whole = json.loads(answer)
+    assert whole["type"] == "call_tool_result"
+    result = json.loads(whole["content"])
+    assert [each["type"] for each in result["content"]] == ["text"]
+    return result["isError"], json.loads(result["content"][0]["text"])
+
+
 def test_each_index_is_a_tool_with_typed_parameters(lookup_settings: dict[str, str]) -> None:
     """Name, description and parameters come from the definition."""
     tools = through_the_runtime({**lookup_settings, "MCP_TOOLS": "true"})["tools"]
@@ -67,8 +75,10 @@ def test_each_index_is_a_tool_with_typed_parameters(lookup_settings: dict[str, s
         "orders-newest-first",
     ]
     assert tools[0]["description"].startswith("Finds customers by town.")
+    assert tools[0]["useResultSchema"] is True
     by_name = {each["propertyName"]: each for each in json.loads(tools[2]["toolProperties"])}
-    assert by_name["isVip"]["isRequired"] is True
+    assert by_name["isVip"]["isRequired"] is False, "isVip.in may stand in its place"
+    assert by_name["isVip.in"]["propertyType"] == "string"
     assert (by_name["age.ge"]["propertyType"], by_name["age.ge"]["isRequired"]) == ("integer", False)
     assert "isVip.ge" not in by_name
 
@@ -88,24 +98,22 @@ def test_names_that_differ_in_a_dash_only_are_tools_of_their_own(
 
 
 def test_a_tool_answers_with_entries_and_goes_on_with_a_token(lookup_settings: dict[str, str]) -> None:
-    """As JSON text; a null is an argument left out; a problem is an answer, too."""
+    """As JSON text; a null is an argument left out; a problem is an answer, too, marked as an error."""
     settings = {**lookup_settings, "MCP_TOOLS": "true"}
     first = arguments(town="Redmond", lastName=None, maxpagesize=3)
     page, problem, nothing = through_the_runtime(settings, first, arguments(towm="x"), "[]")["answers"]
-    found = json.loads(page)
-    assert [entry["id"] for entry in found["value"]] == ["20", "1", "2"]
-    assert json.loads(problem)["code"] == "UnknownParameter"
-    assert json.loads(nothing)["code"] == "InvalidParameterValue"
-    (rest,) = through_the_runtime(settings, arguments(town="Redmond", maxpagesize=3, token=found["token"]))["answers"]
-    assert [entry["id"] for entry in json.loads(rest)["value"]] == ["3", "4", "5"]
+    is_error, found = read(page)
+    assert (is_error, [entry["id"] for entry in found["value"]]) == (False, ["20", "1", "2"])
+    assert [read(each)[0] for each in (problem, nothing)] == [True, True]
+    assert read(problem)[1]["code"] == "UnknownParameter"
+    assert read(nothing)[1]["code"] == "InvalidParameterValue"
+    further = arguments(town="Redmond", maxpagesize=3, token=found["token"])
+    listed = arguments(**{"town.in": ["Oslo", "Redmond"], "filter": "key.lastName != 'Smith'"})
+    rest, several = through_the_runtime(settings, further, listed)["answers"]
+    assert [entry["id"] for entry in read(rest)[1]["value"]] == ["3", "4", "5"]
+    assert [entry["id"] for entry in read(several)[1]["value"]] == ["20"]
 
 
 def test_tools_are_off_by_default(lookup_settings: dict[str, str]) -> None:
     """The setting MCP_TOOLS turns them on."""
     assert through_the_runtime(lookup_settings)["tools"] == []
-
-
-def test_the_local_host_passes_tools_over(lookup_settings: dict[str, str], tmp_path: Path) -> None:
-    """It cannot serve them, says so, and serves everything else."""
-    with serving(ROOT, {**lookup_settings, "MCP_TOOLS": "true"}, "--http-only", log_folder=tmp_path) as app:
-        assert "serves no tools for assistants; passed over: tool_customers_by_town" in app.program.output

@@ -191,7 +191,7 @@ def check_problem(answer: requests.Response, status: int, code: str) -> dict[str
     assert answer.headers["X-Content-Type-Options"] == "nosniff"
     assert answer.headers["Cache-Control"] == "no-store"
     problem: dict[str, Any] = answer.json()
-    assert problem.keys() - {"errors"} == {"type", "title", "status", "detail", "code"}
+    assert problem.keys() - {"errors", "suggestion"} == {"type", "title", "status", "detail", "code"}
     assert (problem["status"], problem["code"]) == (status, code)
     assert problem["type"] == f"urn:index-tables:problem:{code}"
     assert problem["detail"].endswith((".", "?"))
@@ -343,3 +343,65 @@ def test_storage_that_does_not_answer_is_a_problem_with_retry_after(tmp_path: Pa
             answer = get(running, f"/api/{path}")
             check_problem(answer, 503, "StorageUnreachable")
             assert answer.headers["Retry-After"] == "5"
+
+
+def post(app: RunningApp, index: str, body: Any) -> requests.Response:
+    """Many lookups."""
+    content = body if isinstance(body, bytes) else json.dumps(body).encode()
+    return requests.post(f"{app.url}/api/indexes/{index}/lookups", content, timeout=10)
+
+
+def test_two_towns_are_looked_up_at_once(app: RunningApp) -> None:
+    """Merged by the sort parts, page by page; with a filter on what entries carry."""
+    listed = quote('["Redmond",""]')
+    first = get(app, f"{BY_TOWN}?town.in={listed}&lastName.prefix=S&maxpagesize=7")
+    assert ids(first) == ["1", "2", "3", "4", "5", "6", "7"]
+    assert ids(requests.get(first.json()["nextLink"], timeout=10)) == ["22"]
+    again = get(
+        app, f"{BY_TOWN}?town.in={listed}&lastName.prefix=S&maxpagesize=7", {"If-None-Match": first.headers["ETag"]}
+    )
+    assert again.status_code == 304
+    chosen = quote("data.phone == '555-0002' || key.town == ''")
+    assert ids(get(app, f"{BY_TOWN}?town.in={listed}&filter={chosen}")) == ["2", "22"]
+
+
+def test_many_lookups_are_answered_or_refused_one_by_one(app: RunningApp) -> None:
+    """In the order asked; a link goes on with the lookup alone."""
+    body = {
+        "lookups": [{"town": "Redmond", "lastName.prefix": "S"}, {"town": ["Oslo"]}, {"town": ""}],
+        "maxpagesize": 2,
+    }
+    answer = post(app, "customers-by-town", body)
+    assert answer.status_code == 200, answer.text
+    smiths, wrong, nameless = answer.json()["value"]
+    assert [entry["id"] for entry in smiths["value"]] == ["1", "2"]
+    assert ids(requests.get(smiths["nextLink"], timeout=10)) == ["3", "4"]
+    assert (wrong["error"]["status"], wrong["error"]["code"]) == (400, "InvalidParameterValue")
+    assert [entry["id"] for entry in nameless["value"]] == ["22"]
+    assert nameless.keys() == {"value"}
+
+
+@pytest.mark.parametrize(
+    ("index", "body", "status", "code"),
+    [
+        ("customers-by-town", b"[", 400, "BadRequest"),
+        ("customers-by-town", b"x" * 10_000_000, 400, "BadRequest"),
+        ("customers-by-town", {"lookups": {}}, 400, "BadRequest"),
+        ("customers-by-town", {"lookups": [{}] * 101}, 400, "InvalidParameterValue"),
+        ("customers-by-town", {"lookups": [{}], "town": "x"}, 400, "BadRequest"),
+        ("customers-by-twon", {"lookups": [{"town": "x"}]}, 404, "IndexNotFound"),
+    ],
+)
+def test_a_call_with_a_bad_body_is_refused(app: RunningApp, index: str, body: Any, status: int, code: str) -> None:
+    """As a whole, with a problem."""
+    answer = post(app, index, body)
+    assert (answer.status_code, answer.json()["code"]) == (status, code)
+
+
+def test_entries_are_counted(app: RunningApp) -> None:
+    """With the conditions of a lookup; an unchanged count is 304."""
+    target = "/api/indexes/customers-by-town/count?town=Redmond&lastName=Smith"
+    answer = get(app, target)
+    assert answer.json() == {"count": 7, "isExact": True}
+    assert get(app, target, {"If-None-Match": answer.headers["ETag"]}).status_code == 304
+    assert get(app, f"{target}&maxpagesize=1").json()["code"] == "UnknownParameter"

@@ -14,6 +14,8 @@ import pytest
 
 from local.run.azurite import connection_string
 from shared.entries.changes.cosmos_changes import CosmosReader
+from shared.pipeline.concurrency import AtOnce
+from shared.pipeline.dead_letters.open_limit import OpenLimit
 from shared.pipeline.dead_letters.rows import DEAD_LETTER_TABLE, dead_letter_of, unreadable_dead_letter
 from shared.pipeline.dead_letters.store import DeadLetterStore
 from tests.conftest import running_azurite
@@ -36,7 +38,7 @@ async def fill(storage: str) -> None:
     async with key_client(storage) as tables:
         await put_facts(tables, facts())
         await tables.create_table(DEAD_LETTER_TABLE)
-        store = DeadLetterStore(tables, KeptBlobs(), time.time)
+        store = DeadLetterStore(tables, KeptBlobs(), OpenLimit(), AtOnce(), time.time)
         await store.put(dead_letter_of(change, "customers-by-nothing", "wrongType", "It does not fit."))
         await store.put(unreadable_dead_letter(source.name, {"no": "id"}, "It has no id.", "feed"))
 

@@ -36,6 +36,7 @@ ROLES: Final = {
 # What a scope is, by how its id ends.
 _SCOPES: Final = {
     r"storageAccounts/sthost\w+$": "host storage account",
+    r"containers/packages$": "container of packages",
     r"storageAccounts/\w+$": "index storage account",
     r"containers/dead-letters$": "container of dead letters",
     r"Microsoft.Insights/components/[\w-]+$": "Application Insights",

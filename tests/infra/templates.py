@@ -34,6 +34,7 @@ EVERYTHING: Final[dict[str, Any]] = {
         },
         "orders": {"eventHub": "orders", "partitionKey": "customer.id", "version": "revision"},
         "returns": {"eventHub": "returns"},
+        "refunds": {"eventHub": "returns", "events": {"when": "type == 'refund'", "id": "data.id", "document": "data"}},
     },
     "indexes": {
         "by-town": {"source": "customers", "partition": "town"},
@@ -65,7 +66,10 @@ SCENARIOS: Final[dict[str, tuple[dict[str, Any], dict[str, Any] | None]]] = {
     "private, mailed, scaled": (
         {
             **BASE,
-            "usePrivateNetwork": True,
+            "isPrivateApp": True,
+            "allowedAddresses": ["203.0.113.0/24"],
+            "auditLogs": True,
+            "entraClientId": "22222222-2222-3333-4444-555555555555",
             "alertEmail": "operators@example.com",
             "principalId": DEPLOYER,
             "cosmosCapacity": "autoscale",

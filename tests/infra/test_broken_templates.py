@@ -127,8 +127,8 @@ BREAKS = {
     ),
     "an output of what is not deployed": (
         "main.bicep",
-        "usePrivateNetwork ? network",
-        "!usePrivateNetwork ? network",
+        "isPrivate ? network",
+        "!isPrivate ? network",
         "network is not deployed",
     ),
     "a name that hides the type of its resource": (

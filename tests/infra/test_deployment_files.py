@@ -104,7 +104,8 @@ def test_two_hooks_may_run_at_once_on_a_machine_without_the_packages(tmp_path: P
     hook = tmp_path / HOOK
     hook.parent.mkdir(parents=True)
     shutil.copy(ROOT / HOOK, hook)
-    (tmp_path / "requirements-common.txt").write_text("")
+    (tmp_path / "requirements").mkdir()
+    (tmp_path / "requirements/local.txt").write_text("")
     script = f"import runpy; print(runpy.run_path({str(hook)!r})['interpreter']())"
     started = [
         subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)

@@ -139,6 +139,17 @@ def test_the_hook_says_why_an_app_does_not_become_ready(project: Path) -> None:
     assert '503 {"detail": "No role."}' in done.stderr
 
 
+@pytest.mark.parametrize("closed_by", [{"PRIVATE_APP": "true"}, {"ALLOWED_ADDRESSES": '["203.0.113.0/24"]'}])
+def test_the_hook_does_not_wait_for_an_app_that_takes_no_calls_from_here(
+    closed_by: dict[str, str], project: Path
+) -> None:
+    """The deployment is done; someone who may call has to ask."""
+    with app(403) as url:
+        done = run(AFTER, {"FUNCTION_APP_URL": url, **closed_by}, project=project)
+    assert done.returncode == 0
+    assert f"Ask {url}/api/health/ready from one that may call." in done.stdout
+
+
 def test_the_hook_needs_the_address_of_the_app() -> None:
     """An output of the templates."""
     done = run(AFTER, {})

@@ -16,12 +16,12 @@ from shared.sources.hub_events import EVENT_CONSUMER_GROUP, EVENT_LAG_GROUP
 from shared.sources.partition_key import partition_key_paths
 from shared.sources.trigger_leases import LEASE_CONTAINER
 from tests.infra.bicep.deployment import deploy, deploy_all
-from tests.infra.bicep.references import TemplateError
+from tests.infra.bicep.references import TENANT_ID, TemplateError
 from tests.infra.bicep.symbols import MODULE, PARAMETER, RESOURCE
 from tests.infra.bicep.syntax import body_object, declared_name, decorators, parse, parts, properties, text
 from tests.infra.checks import bindings_of, project_definitions, project_deployment, scenario_faults, static_faults
 from tests.infra.names import name_faults
-from tests.infra.roles import COSMOS_ASSIGNMENT, documented_roles, given_roles
+from tests.infra.roles import ASSIGNMENT, COSMOS_ASSIGNMENT, documented_roles, given_roles
 from tests.infra.settings import app_settings, setting_faults
 from tests.infra.templates import BASE, DEPLOYER, EVERYTHING, INFRA, SCENARIOS, all_templates
 from tests.infra.triggers import CONSUMER_GROUP, CONTAINER, QUEUE, named, trigger_faults
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tree_sitter import Node
+
+    from tests.infra.bicep.references import Deployed
 
 COSMOS_ACCESS: Final = INFRA / "app/cosmos-access.bicep"
 
@@ -108,6 +110,94 @@ def test_page_tokens_have_a_key_of_their_own() -> None:
     assert app_settings(given)["PAGE_TOKEN_KEY"] == "mine"
 
 
+def test_what_the_app_works_with_may_not_write_its_package() -> None:
+    """Another identity deploys, to another account than the one where the host keeps its own things."""
+    resources = project_deployment()
+    (site,) = [one for one in resources if one.type == "Microsoft.Web/sites"]
+    storage = site.body["properties"]["functionAppConfig"]["deployment"]["storage"]
+    account = re.match(r"https://(\w+)\.", storage["value"])
+    assert account
+    given = [one for one in resources if one.type == ASSIGNMENT and f"storageAccounts/{account[1]}" in one.scope]
+    (role,) = given
+    deploying = storage["authentication"]["userAssignedIdentityResourceId"]
+    assert role.body["properties"]["principalId"] == f"<{deploying.rpartition('/')[2]}.properties.principalId>"
+    assert app_settings(resources)["AzureWebJobsStorage__accountName"] != account[1]
+
+
+def private_app() -> list[Deployed]:
+    """A deployment that is closed to the internet."""
+    return deploy(INFRA / "main.bicep", {**BASE, "isPrivateApp": True}, EVERYTHING)
+
+
+def test_a_private_app_is_reached_by_its_endpoint_alone() -> None:
+    """And everything that it works with is private, too."""
+    resources = private_app()
+    closed = [one for one in resources if "publicNetworkAccess" in one.body.get("properties", {})]
+    assert {one.body["properties"]["publicNetworkAccess"] for one in closed} == {"Disabled"}
+    endpoints = {one.name for one in resources if one.type == "Microsoft.Network/privateEndpoints"}
+    assert {"pe-app", "pe-package-blob", "pe-host-queue"} <= endpoints
+
+
+def test_nothing_of_azure_bypasses_the_network_of_private_storage() -> None:
+    """Only what has an endpoint gets in."""
+    accounts = [one for one in private_app() if one.type == "Microsoft.Storage/storageAccounts"]
+    assert {one.body["properties"]["networkAcls"]["bypass"] for one in accounts} == {"None"}
+
+
+def test_only_the_named_addresses_may_call() -> None:
+    """Without any, all may: a key is needed in either case."""
+    given = deploy(INFRA / "main.bicep", {**BASE, "allowedAddresses": ["203.0.113.0/24", "198.51.100.7/32"]})
+    (config,) = [one.body["properties"]["siteConfig"] for one in given if one.type == "Microsoft.Web/sites"]
+    assert [rule["ipAddress"] for rule in config["ipSecurityRestrictions"]] == ["203.0.113.0/24", "198.51.100.7/32"]
+    assert config["ipSecurityRestrictionsDefaultAction"] == "Deny"
+    (open_to_all,) = [
+        one.body["properties"]["siteConfig"] for one in project_deployment() if one.type == "Microsoft.Web/sites"
+    ]
+    assert open_to_all["ipSecurityRestrictionsDefaultAction"] == "Allow"
+
+
+def test_callers_with_tokens_are_known_by_app_service_authentication() -> None:
+    """The app believes what that says about them: the one is never switched on without the other."""
+    client = "22222222-2222-3333-4444-555555555555"
+    asked = deploy(INFRA / "main.bicep", {**BASE, "entraClientId": client})
+    (config,) = [one.body["properties"] for one in asked if one.name.endswith("/authsettingsV2")]
+    provider = config["identityProviders"]["azureActiveDirectory"]
+    assert config["platform"]["enabled"]
+    assert provider["registration"] == {
+        "clientId": client,
+        "openIdIssuer": f"https://login.microsoftonline.com/{TENANT_ID}/v2.0",
+    }
+    assert provider["validation"]["allowedAudiences"] == [client, f"api://{client}"]
+    settings_of_app = app_settings(asked)
+    assert (settings_of_app["ACCESS"], settings_of_app["ACCESS_TENANTS"]) == ("entra", TENANT_ID)
+
+
+def test_callers_with_keys_need_no_app_registration() -> None:
+    """As it comes."""
+    resources = project_deployment()
+    assert [one for one in resources if one.name.endswith("/authsettingsV2")] == []
+    assert "ACCESS" not in app_settings(resources)
+
+
+def test_tokens_of_several_tenants_are_told_apart_by_the_app() -> None:
+    """The issuer is that of all organizations then."""
+    parameters = {**BASE, "entraClientId": "22222222-2222-3333-4444-555555555555", "allowedTenants": ["a", "b"]}
+    asked = deploy(INFRA / "main.bicep", parameters)
+    (config,) = [one.body["properties"] for one in asked if one.name.endswith("/authsettingsV2")]
+    registration = config["identityProviders"]["azureActiveDirectory"]["registration"]
+    assert registration["openIdIssuer"] == "https://login.microsoftonline.com/organizations/v2.0"
+    assert app_settings(asked)["ACCESS_TENANTS"] == "a,b"
+
+
+def test_every_call_to_data_is_logged_on_demand() -> None:
+    """Of each service that holds some, and of none unless asked for."""
+    asked = deploy(INFRA / "main.bicep", {**BASE, "auditLogs": True}, EVERYTHING)
+    logged = [one.scope for one in asked if one.body.get("properties", {}).get("logs")]
+    for service in ("tableServices", "blobServices", "queueServices", "databaseAccounts", "namespaces"):
+        assert [scope for scope in logged if service in scope]
+    assert [one for one in project_deployment() if one.body.get("properties", {}).get("logs")] == []
+
+
 def test_a_hard_deleting_source_turns_continuous_backup_on() -> None:
     """The all-versions feed needs it."""
     account = next(
@@ -145,6 +235,7 @@ def test_private_endpoints_come_one_after_another_and_after_the_roles() -> None:
     waits_for = text(properties(body_object(endpoints))["dependsOn"])
     assert re.findall(r"\w+Access", waits_for) == [
         "hostStorageAccess",
+        "packageAccess",
         "indexAccess",
         "cosmosAccess",
         "eventHubsAccess",

@@ -21,6 +21,7 @@ from shared.monitoring import telemetry
 from shared.tables.accounts import Accounts
 from shared.tables.memory.memory_tables import MemoryTables
 from shared.tables.retry import Timing
+from shared.web.access import Rights
 from shared.web.answers import answer_or_problem
 from shared.web.api.lookups import LookupApi
 from tests.worlds.world import TOWNS, definitions_of, services_on
@@ -91,7 +92,7 @@ class _App:
         services = services_on(Accounts({DEFAULT_ACCOUNT: tables}), lambda: NOW_SECONDS)
         self.parts = Parts(definitions, replace(services, report=_report))
         lookups = new_lookups(definitions, [tables], bytes(32), timing, 30, now_seconds=lambda: NOW_SECONDS)
-        self.lookups = LookupApi(definitions, lookups.generations, lookups)
+        self.lookups = LookupApi(definitions, lookups.generations, lookups, Rights(definitions.access, None))
 
     async def apply(self, trace: Trace, town: str, seconds: int) -> None:
         """A version of one fact, as the trigger delivers it."""

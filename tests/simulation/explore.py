@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from shared.errors import OperationFailedError, StorageUnavailableError
 from shared.tables.memory.calls import Query, Transact
 from shared.tables.memory.store import Store
+from tests.simulation.outages import AskIfDown
+from tests.simulation.programs import stored_name
 from tests.simulation.steps import Answer, Ended, Run, ViolationError, perform
 from tests.simulation.truth import shown
 
@@ -73,6 +75,13 @@ class Explorer:
         self._calls: list[Call[Any]] = []
         self._numbers: dict[str, int] = {}
         self._next: dict[tuple[int, tuple[int, ...]], Pending | Ended] = {}
+        self._summaries = {
+            stored_name(account, table)
+            for generation in scenario.plan.generations
+            if generation.layout is not None
+            for account, table in generation.tables()
+        }
+        self._sums_checked: dict[StoreState, str | None] = {}
         self._checked: dict[tuple[StoreState, tuple[str, ...], tuple[int, ...]], str | None] = {}
 
     def run(self) -> Report:
@@ -146,6 +155,8 @@ class Explorer:
             heard = _with(moment, number, self._heard(number, actor, answer))
             text = f"{name}: {describe(call)} -> {describe_answer(answer)}"
             yield text, heard._replace(store=store)
+            if isinstance(call, AskIfDown):
+                yield f"{text}, believed wrongly", _with(moment, number, self._heard(number, actor, call.wrong(answer)))
             if moment.faults and isinstance(call, Query):
                 empty = self._heard(number, actor, perform(replace(call, limit=0), Store(moment.store), position))
                 yield f"{name}: an empty page", _with(moment, number, empty)._replace(faults=moment.faults - 1)
@@ -237,6 +248,8 @@ class Explorer:
             store = Store(moment.store)
             if not all(shown(generation, store) for generation in self._scenario.plan.generations):
                 return f"{self._scenario.name}: a moment without any entry"
+        if problem := self._broken_now(moment.store):
+            return f"{self._scenario.name}: {problem}"
         for number, actor in enumerate(moment.actors):
             if actor.status == VIOLATED:
                 end = self._node(number, actor.answers)
@@ -248,6 +261,14 @@ class Explorer:
         if key not in self._checked:
             self._checked[key] = self._problem_at_end(moment)
         return self._checked[key]
+
+    def _broken_now(self, state: StoreState) -> str | None:
+        if not self._summaries:
+            return None
+        tables = frozenset([entry for entry in state if entry[0] in self._summaries])
+        if tables not in self._sums_checked:
+            self._sums_checked[tables] = self._scenario.broken_now(Store(tables))
+        return self._sums_checked[tables]
 
     def _problem_at_end(self, moment: Moment) -> str | None:
         """Redeliver what is not acknowledged; let late requests land; then every index must be right."""

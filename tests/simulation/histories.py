@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from shared.entries.projection.generations import plan_of
 from tests.simulation.programs import Worker, batches_of
-from tests.simulation.reader import Reader
+from tests.simulation.reader import MergedReader, Reader
 from tests.worlds import dead_letters
 from tests.worlds.world import TOWNS, Writer, definitions_of
 
@@ -99,4 +99,14 @@ def reading_beside_updates(*, follows_tokens: bool) -> tuple[History, tuple[Prog
     entry_keys = frozenset(entry.entry_key for change in before for entry in generation.projector.project(change))
     partition = generation.projector.project(before[0])[0].partition_key
     reader = Reader(generation.table, partition, entry_keys, follows_tokens)
+    return (*before, *after), (Worker(PLAN, batches_of(*after)), reader), (Worker(PLAN, (before,)),)
+
+
+def merging_beside_updates() -> tuple[History, tuple[Program, ...], tuple[Program, ...]]:
+    """Facts of two partitions, one of which changes in place while a reader merges them: changes, programs, prefix."""
+    writer = Writer(DEFINITIONS, "people")
+    towns = {"f": "B", "g": "A", "h": "B"}
+    before = tuple(writer.change(fact, {"town": town, "name": fact, "phone": "x"}) for fact, town in towns.items())
+    after = (writer.change("g", {"town": "A", "name": "g", "phone": "y"}),)
+    reader = MergedReader(DEFINITIONS, "by-town", {"town.in": '["A","B"]'}, tuple(towns))
     return (*before, *after), (Worker(PLAN, batches_of(*after)), reader), (Worker(PLAN, (before,)),)

@@ -12,24 +12,30 @@ from shared.catalog.period_tables import drop_expired_tables
 from shared.catalog.rows import CATALOG_TABLE
 from shared.entries.keys.placement import DEFAULT_ACCOUNT
 from shared.errors import IncompleteBatchError
+from shared.pipeline.account_calls import calls_by
 from shared.pipeline.apply.batch import Applier
 from shared.pipeline.cleanup.expiry import Expirer, ExpiryWalk, sweep_message
 from shared.pipeline.cleanup.sweeper import Sweeper
 from shared.pipeline.dead_letters.listing import DeadLetterFilter
+from shared.pipeline.dead_letters.open_limit import OpenLimit
+from shared.pipeline.dead_letters.outdated import OutdatedWalk
 from shared.pipeline.dead_letters.rows import DEAD_LETTER_TABLE
 from shared.pipeline.dead_letters.store import DeadLetterStore
 from shared.pipeline.ledger.cache import LedgerCache
+from shared.pipeline.ledger.retention import Retention
 from shared.pipeline.ledger.rows import LEDGER_TABLE
 from shared.tables.accounts import Accounts
 from shared.tables.memory.calls import ListTables
 from shared.tables.memory.memory_tables import MemoryTables
 from shared.tables.memory.store import Store
+from tests.simulation.outages import unless_down
 from tests.simulation.steps import Stopping, interleaved
 from tests.worlds.dead_letters import new_replayer
 from tests.worlds.world import KeptBlobs, no_turn
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+    from collections.abc import Set as AbstractSet
 
     from shared.definitions.model import Definitions
     from shared.entries.changes.change import Change
@@ -120,7 +126,7 @@ class InAccount:
     async def carry(self, call: Call[T], store: Store) -> T:
         """The answer that the scheduler gives."""
         renamed: Any = replace(cast(Any, call), table=stored_name(self._account, call.table))
-        answer: Any = await Stopping().carry(renamed, store)
+        answer: Any = await Stopping().carry(unless_down(self._account, renamed), store)
         if isinstance(renamed, ListTables):
             answer = tuple(name.removeprefix(stored_name(self._account, "")) for name in answer)
         return cast(T, answer)
@@ -138,12 +144,19 @@ def accounts() -> Accounts:
     return Accounts(EveryAccount({DEFAULT_ACCOUNT: MemoryTables(carrier=Stopping())}))
 
 
-def new_process(now_seconds: int = NOW_SECONDS) -> Applier:
-    """A worker process as it starts, with the time of its clock."""
+def new_process(clock: Callable[[], float] = lambda: NOW_SECONDS, down: AbstractSet[str] = frozenset()) -> Applier:
+    """A worker process as it starts, with the accounts that it takes for dead."""
     reached = accounts()
-    dead_letters = DeadLetterStore(reached.main, KeptBlobs(), lambda: now_seconds)
     return Applier(
-        reached, dead_letters, StoppingQueue(), LedgerCache(), interleaved, interleaved, no_turn, lambda: now_seconds
+        reached,
+        DeadLetterStore(reached.main, KeptBlobs(), OpenLimit(), interleaved, clock),
+        StoppingQueue(),
+        LedgerCache(),
+        interleaved,
+        interleaved,
+        no_turn,
+        clock,
+        lambda _: calls_by(interleaved, down),
     )
 
 
@@ -159,7 +172,7 @@ class Worker:
 
     async def __call__(self) -> None:
         """Apply everything or raise."""
-        applier = new_process(self.now_seconds)
+        applier = new_process(lambda: self.now_seconds)
         if self.reads_first:
             applier._claimer.insert_or_read.observe(existing=10, absent=0)
         for batch in self.batches:
@@ -214,6 +227,38 @@ class Replay:
 
     def __str__(self) -> str:
         return "replay"
+
+
+@dataclass(frozen=True, slots=True)
+class CloseOutdated:
+    """The timer that closes outdated dead letters."""
+
+    plan: SourcePlan
+
+    async def __call__(self) -> int:
+        """Walk through all of them once."""
+        reached = accounts()
+        store = DeadLetterStore(reached.main, KeptBlobs(), OpenLimit(), interleaved, lambda: NOW_SECONDS)
+        return await OutdatedWalk(reached.main, store, interleaved).close([self.plan])
+
+    def __str__(self) -> str:
+        return "close outdated"
+
+
+@dataclass(frozen=True, slots=True)
+class Retain:
+    """The timer that forgets facts which ended long ago."""
+
+    plan: SourcePlan
+    retention_seconds: int
+    now_seconds: int = NOW_SECONDS
+
+    async def __call__(self) -> int:
+        """Walk through the ledger once."""
+        return await Retention(accounts().main, self.retention_seconds, lambda: self.now_seconds).clean([self.plan])
+
+    def __str__(self) -> str:
+        return "retention"
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,11 +12,18 @@ from typing import TYPE_CHECKING, Final, cast
 
 from shared.entries.keys.index_keys import split_row_key
 from shared.entries.rows.entry_row import is_tombstone
+from shared.inputs.page_tokens import PageTokens
+from shared.lookup.generations import DefinedGenerations
+from shared.lookup.lookups import Lookups
+from shared.lookup.reading.replicas import Replicas
 from shared.tables.port import ROW_KEY, RowRange
 from tests.simulation.programs import accounts
-from tests.simulation.steps import ViolationError
+from tests.simulation.steps import ViolationError, interleaved
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from shared.definitions.model import Definitions
     from shared.tables.port import Continuation, Row, Tables
 
 # Inverted versions are hex digits, which all sort before it.
@@ -85,3 +92,31 @@ class Reader:
 
     def __str__(self) -> str:
         return "reader"
+
+
+@dataclass(frozen=True, slots=True)
+class MergedReader:
+    """Looks several partitions up as callers do, in pages of one entry. What was there before and stays must be read,
+    in order and once."""
+
+    definitions: Definitions
+    index: str
+    parameters: Mapping[str, str]
+    steady: tuple[str, ...]
+
+    async def __call__(self) -> None:
+        """Follow the pages to the end; raise `ViolationError` for what was missed, doubled or out of order."""
+        generations = DefinedGenerations(self.definitions)
+        tokens = PageTokens(b"key")
+        lookups = Lookups(generations, Replicas(accounts().main), tokens, new_run_all=lambda: interleaved)
+        found: list[str] = []
+        asked: dict[str, str] | None = {**self.parameters, "maxpagesize": "1"}
+        while asked is not None:
+            page = await lookups.find(self.index, asked)
+            found += [entry["id"] for entry in page.entries]
+            asked = page.next_parameters
+        if tuple(found) != self.steady:
+            raise ViolationError(f"a reader of several partitions read {found} of {list(self.steady)}")
+
+    def __str__(self) -> str:
+        return "merged reader"

@@ -25,6 +25,8 @@ from tests.worlds.verifying import report_nothing
 from tests.worlds.world import services_on
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from shared.definitions.model import Source
     from shared.entries.changes.change import Change
     from shared.entries.projection.generations import SourcePlan
@@ -125,30 +127,35 @@ class Verify:
 
     async def __call__(self) -> dict[str, dict[str, int]]:
         """The differences of each index by kind."""
-        found = {}
-        for generation in self.plan.generations:
-            state = ScanState()
-            verification = new_verification(
-                Subject(self.plan, self.source, generation), dependencies(), self.options, state
-            )
-            while not verification.is_done:
-                await verification.step()
-            differences = state.report.differences
-            found[generation.index.name] = {str(kind): count for kind, count in differences.items() if count}
-        return found
+        return await verify_all(self.plan, self.source, self.options)
 
     def __str__(self) -> str:
         return "verification"
+
+
+async def verify_all(
+    plan: SourcePlan, source: Source, options: RepairOptions, clock: Callable[[], float] = lambda: NOW_SECONDS
+) -> dict[str, dict[str, int]]:
+    """A verification of every index from beginning to end; the differences of each generation by kind."""
+    found = {}
+    for generation in plan.generations:
+        state = ScanState()
+        verification = new_verification(Subject(plan, source, generation), dependencies(clock), options, state)
+        while not verification.is_done:
+            await verification.step()
+        differences = state.report.differences
+        found[generation.id] = {str(kind): count for kind, count in differences.items() if count}
+    return found
 
 
 async def no_pause(seconds: float) -> None:
     """Time is not simulated; others run at every call anyway."""
 
 
-def dependencies() -> VerificationDependencies:
+def dependencies(clock: Callable[[], float] = lambda: NOW_SECONDS) -> VerificationDependencies:
     """What a process that verifies has."""
     reached = accounts()
-    services = services_on(reached, lambda: NOW_SECONDS, queue=StoppingQueue(), run_all=interleaved)
+    services = services_on(reached, clock, queue=StoppingQueue(), run_all=interleaved)
     facts = KeptFacts(reached.main, page_facts=3)
     return VerificationDependencies(
         services, facts, GracePeriod(0, 0, no_pause), lambda: 0.0, lambda: 0.0, report_nothing

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Literal
 
 from tests.simulation.programs import Sweep, forget_messages, messages_in, new_store
 from tests.simulation.steps import Ended, Run, finish
-from tests.simulation.truth import dead_letters_in, expected, expected_dead_letters, shown
+from tests.simulation.summary_truth import broken_totals
+from tests.simulation.truth import dead_letters_in, difference, expected_dead_letters
 
 if TYPE_CHECKING:
     from shared.entries.changes.change import Change
-    from shared.entries.projection.generations import Generation, SourcePlan
+    from shared.entries.projection.generations import SourcePlan
     from shared.pipeline.cleanup.sweeper import Sweeper
     from shared.tables.memory.store import Store
     from tests.simulation.steps import Program
@@ -77,6 +78,11 @@ class Scenario:
         for program in (*redelivered, *self.finally_):
             _succeed(program, store)
 
+    def broken_now(self, store: Store) -> str | None:
+        """What must never be seen: a total that is not the sum of its contributions."""
+        summaries = [generation for generation in self.plan.generations if generation.layout is not None]
+        return next((text for generation in summaries if (text := broken_totals(generation, store))), None)
+
     def problem(self, store: Store) -> str | None:
         """Sweep, then compare every index with the projection of the newest facts."""
         if self.dead_letters_are_exact and (text := wrong_dead_letters(self.plan, self.changes, store)):
@@ -90,22 +96,10 @@ class Scenario:
         return None
 
 
-def difference(generation: Generation, changes: tuple[Change, ...], store: Store) -> str | None:
-    """How an index differs from the truth, or None."""
-    wanted, found = expected(generation, changes), shown(generation, store)
-    if wanted == found:
-        return None
-    return f"index {generation.index.name}: missing {_shown_keys(wanted - found)}, ghosts {_shown_keys(found - wanted)}"
-
-
 def wrong_dead_letters(plan: SourcePlan, changes: tuple[Change, ...], store: Store) -> str | None:
     """How the dead letters differ from the failures of newest versions, or None."""
     wanted, found = expected_dead_letters(plan.generations, changes), dead_letters_in(store, plan.source)
     return None if wanted == found else f"dead letters: wanted {wanted}, found {found}"
-
-
-def _shown_keys(entries: frozenset[tuple[str, str, frozenset[tuple[str, object]]]]) -> list[tuple[str, str, object]]:
-    return sorted((partition, entry_key, dict(columns).get("phone")) for partition, entry_key, columns in entries)
 
 
 def _succeed(program: Program, store: Store) -> None:

@@ -82,7 +82,7 @@ class _Children(Awaitable[list[Any]]):
             self._pending[number] = self._children[number].send(answer)
         except StopIteration as end:
             self._pending[number], self._results[number] = (), end.value
-        except Exception as error:  # what one raises is its result, as with `Bounded`
+        except Exception as error:  # what one raises is its result, as with `AtOnce`
             self._pending[number], self._results[number] = (), error
 
 

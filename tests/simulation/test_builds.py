@@ -10,8 +10,8 @@ import pytest
 from shared.catalog.rows import CATALOG_TABLE, PARTITION, read_snapshot
 from shared.errors import TableMissingError
 from shared.lifecycle.build import Builds
-from shared.lifecycle.catch_up import CatchUpReader
 from shared.lifecycle.generations import GenerationLifecycle
+from shared.pipeline.ledger.catch_up import CatchUpReader
 from shared.tables.memory.store import Store, as_row
 from shared.tasks.runner import SliceStep
 from tests.simulation.builds import (
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from shared.catalog.rows import CatalogGeneration, CatalogSnapshot, ServingRow
     from shared.entries.changes.change import Change
     from shared.lifecycle.build import BuildApplier
-    from shared.lifecycle.catch_up import MissingFacts
+    from shared.pipeline.ledger.catch_up import MissingFacts
     from shared.pipeline.ledger.scan import LedgerFact
     from shared.tasks.rows import Slice
     from tests.simulation.explore import Moment

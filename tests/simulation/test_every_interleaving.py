@@ -20,6 +20,7 @@ from tests.simulation.histories import (
     History,
     deliveries,
     history,
+    merging_beside_updates,
     reading_beside_updates,
     refusing,
     workers,
@@ -274,3 +275,9 @@ def test_a_reader_beside_updates_in_place_misses_nothing() -> None:
     """Rows move to smaller keys while it reads, and pages are short or empty."""
     changes, programs, prefix = reading_beside_updates(follows_tokens=False)
     holds(Scenario("reader", PLAN, changes, programs, prefix, crashes=0, faults=1))
+
+
+def test_a_reader_of_several_partitions_beside_updates_in_place_misses_nothing() -> None:
+    """It merges them page by page, with short and empty pages; promise 5 holds for `PART.in`, too."""
+    changes, programs, prefix = merging_beside_updates()
+    holds(Scenario("merged reader", PLAN, changes, programs, prefix, crashes=0, faults=1))

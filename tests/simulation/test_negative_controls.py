@@ -8,36 +8,53 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from shared.lookup.reading.stretches import Stretch, StretchReader, newest_of_each_entry
 from shared.pipeline.apply import batch
 from shared.pipeline.apply import claim_batch as claiming
-from shared.pipeline.apply import decide as deciding
+from shared.pipeline.apply import decide_share as deciding
 from shared.pipeline.apply.batch import Applier
 from shared.pipeline.apply.decide import decide
 from shared.pipeline.cleanup.sweeper import Sweeper
+from shared.pipeline.dead_letters import due
 from shared.pipeline.dead_letters.due import DeadLetterUpdates, DueCheck
 from shared.pipeline.dead_letters.replay import Replayed, Replayer
 from shared.pipeline.entry_writes.stored_rows import list_rows_of
 from shared.pipeline.ledger.cache import LedgerCache
 from shared.tables.port import Delete
 from tests.simulation.explore import Explorer
-from tests.simulation.histories import DEFINITIONS, PLAN, POISON, history, reading_beside_updates, refusing, workers
+from tests.simulation.histories import (
+    DEFINITIONS,
+    PLAN,
+    POISON,
+    history,
+    merging_beside_updates,
+    reading_beside_updates,
+    refusing,
+    workers,
+)
 from tests.simulation.programs import HandOver, Replay, SharedProcess, Worker, batches_of
-from tests.simulation.random_run import Simulation
+from tests.simulation.random_runs.checks import Checks
+from tests.simulation.random_runs.simulation import Simulation
 from tests.simulation.scenario import Scenario
 from tests.simulation.steps import ViolationError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from collections.abc import Set as AbstractSet
 
     from shared.entries.changes.change import Change
     from shared.entries.projection.generations import SourcePlan
     from shared.entries.projection.project_all import GenerationEntries
-    from shared.pipeline.apply.claim_batch import ClaimedChange
+    from shared.pipeline.apply.claimed import ClaimedChange, ClaimResult
     from shared.pipeline.apply.decide import Decision
     from shared.pipeline.cleanup.messages import Tombstone
     from shared.pipeline.dead_letters.rows import StoredDeadLetter
-    from shared.pipeline.entry_writes.transaction_buffer import TransactionBuffer
+    from shared.pipeline.entry_writes.entry_writer import EntryWriter
+    from shared.pipeline.entry_writes.transaction_buffer import TransactionBuffer, WriteFailures
     from shared.pipeline.ledger.cache import KnownRow
+    from shared.pipeline.ledger.rows import LedgerRow
+    from shared.pipeline.ledger.shares import ShareKey
+    from shared.tables.port import RowRange
 
 REMOVING_EARLY = replace(PLAN, removed_max=0)
 
@@ -53,9 +70,14 @@ def changing(monkeypatch: pytest.MonkeyPatch, change_decision: Callable[[Change,
     """Let every decision be changed."""
 
     def broken(
-        change: Change, projected: Sequence[GenerationEntries], known: KnownRow, plan: SourcePlan, now_seconds: int
+        change: Change,
+        projected: Sequence[GenerationEntries],
+        known: KnownRow,
+        plan: SourcePlan,
+        now_seconds: int,
+        down: AbstractSet[str],
     ) -> Decision:
-        return change_decision(change, decide(change, projected, known, plan, now_seconds))
+        return change_decision(change, decide(change, projected, known, plan, now_seconds, down))
 
     monkeypatch.setattr(claiming, "decide", broken)
 
@@ -85,11 +107,13 @@ def test_random_runs_catch_a_naive_skip_too(monkeypatch: pytest.MonkeyPatch) -> 
 def test_a_failure_without_a_dead_letter_is_found_before_any_replay(monkeypatch: pytest.MonkeyPatch) -> None:
     """Random runs look for the trace of what an index lacks."""
 
-    async def silent(self: DeadLetterUpdates, dead_letters: Sequence[object]) -> dict[str, Exception]:
-        return {}
+    async def silent(
+        self: DeadLetterUpdates, source: str, dead_letters: Sequence[object]
+    ) -> tuple[dict[str, Exception], int]:
+        return {}, 0
 
     monkeypatch.setattr(DeadLetterUpdates, "put", silent)
-    monkeypatch.setattr(Simulation, "_check_dead_letters", lambda self, moment: None)
+    monkeypatch.setattr(Checks, "dead_letters", lambda self, moment: None)
     with pytest.raises(ViolationError, match="nothing says so"):
         for seed in range(500):
             Simulation(Random(seed)).run()
@@ -216,10 +240,10 @@ def test_a_dropped_version_leaves_its_dead_letter(monkeypatch: pytest.MonkeyPatc
 def test_a_dead_letter_is_closed_without_a_look_at_the_ledger(monkeypatch: pytest.MonkeyPatch) -> None:
     """Code with a fault fails at the version that other code has claimed again: its dead letter is due."""
 
-    async def never(self: DeadLetterUpdates, plan: SourcePlan, check: DueCheck, version: str) -> bool:
+    def never(row: LedgerRow | None, plan: SourcePlan, check: DueCheck, version: str) -> bool:
         return version > check.version
 
-    monkeypatch.setattr(DeadLetterUpdates, "_is_due", never)
+    monkeypatch.setattr(due, "_is_due_in", never)
     caught(failing_beside_replay(Replay(PLAN, DEFINITIONS)))
 
 
@@ -232,15 +256,16 @@ def test_a_sweep_of_the_tombstone_alone_unmasks_a_late_row() -> None:
 def test_removals_before_live_rows_leave_a_moment_without_entry(monkeypatch: pytest.MonkeyPatch) -> None:
     """Removals come together with live rows, or before them."""
 
-    async def later(self: Applier, live: TransactionBuffer, claimed: Sequence[ClaimedChange]) -> None:
+    async def later(
+        self: Applier, writer: EntryWriter, live: TransactionBuffer, claimed: Sequence[ClaimedChange]
+    ) -> None:
         pass
 
     async def backwards(
-        self: Applier, live: TransactionBuffer, claimed: Sequence[ClaimedChange]
-    ) -> dict[str, Exception]:
-        all_writes = [(work.fact, writes) for work in claimed for writes in work.decision.writes]
-        failures = await self._entry_writer.write_removals(all_writes)
-        return failures | await self._entry_writer.write_live(all_writes)
+        self: Applier, writer: EntryWriter, summaries: object, live: TransactionBuffer, claims: ClaimResult
+    ) -> WriteFailures:
+        all_writes = [(work.fact, writes) for work in claims.claimed for writes in work.decision.writes]
+        return await writer.write_removals(all_writes) | await writer.write_live(all_writes)
 
     monkeypatch.setattr(Applier, "_start_writing", later)
     monkeypatch.setattr(Applier, "_write", backwards)
@@ -253,9 +278,14 @@ def test_a_cached_row_decides_a_redelivery(monkeypatch: pytest.MonkeyPatch) -> N
     """The ledger has moved on and the tombstones are swept: the old row comes back as a ghost."""
 
     def trusting(
-        change: Change, projected: Sequence[GenerationEntries], known: KnownRow, plan: SourcePlan, now_seconds: int
+        change: Change,
+        projected: Sequence[GenerationEntries],
+        known: KnownRow,
+        plan: SourcePlan,
+        now_seconds: int,
+        down: AbstractSet[str],
     ) -> Decision:
-        return decide(change, projected, replace(known, is_cached=False), plan, now_seconds)
+        return decide(change, projected, replace(known, is_cached=False), plan, now_seconds, down)
 
     monkeypatch.setattr(claiming, "decide", trusting)
     first, second = history("A:x", "B:x")
@@ -265,7 +295,7 @@ def test_a_cached_row_decides_a_redelivery(monkeypatch: pytest.MonkeyPatch) -> N
 def test_finished_is_noted_for_another_claim(monkeypatch: pytest.MonkeyPatch) -> None:
     """One invocation finishes its version; the other's version counts as finished and is never written."""
 
-    def careless(self: LedgerCache, key: tuple[str, str], etag: str, finished: frozenset[str]) -> None:
+    def careless(self: LedgerCache, key: tuple[str, str], etag: str, finished: frozenset[ShareKey]) -> None:
         known = self._rows.get(key)
         if known is not None:
             self._rows[key] = replace(known, finished=known.finished | finished)
@@ -280,3 +310,17 @@ def test_a_reader_that_follows_continuations_misses_a_row() -> None:
     """An update in place gives the row a smaller key, behind the continuation."""
     changes, programs, prefix = reading_beside_updates(follows_tokens=True)
     caught(Scenario("tokens", PLAN, changes, programs, prefix, crashes=0))
+
+
+def test_a_merge_that_does_not_look_again_misses_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a continuation passed over may hold a row by now that was updated in place."""
+
+    async def careless(self: StretchReader, rows: RowRange) -> Stretch:
+        page, _ = await self._query(rows, None)
+        if page.rows or page.continuation is None:
+            return Stretch(newest_of_each_entry(page.rows), page.continuation is not None)
+        return await self._follow(rows, page.continuation)
+
+    monkeypatch.setattr(StretchReader, "read", careless)
+    changes, programs, prefix = merging_beside_updates()
+    caught(Scenario("careless merge", PLAN, changes, programs, prefix, crashes=0, faults=1))

@@ -13,9 +13,10 @@ from shared.pipeline.apply.batch import newest_of_each
 from shared.pipeline.dead_letters.rows import DEAD_LETTER_TABLE, dead_letter_id
 from shared.tables.memory.store import as_row
 from tests.simulation.programs import NOW_SECONDS, stored_name
+from tests.simulation.summary_truth import summary_difference
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from shared.entries.changes.change import Change
     from shared.entries.projection.generations import Generation
@@ -25,13 +26,13 @@ if TYPE_CHECKING:
 Shown: TypeAlias = frozenset[tuple[str, str, frozenset[tuple[str, Any]]]]
 
 
-def expected(generation: Generation, changes: Iterable[Change]) -> Shown:
+def expected(generation: Generation, changes: Iterable[Change], now_seconds: float = NOW_SECONDS) -> Shown:
     """The entries of the newest version of every fact, but for those whose time is over."""
     return frozenset(
         (entry.partition_key, entry.entry_key, frozenset(entry.columns.items()))
         for change in newest_of_each(changes)
         for entry in _entries(generation, change) or ()
-        if not is_expired(entry.columns, NOW_SECONDS)
+        if not is_expired(entry.columns, now_seconds)
     )
 
 
@@ -61,7 +62,7 @@ def _entries(generation: Generation, change: Change) -> tuple[Entry, ...] | None
         return None
 
 
-def shown(generation: Generation, store: Store) -> Shown:
+def shown(generation: Generation, store: Store, now_seconds: float = NOW_SECONDS) -> Shown:
     """What a reader sees: the newest row of each entry key, unless it is a tombstone, in the account of its
     partition."""
     found: set[tuple[str, str, frozenset[tuple[str, Any]]]] = set()
@@ -69,7 +70,7 @@ def shown(generation: Generation, store: Store) -> Shown:
         for partition in store.partition_keys(table):
             place = place_of(generation, partition)
             if stored_name(place.account, place.table) == table:
-                found.update(_shown_in(table, partition, store))
+                found.update(_shown_in(table, partition, store, now_seconds))
     return frozenset(found)
 
 
@@ -79,7 +80,9 @@ def tables_in(store: Store, generation: Generation) -> list[str]:
     return [name for name in store.tables() if any(name == table or name.startswith(f"{table}p") for table in own)]
 
 
-def _shown_in(table: str, partition: str, store: Store) -> Iterator[tuple[str, str, frozenset[tuple[str, Any]]]]:
+def _shown_in(
+    table: str, partition: str, store: Store, now_seconds: float
+) -> Iterator[tuple[str, str, frozenset[tuple[str, Any]]]]:
     seen: set[str] = set()
     rows = store.partition(table, partition)
     for key in sorted(rows, key=utf16_order):
@@ -88,6 +91,22 @@ def _shown_in(table: str, partition: str, store: Store) -> Iterator[tuple[str, s
         if row is None or entry_key in seen:
             continue
         seen.add(entry_key)
-        if not is_tombstone(row.entity) and not is_expired(row.entity, NOW_SECONDS):
+        if not is_tombstone(row.entity) and not is_expired(row.entity, now_seconds):
             columns = {name: value for name, value in row.entity.items() if name not in {"PartitionKey", "RowKey"}}
             yield partition, entry_key, frozenset(columns.items())
+
+
+def difference(
+    generation: Generation, changes: Sequence[Change], store: Store, now_seconds: float = NOW_SECONDS
+) -> str | None:
+    """How an index differs from the truth, or None."""
+    if generation.layout is not None:
+        return summary_difference(generation, changes, store)
+    wanted, found = expected(generation, changes, now_seconds), shown(generation, store, now_seconds)
+    if wanted == found:
+        return None
+    return f"index {generation.index.name}: missing {_shown_keys(wanted - found)}, ghosts {_shown_keys(found - wanted)}"
+
+
+def _shown_keys(entries: Shown) -> list[tuple[str, str, object]]:
+    return sorted((partition, entry_key, dict(columns).get("phone")) for partition, entry_key, columns in entries)

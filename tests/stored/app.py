@@ -23,7 +23,7 @@ from shared.inputs.page_tokens import PageTokens
 from shared.lifecycle.build import Builds, BuildSources
 from shared.lookup.generations import CatalogGenerations
 from shared.lookup.lookups import Lookups
-from shared.lookup.replicas import Replicas
+from shared.lookup.reading.replicas import Replicas
 from shared.monitoring.counter_rows import InstanceRow, fold_idle, read_totals
 from shared.monitoring.counters import SOURCE_COUNTS, Counters, Purpose
 from shared.monitoring.counters import CountedKind as CounterKind
@@ -35,7 +35,7 @@ from shared.pipeline.dead_letters.rows import ArrivedBy, dead_letter_id
 from shared.pipeline.ledger.rows import decode as decode_ledger_row
 from shared.pipeline.ledger.rows import encode as encode_ledger_row
 from shared.pipeline.ledger.rows import ledger_partition
-from shared.sources.hub_events import EVENT_CONSUMER_GROUP, EVENT_LAG_GROUP, REPLAY_CONSUMER_GROUP, HubEvent
+from shared.sources.hub_events import EVENT_CONSUMER_GROUP, EVENT_LAG_GROUP, REPLAY_CONSUMER_GROUP
 from shared.sources.trigger_leases import LEASE_CONTAINER, trigger_prefix
 from shared.tables.accounts import Accounts
 from shared.tables.counts import Counts
@@ -203,9 +203,9 @@ class StoredApp(BuildingWorld):
         shown: dict[str, Any] = json.loads(str(entity["document"]))
         return shown
 
-    def hub_event(self, received: ReceivedEvent) -> HubEvent:
+    def hub_event(self, received: ReceivedEvent) -> ReceivedEvent:
         """An event as its hub keeps it."""
-        return HubEvent(*received)
+        return received
 
     async def remove(self, fact: str) -> None:
         """Delete a fact in its container."""

@@ -63,6 +63,7 @@ GENERATIONS_OF_SAMPLE = {
     "movies-by-actor": "98c06dd283697d8d",
     "movies-newest-first": "65dc6c90178d0666",
     "orders-newest-first": "96bf999e92973e72",
+    "order-totals": "6ee1fef3bbda99aa",
 }
 
 
@@ -141,7 +142,8 @@ def test_literals_of_states_and_kinds() -> None:
     assert set(get_args(of.CounterKind)) == {"source", "index", "table", "account"}
     assert set(get_args(of.Purpose)) == {"changes", "lookups", "operations"}
     assert set(of.SOURCE_COUNTS) == {
-        *("received", "applied", "dropped", "redelivered", "dead_letters", "transactions"),
+        *("received", "applied", "dropped", "redelivered", "dead_letters", "ignored", "transactions"),
+        *("dropped_with_higher_lsn", "dead_letters_not_kept"),
     }
 
 

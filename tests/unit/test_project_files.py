@@ -13,6 +13,7 @@ import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pytest
 import yaml
 
 from local.run import services
@@ -26,9 +27,7 @@ WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.y*ml"))
 # An action at a commit, with its version for people.
 PINNED_ACTION = re.compile(r"[\w.-]+/[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+")
 # What Azure runs: the app, what it imports and what it reads.
-DEPLOYED = {"function_app.py", "functions", "shared", "host.json", "requirements.txt", "indexes.yaml"} | {
-    "requirements-common.txt"
-}
+DEPLOYED = {"function_app.py", "functions", "shared", "host.json", "requirements.txt", "indexes.yaml"}
 
 
 def tracked_top_level_names() -> set[str]:
@@ -111,41 +110,55 @@ def test_the_lock_files_name_no_download_address() -> None:
     assert not [path for path in locks if '"resolved"' in path.read_text()]
 
 
-def test_every_requirement_is_pinned() -> None:
-    """The same versions on every machine."""
-    lines = [
-        line.partition("#")[0].strip()
-        for name in ("requirements.txt", "requirements-common.txt", "requirements-dev.txt")
-        for line in (ROOT / name).read_text().splitlines()
-    ]
-    unpinned = [line for line in lines if line and not line.startswith("-r ") and "==" not in line.partition(";")[0]]
-    assert unpinned == []
+def packages(name: str) -> dict[str, list[str]]:
+    """The hashes of each package that a compiled list has, by the package as pinned."""
+    found: dict[str, list[str]] = {}
+    for line in (ROOT / name).read_text().splitlines():
+        if line and not line.startswith((" ", "#")):
+            package = line.removesuffix("\\").strip()
+            found[package] = []
+        elif "--hash=" in line:
+            found[package].append(line)
+    return found
 
 
-def pins(name: str) -> dict[str, str]:
-    """The lines of a file of requirements by package, without those of the files that it includes."""
-    lines = [line.partition("#")[0].strip() for line in (ROOT / name).read_text().splitlines()]
-    return {line: line.partition("==")[0] for line in lines if line and not line.startswith("-r ")}
+def wanted(name: str) -> set[str]:
+    """The packages that are asked for, without those of the lists that it includes."""
+    lines = [line.partition("#")[0].strip() for line in (ROOT / "requirements" / name).read_text().splitlines()]
+    return {line for line in lines if line and not line.startswith("-r ")}
+
+
+@pytest.mark.parametrize("name", ["requirements.txt", "requirements/local.txt", "requirements/tests.txt"])
+def test_every_package_is_pinned_with_hashes(name: str) -> None:
+    """The same files on every machine, also of what a package needs in turn."""
+    assert [package for package, hashes in packages(name).items() if "==" not in package or not hashes] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "compiled"), [("app.in", "requirements/local.txt"), ("tests.in", "requirements/tests.txt")]
+)
+def test_what_is_asked_for_is_in_the_compiled_list(name: str, compiled: str) -> None:
+    """`make lock` was not forgotten."""
+    pinned = {package.partition(" ;")[0].lower().replace("_", "-") for package in packages(compiled)}
+    asked = {package.partition(";")[0].strip().lower().replace("_", "-") for package in wanted(name)}
+    assert asked <= pinned
 
 
 def test_a_build_with_another_python_than_the_deployed_one_fails() -> None:
     """Azure has built with an older Python than the app runs with; packages for that one would not load."""
-    assert list(pins("requirements.txt").values()) == ["azure-functions"]
-    (line,) = pins("requirements.txt")
-    assert ";" not in line
-    assert [line for line in pins("requirements-common.txt") if ";" in line] == []
+    (deployed,) = [package for package in packages("requirements.txt") if package.startswith("azure-functions==")]
+    assert [package for package in packages("requirements.txt") if ";" in package] == []
     if sys.version_info[:2] >= DEPLOYED_PYTHON:
-        assert line == f"azure-functions=={importlib.metadata.version('azure-functions')}"
+        assert deployed == f"azure-functions=={importlib.metadata.version('azure-functions')}"
         installs_on = importlib.metadata.metadata("azure-functions")["Requires-Python"]
         assert installs_on == f">={dotted(DEPLOYED_PYTHON)}"
 
 
+@pytest.mark.skipif(sys.version_info[:2] < DEPLOYED_PYTHON, reason="older versions of Python have an older SDK")
 def test_the_tests_run_with_the_deployed_packages() -> None:
-    """On the deployed Python; older ones have an older SDK."""
-    (deployed,) = pins("requirements.txt")
-    assert f'{deployed}; python_version >= "{dotted(DEPLOYED_PYTHON)}"' in pins("requirements-dev.txt")
-    for name in ("requirements.txt", "requirements-dev.txt"):
-        assert "-r requirements-common.txt" in (ROOT / name).read_text().splitlines()
+    """The very versions."""
+    deployed = dict(package.split("==") for package in packages("requirements.txt"))
+    assert {name: importlib.metadata.version(name) for name in deployed} == deployed
 
 
 def test_the_azurite_of_the_lock_file_is_the_one_asked_for() -> None:
@@ -153,6 +166,23 @@ def test_the_azurite_of_the_lock_file_is_the_one_asked_for() -> None:
     wanted = json.loads((ROOT / "local/package.json").read_text())["dependencies"]["azurite"]
     locked = json.loads((ROOT / "local/package-lock.json").read_text())["packages"]["node_modules/azurite"]["version"]
     assert wanted == locked
+
+
+def test_the_images_of_emulators_are_pinned() -> None:
+    """A version each; that of Azurite is the one that the local run has."""
+    services_of_file = yaml.safe_load((ROOT / "infra/emulators/compose.yaml").read_text())["services"]
+    images = dict(service["image"].rsplit("/", 1)[1].split(":") for service in services_of_file.values())
+    assert [name for name, tag in images.items() if not re.search(r"\d", tag)] == []
+    wanted = json.loads((ROOT / "local/package.json").read_text())["dependencies"]["azurite"]
+    assert images["azurite"] == wanted
+
+
+def test_the_page_of_licenses_has_every_deployed_package() -> None:
+    """With the deployed version: `make licenses` was not forgotten."""
+    listed = set(re.findall(r"^\| ([\w.-]+) \| ([\w.]+) \|", (ROOT / "docs/licenses.md").read_text(), re.MULTILINE))
+    vendored = json.loads((ROOT / "shared/web/vendor/vendored.json").read_text())
+    deployed = {tuple(package.split("==")) for package in packages("requirements.txt")}
+    assert listed - {("package", "version")} == deployed | {(one["name"], one["version"]) for one in vendored}
 
 
 def test_the_readme_names_every_command_of_the_makefile() -> None:
@@ -232,7 +262,7 @@ def test_ci_compiles_the_templates_of_a_pull_request() -> None:
 
 def test_the_hooks_before_a_commit_are_the_commands_of_lint() -> None:
     """From the same environment, and nothing from elsewhere."""
-    (recipe,) = re.findall(r"^lint: setup\n((?:\t.+\n)+)", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    (recipe,) = re.findall(r"^lint: setup-tests\n((?:\t.+\n)+)", (ROOT / "Makefile").read_text(), re.MULTILINE)
     commands = [line.strip().replace("$(BIN)", ".venv/bin") for line in recipe.splitlines()]
     (repository,) = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"]
     assert repository["repo"] == "local"
@@ -255,7 +285,7 @@ def test_the_development_container_forwards_the_ports_of_the_local_run() -> None
     """Each with a name."""
     folder = Path("any")
     programs = [
-        services.function_host(folder, {}, None),
+        services.function_host(folder, {}),
         services.cosmos(folder),
         services.event_hubs(folder, []),
         services.storage(None),

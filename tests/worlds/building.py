@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from shared.app.parts import Parts
 from shared.catalog.catalog import Catalog
+from shared.definitions.model import Definitions
 from shared.entries.keys.placement import DEFAULT_ACCOUNT
 from shared.lifecycle.build import Builds, BuildSources
 from shared.lifecycle.generations import GenerationLifecycle, LifecycleTimes
@@ -25,10 +26,10 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from shared.definitions.model import Source
+    from shared.entries.changes.received_event import ReceivedEvent
     from shared.pipeline.apply.services import Services
     from shared.pipeline.apply.worker import Worker
     from shared.pipeline.concurrency import RunAll
-    from shared.sources.hub_events import HubEvent
     from shared.tables.port import Tables
     from shared.tasks.rows import Progress
 
@@ -70,7 +71,7 @@ class KeptEvents:
     """The port `EventReplay` over a list."""
 
     def __init__(self) -> None:
-        self.events: list[HubEvent] = []
+        self.events: list[ReceivedEvent] = []
 
     async def partitions(self, source: Source) -> list[str]:
         """One."""
@@ -99,6 +100,8 @@ class BuildingWorld:
         self.messages = KeptMessages()
         self.sweeps = KeptMessages()
         self.events = KeptEvents()
+        # What builds know of sources that share a hub.
+        self.definitions = Definitions()
         self._run_all = run_all
 
     def services(self) -> Services:
@@ -121,7 +124,9 @@ class BuildingWorld:
     def runner(self, window: int = 5000, page_facts: int = 1000) -> TaskRunner:
         """Long work."""
         sources = BuildSources(KeptFeed(self.tables, page_facts), KeptFacts(self.tables), self.events)
-        builds = Builds(self.catalog, self.services(), sources, lambda: self.seconds, asyncio.sleep, window)
+        builds = Builds(
+            self.catalog, self.services(), sources, lambda: self.seconds, asyncio.sleep, window, self.definitions
+        )
         return TaskRunner(self.rows, None, {"build": builds}, lambda: self.seconds)
 
     def lifecycle(self, text: str, runner: TaskRunner | None = None) -> GenerationLifecycle:
@@ -192,7 +197,7 @@ def _projected(row: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in row.items() if name not in ("PartitionKey", "RowKey", "_fact", "_key")}
 
 
-async def built(world: BuildingWorld) -> None:
+async def built(world: BuildingWorld, text: str = CHANGED) -> None:
     """The changed definition, built and verified."""
-    await world.build(CHANGED)
+    await world.build(text)
     await world.catalog.note_verified((await world.generations())["standby"], 0, world.seconds)

@@ -10,7 +10,7 @@ from shared.catalog.period_tables import tables_of
 from shared.inputs.page_tokens import PageTokens
 from shared.lookup.generations import DefinedGenerations
 from shared.lookup.lookups import Lookups
-from shared.lookup.replicas import Replicas
+from shared.lookup.reading.replicas import Replicas
 from tests.worlds.world import World
 
 if TYPE_CHECKING:

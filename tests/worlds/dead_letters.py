@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from shared.entries.projection.projector import Projector
 from shared.errors import UnprojectableError
-from shared.pipeline.concurrency import Bounded
+from shared.pipeline.concurrency import AtOnce
 from shared.pipeline.dead_letters.listing import DeadLetterFilter, DeadLetterList
 from shared.pipeline.dead_letters.replay import Replayer
 from shared.pipeline.dead_letters.service import DeadLetterService, KnownNames
-from shared.pipeline.dead_letters.store import DeadLetterStore
 from tests.worlds.world import services_on
 
 if TYPE_CHECKING:
@@ -23,9 +22,10 @@ if TYPE_CHECKING:
     from shared.entries.projection.projector import Entry
     from shared.pipeline.cleanup.messages import SweepQueue
     from shared.pipeline.concurrency import RunAll
+    from shared.pipeline.dead_letters.documents import Blobs
     from shared.pipeline.dead_letters.replay import Replayed
     from shared.pipeline.dead_letters.rows import StoredDeadLetter
-    from shared.pipeline.dead_letters.store import Blobs
+    from shared.pipeline.dead_letters.store import DeadLetterStore
     from shared.tables.accounts import Accounts
     from tests.worlds.world import World
 
@@ -76,15 +76,22 @@ def dead_letter_service_of(world: World) -> DeadLetterService:
     def now_seconds() -> float:
         return world.now_seconds
 
-    store = DeadLetterStore(world.tables, world.blobs, now_seconds)
+    store = dead_letter_store_of(world)
     replayer, listing = new_replayer(
-        world.definitions, world.plan, world.accounts, world.queue, Bounded(), now_seconds, blobs=world.blobs
+        world.definitions, world.plan, world.accounts, world.queue, AtOnce(), now_seconds, blobs=world.blobs
     )
 
     async def known() -> KnownNames:
         return KnownNames((world.plan.source,), tuple(world.definitions.indexes))
 
-    return DeadLetterService(known, store, listing, replayer, Bounded(), RETENTION_SECONDS, now_seconds)
+    return DeadLetterService(known, store, listing, replayer, AtOnce(), RETENTION_SECONDS, now_seconds)
+
+
+def dead_letter_store_of(world: World, blobs: Blobs | None = None) -> DeadLetterStore:
+    """The dead letters of a world."""
+    return services_on(
+        world.accounts, lambda: world.now_seconds, blobs=world.blobs if blobs is None else blobs
+    ).dead_letter_store()
 
 
 async def dead_letters_of(world: World) -> list[StoredDeadLetter]:

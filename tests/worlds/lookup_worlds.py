@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 from hypothesis import strategies as st
 
-from shared.definitions.model import CosmosContainer, Each, Expire, Index, KeyPart, Source
+from shared.definitions.model import CosmosContainer, Each, Expire, Index, KeyPart, Placement, Source
 from shared.definitions.utf16 import utf16_length
 from shared.definitions.values import folded, sort_rank
 from shared.entries.changes.change import FactReader
@@ -16,19 +18,24 @@ from shared.entries.keys.fact_key import encode_fact_key
 from shared.entries.keys.index_keys import row_key
 from shared.entries.keys.limits import SORT_UNITS, cut_to_fit
 from shared.entries.keys.periods import period_of, table_of
+from shared.entries.keys.placement import DEFAULT_ACCOUNT
 from shared.entries.keys.versions import ticks_clock
 from shared.entries.projection.projector import Projector
 from shared.entries.rows.entry_row import live_row, tombstone_row
+from shared.lookup.asking.plan import COMBINATIONS_MAX
 from shared.lookup.generations import ReadableGeneration, generation_of
 from shared.tables.port import Delete, Operation, Upsert, key_of
 from tests.property.strategies import VALUES, long_texts, orders, part_types, texts
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from shared.definitions.model import PartType, PartValue
     from shared.entries.keys.bounds import Operator
     from shared.tables.port import Tables
 
 SOURCE = Source("facts", cosmos=CosmosContainer("d", "c"), partition_key=("pk",))
+OTHER_ACCOUNT = "INDEX_2"
 PAGES_MAX = 200
 # 2027-01-15T08:00:00Z
 NOW_SECONDS = 1_800_000_000
@@ -78,19 +85,30 @@ class Downwards:
 
 
 def order_key(index: Index, values: dict[str, PartValue | None], fact_key: str) -> tuple[Any, ...]:
-    """Sorts entries of one partition as the index does."""
+    """Sorts entries as the index does, also those of several partitions."""
     orders = [
         Downwards(order_of(part, values[part.name])) if part.order == "desc" else order_of(part, values[part.name])
         for part in index.sort
     ]
-    return (*orders, fact_key.encode("utf-16-be"))
+    return (*orders, *partition_order(index, values), fact_key.encode("utf-16-be"))
+
+
+def partition_order(index: Index, values: dict[str, PartValue | None]) -> tuple[Any, ...]:
+    """Sorts partitions, which stand behind the sort parts when several are merged."""
+    return tuple(
+        Downwards(order_of(part, values[part.name])) if part.order == "desc" else order_of(part, values[part.name])
+        for part in index.partition
+    )
 
 
 @dataclass
 class Asked:
-    """A lookup: its conditions by part as (operator or "" or "null", value)."""
+    """A lookup: its conditions by part as (operator or "" or "null", value), lists of values by part, and a filter
+    that holds for a number above this."""
 
     conditions: dict[str, list[tuple[str, PartValue | None]]]
+    lists: dict[str, list[PartValue | None]] = field(default_factory=dict)
+    above: int | None = None
 
     def parameters(self) -> dict[str, str]:
         """As a caller sends it."""
@@ -101,7 +119,8 @@ class Asked:
                     found[f"{name}.null"] = "true"
                 else:
                     found[f"{name}.{operator}" if operator else name] = as_text(value)
-        return found
+        found |= {f"{name}.in": json.dumps(values) for name, values in self.lists.items()}
+        return found if self.above is None else {**found, "filter": f"data.n > `{self.above}`"}
 
     def holds(self, index: Index, values: dict[str, PartValue | None]) -> bool:
         """Whether an entry with these values was asked for."""
@@ -109,6 +128,10 @@ class Asked:
             _compare(part, operator, values[part.name], wanted)
             for part in index.parts
             for operator, wanted in self.conditions.get(part.name, [])
+        ) and all(
+            any(_compare(part, "", values[part.name], wanted) for wanted in self.lists[part.name])
+            for part in index.parts
+            if part.name in self.lists
         )
 
 
@@ -186,7 +209,11 @@ class World:
 
     def expected(self, asked: Asked) -> list[tuple[str, dict[str, PartValue | None]]]:
         """The answer, in order. Keys over their budget are cut, and behind the cut they stand by their digests."""
-        found = [(fact_id, values) for fact_id, values in self.entries() if asked.holds(self.index, values)]
+        found = [
+            (fact_id, values)
+            for fact_id, values in self.entries()
+            if asked.holds(self.index, values) and (asked.above is None or self.facts[fact_id]["n"] > asked.above)
+        ]
         if any(utf16_length(self._whole_sort(values)) > SORT_UNITS for _, values in found):
             return sorted(found, key=self._place_by_key)
         return sorted(found, key=lambda each: order_key(self.index, each[1], encode_fact_key(("p",), each[0])))
@@ -194,22 +221,24 @@ class World:
     def _whole_sort(self, values: dict[str, PartValue | None]) -> str:
         return self.generation.keys.whole_sort([values[part.name] for part in self.index.sort])
 
-    def _place_by_key(self, entry: tuple[str, dict[str, PartValue | None]]) -> bytes:
+    def _place_by_key(self, entry: tuple[str, dict[str, PartValue | None]]) -> tuple[Any, ...]:
         fact_id, values = entry
-        return (cut_to_fit(self._whole_sort(values), SORT_UNITS) + encode_fact_key(("p",), fact_id)).encode("utf-16-be")
+        sort = cut_to_fit(self._whole_sort(values), SORT_UNITS).encode("utf-16-be")
+        return (sort, *partition_order(self.index, values), encode_fact_key(("p",), fact_id).encode("utf-16-be"))
 
 
-async def write(tables: Tables, generation: ReadableGeneration, operations: list[Operation]) -> None:
+async def write(accounts: Mapping[str, Tables], generation: ReadableGeneration, operations: list[Operation]) -> None:
     """One after the other: a row may be written and deleted by the same change. Tables of periods are made."""
-    made = {generation.table}
+    made = set()
     for operation in operations:
-        table = generation.table
+        table, partition_key = generation.table, str(key_of(operation)[0])
         if generation.keys.shards.periods is not None:
-            table = table_of(table, period_of(str(key_of(operation)[0])))
-        if table not in made:
-            await tables.create_table(table)
-            made.add(table)
-        await tables.transact(table, [operation])
+            table = table_of(table, period_of(partition_key))
+        account = generation.keys.accounts.account_of(partition_key)
+        if (account, table) not in made:
+            await accounts[account].create_table(table)
+            made.add((account, table))
+        await accounts[account].transact(table, [operation])
 
 
 @st.composite
@@ -232,11 +261,10 @@ def indexes(draw: st.DrawFn) -> Index:
     partition = [draw(key_parts(f"p{number}")) for number in range(draw(st.integers(1, 2)))]
     sort: list[KeyPart] = [draw(key_parts(f"s{number}")) for number in range(draw(st.integers(0, 3)))]
     each = None
-    is_multi_valued: bool = draw(st.booleans())
-    if sort and is_multi_valued:
+    multi_valued: list[KeyPart] | None = draw(st.sampled_from([None, sort, partition]))
+    if multi_valued:
         each = Each("el", "tags")
-        first = sort[0]
-        sort[0] = KeyPart("el", first.name, first.type, first.order, first.fold, first.keeps_nulls)
+        multi_valued[0] = replace(multi_valued[0], path="el")
     return Index(
         "by-everything",
         SOURCE.name,
@@ -261,6 +289,19 @@ def pools(draw: st.DrawFn, index: Index) -> dict[str, list[PartValue | None]]:
 
 
 @st.composite
+def layouts(draw: st.DrawFn, index: Index, values: dict[str, list[PartValue | None]]) -> Index:
+    """The index with a hot value and in two accounts, perhaps."""
+    first = index.partition[0].name
+    named = [value for value in values[first] if value is not None and utf16_length(str(value)) < 100]
+    placements: list[Placement | None] = [None, Placement("hash", (DEFAULT_ACCOUNT, OTHER_ACCOUNT))]
+    hot: list[tuple[tuple[PartValue, int], ...]] = [()]
+    if named:
+        placements.append(Placement("list", (), ((named[0], OTHER_ACCOUNT),), default=DEFAULT_ACCOUNT))
+        hot.append(((named[-1], 2),))
+    return replace(index, placement=draw(st.sampled_from(placements)), hot=draw(st.sampled_from(hot)))
+
+
+@st.composite
 def documents(draw: st.DrawFn, index: Index, values: dict[str, list[PartValue | None]]) -> dict[str, Any]:
     """A fact with values from the pools."""
     document: dict[str, Any] = {"n": draw(st.integers(0, 9))}
@@ -281,15 +322,29 @@ def lookups(draw: st.DrawFn, index: Index, values: dict[str, list[PartValue | No
         part.name: [value for value in values[part.name] if value is not None or part.keeps_nulls]
         for part in index.parts
     }
-    for part in index.partition:
-        conditions[part.name] = [("", draw(st.sampled_from(usable[part.name])))]
+    lists: dict[str, list[PartValue | None]] = {}
     leading = draw(st.integers(0, len(index.sort)))
-    for part in index.sort[:leading]:
-        conditions[part.name] = [("", draw(st.sampled_from(usable[part.name])))]
+    for part in index.partition + index.sort[:leading]:
+        found = draw(_listed(part, usable[part.name]))
+        if len(found) > 1 and prod(map(len, lists.values())) * len(found) <= COMBINATIONS_MAX:
+            lists[part.name] = found
+        else:
+            conditions[part.name] = [("", found[0])]
     if leading < len(index.sort) and draw(st.booleans()):
         part = index.sort[leading]
         conditions[part.name] = draw(_ranges(part, [value for value in usable[part.name] if value is not None]))
-    return Asked(conditions)
+    return Asked(conditions, lists, draw(st.sampled_from([None, None, 4, 9])))
+
+
+@st.composite
+def _listed(draw: st.DrawFn, part: KeyPart, pool: list[PartValue | None]) -> list[PartValue | None]:
+    """One value, or several that are different keys."""
+    count = draw(st.sampled_from([1, 1, 2, 4]))
+    values = st.sampled_from(pool) if count == 1 else st.sampled_from(pool) | VALUES[part.type]
+    found: list[PartValue | None] = draw(
+        st.lists(values, min_size=1, max_size=count, unique_by=lambda value: order_of(part, value))
+    )
+    return found
 
 
 @st.composite

@@ -15,7 +15,9 @@ from shared.entries.rows.entry_row import is_tombstone
 from shared.pipeline.apply.services import Services, Times
 from shared.pipeline.cleanup.expiry import Expirer, sweep_message
 from shared.pipeline.cleanup.sweeper import Sweeper
-from shared.pipeline.concurrency import Bounded, FairTurns, Staggered
+from shared.pipeline.concurrency import AtOnce, FairTurns, Staggered
+from shared.pipeline.dead_letters.documents import StoredBlob
+from shared.pipeline.dead_letters.open_limit import OpenLimit
 from shared.pipeline.dead_letters.rows import DEAD_LETTER_TABLE
 from shared.pipeline.ledger.rows import LEDGER_TABLE, ledger_partition
 from shared.tables.accounts import Accounts
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
     from shared.entries.changes.change import Change
     from shared.pipeline.cleanup.messages import SweepQueue
     from shared.pipeline.concurrency import RunAll
-    from shared.pipeline.dead_letters.store import Blobs
+    from shared.pipeline.dead_letters.documents import Blobs
     from shared.tables.port import Tables
 
 TOWNS = """
@@ -56,9 +58,12 @@ class KeptMessages:
 
 
 class KeptBlobs:
-    """Blobs in memory."""
+    """Blobs in memory, all written at one time."""
+
+    page_size = 2
 
     def __init__(self) -> None:
+        self.written_at_seconds = 1_800_000_000.0
         self.contents: dict[str, bytes] = {}
         self._put = 0
 
@@ -74,6 +79,11 @@ class KeptBlobs:
     async def delete(self, name: str) -> None:
         self.contents.pop(name, None)
 
+    async def page(self, continuation: str | None) -> tuple[list[StoredBlob], str | None]:
+        names = sorted(name for name in self.contents if name > (continuation or ""))
+        page = [StoredBlob(name, self.written_at_seconds) for name in names[: self.page_size]]
+        return page, page[-1].name if len(names) > self.page_size else None
+
 
 def services_on(
     accounts: Accounts,
@@ -83,19 +93,21 @@ def services_on(
     blobs: Blobs | None = None,
     run_all: RunAll | None = None,
     times: Times | None = None,
+    dead_letter_limit: OpenLimit | None = None,
 ) -> Services:
     """What a process is connected to; everything but the accounts is in memory."""
     return Services(
         accounts,
         blobs or KeptBlobs(),
         queue or KeptMessages(),
-        run_all or Bounded(),
+        run_all or AtOnce(),
         run_all or Staggered(),
         now_seconds,
         take_transactions=lambda: 0,
         report=lambda source, outcome: None,
         times=times or Times(),
         next_turn=FairTurns() if run_all is None else no_turn,
+        dead_letter_limit=dead_letter_limit or OpenLimit(),
     )
 
 
@@ -124,7 +136,14 @@ class Writer:
 class World:
     """A worker on a Table service, and a reader of what it writes."""
 
-    def __init__(self, tables: Tables, text: str = TOWNS, source: str = "people") -> None:
+    def __init__(
+        self,
+        tables: Tables,
+        text: str = TOWNS,
+        source: str = "people",
+        *,
+        dead_letter_limit: OpenLimit | None = None,
+    ) -> None:
         self.tables = tables
         self.definitions = definitions_of(text)
         self.plan: SourcePlan = plan_of(self.definitions, source)
@@ -133,12 +152,18 @@ class World:
         self.blobs = KeptBlobs()
         self.accounts = Accounts({DEFAULT_ACCOUNT: tables})
         self.now_seconds = 1_800_000_000.0
+        self.dead_letter_limit = dead_letter_limit
         self.restart()
 
     def restart(self, run_all: RunAll | None = None) -> None:
         """A new worker process: nothing is cached."""
         services = services_on(
-            self.accounts, lambda: self.now_seconds, queue=self.queue, blobs=self.blobs, run_all=run_all
+            self.accounts,
+            lambda: self.now_seconds,
+            queue=self.queue,
+            blobs=self.blobs,
+            run_all=run_all,
+            dead_letter_limit=self.dead_letter_limit,
         )
         self.applier = services.new_applier()
         self.sweeper = Sweeper(self.accounts, services.run_all)

@@ -12,8 +12,9 @@ from local.emulators.cosmos.errors import BadRequestError, CosmosError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-# The service refuses documents and batches above this size.
-MAX_DOCUMENT_BYTES = 2 * 1024 * 1024
+# The service refuses requests and documents above this size. It counts the bytes that are sent: a client that escapes
+# everything beyond ASCII reaches it sooner.
+MAX_BODY_BYTES = 2 * 1024 * 1024
 
 
 def encode_json(value: Any) -> bytes:
@@ -36,6 +37,11 @@ class Call:
     def is_set(self, header: str) -> bool:
         """Whether a boolean header is there and true, in any spelling."""
         return self.headers.get(header, "").lower() == "true"
+
+    @property
+    def prefers_minimal(self) -> bool:
+        """Whether the answer to a write goes without the document."""
+        return "return=minimal" in self.headers.get("prefer", "").lower().replace(" ", "")
 
     def json(self) -> Any:
         """The body as JSON."""

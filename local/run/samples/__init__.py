@@ -11,11 +11,11 @@ from azure.cosmos.aio import CosmosClient
 
 from shared.app.app import app
 from shared.app.connection_settings import EventHubsConnection
-from shared.sources.sending import FactEvents, has_events, send
+from shared.sources.sending import FactEvents, OutgoingEvent, has_events, send
 from shared.sources.upload import upload
 
 if TYPE_CHECKING:
-    from shared.definitions.model import Definitions
+    from shared.definitions.model import Definitions, Source
 
 HERE = Path(__file__).parent
 
@@ -45,10 +45,17 @@ async def send_samples(connection: str, definitions: Definitions) -> int:
     """Send to every hub without a container that there are samples for, once; says how many facts were sent."""
     count = 0
     open_hub = partial(app().connections.event_hub_producer, EventHubsConnection(connection))
-    for source in definitions.sources.values():
-        if source.cosmos is not None or source.event_hub is None or not (samples := facts(source.name)):
-            continue
-        if not await has_events(open_hub, source.event_hub):
-            await send(open_hub, source.event_hub, map(FactEvents(source).event, samples))
-            count += len(samples)
+    for hub in definitions.hubs():
+        events = [event for source in definitions.sources_of_hub(hub) for event in _events(source)]
+        if events and not await has_events(open_hub, hub):
+            await send(open_hub, hub, events)
+            count += len(events)
     return count
+
+
+def _events(source: Source) -> list[OutgoingEvent]:
+    """The sample facts of a source as events; none where facts come from a container, or events from elsewhere."""
+    to_events = FactEvents(source)
+    if source.cosmos is not None or not to_events.takes_facts:
+        return []
+    return [to_events.event(fact) for fact in facts(source.name)]

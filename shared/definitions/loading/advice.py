@@ -32,7 +32,8 @@ def advise(definitions: Definitions, findings: Findings) -> None:
 
 def _advise_on_partition(index: Index, findings: Findings) -> None:
     at = ("indexes", index.name, "partition")
-    if all(map(_has_few_values, index.partition)):
+    is_spread = index.shards > 1 or bool(index.hot)
+    if all(map(_has_few_values, index.partition)) and not is_spread:
         what = "the partition has very few values, so each holds a large share of all entries"
         findings.advise(at, what, "Add a part with more values, or spread it with `shards`.")
     first = index.partition[0]
@@ -40,7 +41,7 @@ def _advise_on_partition(index: Index, findings: Findings) -> None:
         what = f'"{first.name}" only grows, so all new entries go to one end of the table'
         findings.advise(at, what, "Put another part first, and the time into `sort`.")
     if any(part.order == "desc" for part in index.partition):
-        what = "`order` of a partition part has no effect: lookups give its whole value"
+        what = "`order` of a partition part has no effect but on lookups of several partitions (`.in`)"
         findings.advise(at, what, "Take `order` out, or move the part to `sort`.")
 
 
@@ -79,7 +80,9 @@ def _advise_on_copies(definitions: Definitions, findings: Findings) -> None:
 def _advise_on_twins(definitions: Definitions, findings: Findings) -> None:
     seen: dict[object, str] = {}
     for index in definitions.indexes.values():
-        key = (index.source, index.each, index.where, index.partition, index.sort)
+        # Neither an account of its own nor readers of its own are given up for a few fields.
+        own = (index.placement, definitions.access.of(index.name), index.is_summary)
+        key = (index.source, index.each, index.where, index.partition, index.sort, *own)
         if (first := seen.setdefault(key, index.name)) != index.name:
             what = f'it has the same key as "{first}"'
             findings.advise(("indexes", index.name), what, "Keep one, with the fields of both in `project`.")

@@ -7,17 +7,20 @@ of one are the same, and the order of keys is lost.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal, cast
 
+from shared.definitions.access import OPERATOR, READER, Access, IndexAccess
 from shared.definitions.field_paths import quoted, segments
 from shared.definitions.loading.shape import DURATION
 from shared.definitions.model import (
     CosmosContainer,
     Definitions,
     Each,
+    Events,
     Expire,
     Index,
     KeyPart,
+    Measure,
     Placement,
     RangeSlice,
     Source,
@@ -25,17 +28,21 @@ from shared.definitions.model import (
 from shared.definitions.values import REFUSED, coerce
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
     from shared.definitions.loading.findings import Findings, KeyPath
     from shared.definitions.loading.shape import (
+        EventsShape,
         ExpireShape,
         FileShape,
         IndexShape,
+        MeasureShape,
         PartShape,
         PlacementShape,
         SliceShape,
         SourceShape,
     )
-    from shared.definitions.model import PartValue
+    from shared.definitions.model import MeasureKind, PartValue
 
 _SECONDS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 
@@ -45,22 +52,57 @@ def build(shape: FileShape, findings: Findings) -> Definitions:
     return Definitions(
         {name: _source(name, source) for name, source in shape.sources.items()},
         {name: _IndexBuilder(name, findings).index(index) for name, index in shape.indexes.items()},
+        _access(shape),
+    )
+
+
+def _access(shape: FileShape) -> Access:
+    given = shape.access
+    readers = tuple((given and given.readers) or (READER,))
+    return Access(
+        readers,
+        tuple((given and given.operators) or (OPERATOR,)),
+        {
+            name: IndexAccess(tuple(index.access.readers or readers), tuple((index.access.bind or {}).items()))
+            for name, index in shape.indexes.items()
+            if index.access
+        },
     )
 
 
 def _source(name: str, shape: SourceShape) -> Source:
-    given = shape.partition_key or (["id"] if shape.cosmos else [])
-    keys = [given] if isinstance(given, str) else given
+    events = _events(shape.events)
+    # Without a container a mapping alone says how a fact is identified and how its versions are ordered.
+    mapped = Events() if shape.cosmos else events
     return Source(
         name=name,
         cosmos=CosmosContainer(shape.cosmos.database, shape.cosmos.container) if shape.cosmos else None,
         event_hub=shape.event_hub,
-        id=canonical(shape.id),
-        partition_key=tuple(map(canonical, keys)),
-        version=_optional(shape.version),
+        id=mapped.id or canonical(shape.id),
+        partition_key=mapped.partition_key or _paths(shape.partition_key or (["id"] if shape.cosmos else [])),
+        version=mapped.version or _optional(shape.version),
         deleted_when=_optional(shape.deletes.when) if shape.deletes else None,
         all_versions=bool(shape.deletes and shape.deletes.feed),
+        events=events,
     )
+
+
+def _events(shape: Literal["envelope", "document", "debezium"] | EventsShape | None) -> Events:
+    if shape is None or isinstance(shape, str):
+        return Events(shape or "envelope")
+    return Events(
+        form=shape.form or "mapping",
+        when=_optional(shape.when),
+        id=_optional(shape.id),
+        partition_key=_paths(shape.partition_key or []),
+        version=_optional(shape.version),
+        document=_optional(shape.document),
+        delete=_optional(shape.delete),
+    )
+
+
+def _paths(given: str | list[str]) -> tuple[str, ...]:
+    return tuple(map(canonical, [given] if isinstance(given, str) else given))
 
 
 def canonical(path: str) -> str:
@@ -96,6 +138,13 @@ def _part(shape: str | PartShape) -> KeyPart:
     )
 
 
+def _project(shape: IndexShape) -> Literal["all", "keys"] | tuple[str, ...]:
+    """A summary carries its measures and nothing of a fact."""
+    if shape.summarize is not None:
+        return "keys"
+    return shape.project if isinstance(shape.project, str) else tuple(map(canonical, shape.project))
+
+
 class _IndexBuilder:
     """Builds one index; knows where it stands, for the faults of values that have another type."""
 
@@ -110,13 +159,14 @@ class _IndexBuilder:
             source=shape.source,
             partition=partition,
             sort=_parts(shape.sort),
-            project=shape.project if isinstance(shape.project, str) else tuple(map(canonical, shape.project)),
+            project=_project(shape),
             each=self._each(shape.each),
             where=_optional(shape.where),
             shards=shape.shards,
             hot=tuple(sorted(self._hot(shape.hot or {}, partition), key=repr)),
             expire=self._expire(shape.expire),
             placement=self._placement(shape.placement, partition),
+            summarize=None if shape.summarize is None else tuple(self._measures(shape.summarize)),
         )
 
     def _fault(self, path: KeyPath, what: str, fix: str) -> None:
@@ -130,6 +180,21 @@ class _IndexBuilder:
             return None
         ((name, path),) = shape.items()
         return Each(name, canonical(path))
+
+    def _measures(self, shape: Mapping[str, str | MeasureShape]) -> Iterator[Measure]:
+        for name, measure in shape.items():
+            if isinstance(measure, str):
+                yield Measure(name, cast("MeasureKind", measure))
+                continue
+            given = [(kind, path) for kind, path in measure.model_dump().items() if path is not None]
+            if len(given) == 1:
+                ((kind, path),) = given
+                yield Measure(name, cast("MeasureKind", kind), canonical(path))
+            else:
+                what = f"{len(given)} measures are named" if given else "no measure is named"
+                self._fault(
+                    ("summarize", name), what, f"Name one of sum, average, min and max: `{name}: {{sum: PATH}}`."
+                )
 
     def _hot(self, shape: dict[str, int], partition: tuple[KeyPart, ...]) -> list[tuple[PartValue, int]]:
         typed = [(self._typed(value, partition, ("hot", value)), count) for value, count in shape.items()]

@@ -29,6 +29,10 @@ def _one_list_or_mapping(value: Any) -> str:
     return "~list" if isinstance(value, list) else "~mapping"
 
 
+def _one_or_mapping(value: Any) -> str:
+    return "~one" if isinstance(value, str) else "~mapping"
+
+
 def _no_boolean(value: Any) -> Any:
     """Python takes true for 1."""
     if isinstance(value, bool):
@@ -65,11 +69,33 @@ class DeletesShape(Shape):
     )
 
 
+class EventsShape(Shape):
+    """How events are read that have a form of their own."""
+
+    when: Text | None = Field(None, description="Only events for which this expression holds; others are ignored.")
+    form: Literal["envelope", "document", "debezium"] | None = Field(
+        None, description="One of the known forms, in place of the keys below."
+    )
+    id: Text | None = Field(None, description="The path of the fact's id in the event.")
+    partition_key: TextOrTexts | None = Field(None, description="The path or paths of its partition key in the event.")
+    version: Text | None = Field(None, description="The path of its version in the event.")
+    document: Text | None = Field(None, description="The path of the fact in the event; by default all of it.")
+    delete: Text | None = Field(None, description="An event for which this expression holds deletes the fact.")
+
+
 class SourceShape(Shape):
     """Where facts come from, how one is identified and how its versions are ordered."""
 
     cosmos: CosmosShape | None = Field(None, description="The Cosmos DB container that the facts live in.")
     event_hub: Text | None = Field(None, description="The event hub that changes arrive through.")
+    events: (
+        Annotated[
+            Annotated[Literal["envelope", "document", "debezium"], Tag("~one")]
+            | Annotated[EventsShape, Tag("~mapping")],
+            Discriminator(_one_list_or_mapping),
+        ]
+        | None
+    ) = Field(None, description="What the events of the hub look like: a known form, or a mapping.")
     id: Text = Field("id", description="The path of the fact's id.")
     partition_key: TextOrTexts | None = Field(None, description="The path or paths of the fact's own partition key.")
     version: Text | None = Field(None, description="The path of a number or ISO 8601 time that grows with each change.")
@@ -140,6 +166,37 @@ class PlacementShape(Shape):
     default: Text | None = Field(None, description="by: list. The connection of every other value.")
 
 
+class IndexAccessShape(Shape):
+    """Who may look this index up, when callers are known by Entra ID."""
+
+    readers: Texts | None = Field(None, description="App roles that may look it up; left out: those of the file.")
+    bind: Annotated[dict[str, Text], Field(min_length=1)] | None = Field(
+        None, description="Parts of the key that must equal a claim of the caller: {part: claim}."
+    )
+
+
+class AccessShape(Shape):
+    """Who may call, when callers are known by Entra ID."""
+
+    readers: Texts | None = Field(None, description="App roles that may look up; by default Index.Read.")
+    operators: Texts | None = Field(None, description="App roles for the calls of operators; by default Index.Operate.")
+
+
+class MeasureShape(Shape):
+    """A measure of the values at a path: one of the four."""
+
+    sum: Text | None = Field(None, description="The path of numbers that are added up.")
+    average: Text | None = Field(None, description="The path of numbers whose mean is shown.")
+    min: Text | None = Field(None, description="The path of numbers whose smallest is shown.")
+    max: Text | None = Field(None, description="The path of numbers whose largest is shown.")
+
+
+Measure: TypeAlias = Annotated[
+    Annotated[Literal["facts", "count"], Tag("~one")] | Annotated[MeasureShape, Tag("~mapping")],
+    Discriminator(_one_or_mapping),
+]
+
+
 class IndexShape(Shape):
     """One index: which entries a fact has, how they are found and what they carry."""
 
@@ -155,6 +212,10 @@ class IndexShape(Shape):
     )
     expire: ExpireShape | None = Field(None, description="When entries go by themselves.")
     placement: PlacementShape | None = Field(None, description="Which storage account each partition lives in.")
+    access: IndexAccessShape | None = Field(None, description="Who may look it up.")
+    summarize: dict[str, Measure] | None = Field(
+        None, min_length=1, description="In place of project: entries are groups of facts with these measures, by name."
+    )
 
 
 class FileShape(Shape):
@@ -163,3 +224,4 @@ class FileShape(Shape):
     version: Annotated[Literal[1], BeforeValidator(_no_boolean)] = Field(description="The version of this format: 1.")
     sources: dict[str, SourceShape] = Field(description="Where facts come from, by name.")
     indexes: dict[str, IndexShape] = Field(description="The indexes to keep, by name.")
+    access: AccessShape | None = Field(None, description="Who may call.")

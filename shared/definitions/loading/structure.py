@@ -19,9 +19,10 @@ if TYPE_CHECKING:
     from shared.definitions.loading.findings import Findings, KeyPath
 
 _SECTIONS: Final = ("sources", "indexes")
-_NEEDED: Final = frozenset({"source", "partition"})
+_NEEDED: Final = frozenset({"source", "partition", "summarize"})
 # Of parts and of expiry: without them the rest is still whole.
 _OPTIONS: Final = frozenset({"type", "order", "fold", "nulls", "tables"})
+_MORE_CHOICES: Final = {"project": "a list of paths", "events": "a mapping"}
 _KINDS: Final = {
     dict: "a mapping",
     list: "a list",
@@ -55,7 +56,7 @@ def _cut(details: ErrorDetails) -> KeyPath:
     place = _place(details)
     if place[0] != "indexes" or len(place) < 3:
         return place[:2]
-    if len(place) > 3 and (details["type"] == "extra_forbidden" or place[-1] in _OPTIONS):
+    if len(place) > 3 and place[2] != "summarize" and (details["type"] == "extra_forbidden" or place[-1] in _OPTIONS):
         return place
     return place[:2] if place[2] in _NEEDED else place[:3]
 
@@ -103,8 +104,8 @@ def _report(details: ErrorDetails, findings: Findings) -> None:
 
 def _choices(details: ErrorDetails, path: KeyPath, value: object) -> str:
     choices = _expected(details)
-    if path[-1] == "project":
-        choices.append("a list of paths")
+    if path[-1] in _MORE_CHOICES:
+        choices.append(_MORE_CHOICES[str(path[-1])])
     return did_you_mean(value, choices) if isinstance(value, str) else f"Use one of: {', '.join(choices)}."
 
 

@@ -17,7 +17,7 @@ from shared.entries.keys.fact_key import MISSING, encode_fact_key, fact_hash, is
 from shared.entries.keys.versions import NO_DOCUMENT, declared_clock, version
 from shared.entries.rows.columns import fact_columns
 from shared.entries.rows.json_text import canonical_bytes
-from shared.errors import UnreadableChangeError
+from shared.errors import UnknownFormError, UnreadableChangeError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -66,29 +66,36 @@ class FactReader:
     def __init__(self, source: Source) -> None:
         self.source = source
         self._id = compile_path(source.id)
-        self._partition_key = [_compile_key_path(path) for path in source.partition_key]
+        self._partition_key = [compile_key_path(path) for path in source.partition_key]
         self._version = compile_path(source.version) if source.version else None
         self._is_deleted = compile_condition(source.deleted_when) if source.deleted_when else None
 
     def unreadable(self, reason: str) -> UnreadableChangeError:
         """The error for a change of this source that cannot be read."""
-        return UnreadableChangeError(f'A change of source "{self.source.name}" cannot be read: {reason}.')
+        return UnreadableChangeError(self._says(reason))
+
+    def unknown_form(self, reason: str) -> UnknownFormError:
+        """The error for an event in another form than this source expects."""
+        return UnknownFormError(self._says(reason))
+
+    def _says(self, reason: str) -> str:
+        return f'A change of source "{self.source.name}" cannot be read: {reason}.'
 
     def id_of(self, document: dict[str, Any]) -> object:
         """What stands where the fact's id should be; None for nothing."""
-        return self._evaluate(self._id, document, "id")
+        return self.evaluate(self._id, document, "id")
 
     def partition_key_of(self, document: dict[str, Any]) -> tuple[Any, ...]:
         """What stands where the partition key values should be; MISSING for nothing."""
-        return tuple(self._evaluate(get, document, "partitionKey") for get in self._partition_key)
+        return tuple(self.evaluate(get, document, "partitionKey") for get in self._partition_key)
 
     def declared_version_of(self, document: dict[str, Any]) -> object:
         """What stands where the declared version should be; None for nothing, or when none is declared."""
-        return None if self._version is None else self._evaluate(self._version, document, "version")
+        return None if self._version is None else self.evaluate(self._version, document, "version")
 
     def is_deleted(self, document: dict[str, Any]) -> bool:
         """Whether the document says that the fact is deleted."""
-        return self._is_deleted is not None and self._evaluate(self._is_deleted, document, "deletes.when")
+        return self._is_deleted is not None and self.evaluate(self._is_deleted, document, "deletes.when")
 
     def declared_clock(self, value: object) -> str:
         """The clock of a declared version."""
@@ -124,7 +131,8 @@ class FactReader:
             source_etag=source_etag,
         )
 
-    def _evaluate(self, get: Callable[[Any], Any], document: dict[str, Any], key: str) -> Any:
+    def evaluate(self, get: Callable[[Any], Any], document: dict[str, Any], key: str) -> Any:
+        """What an expression gives; `key` is where the definitions have it."""
         try:
             return get(document)
         except EvaluationError as error:
@@ -154,7 +162,7 @@ class FactReader:
         )
 
 
-def _compile_key_path(path: str) -> Callable[[Any], Any]:
+def compile_key_path(path: str) -> Callable[[Any], Any]:
     """As a path, but a field that is not there is MISSING: Cosmos DB tells it from null."""
     names = segments(path)
     if names is None:

@@ -1,132 +1,131 @@
-"""Changes from event hubs: one event, one change, in the plain envelope or as a CloudEvent.
+"""Changes from event hubs: one event, one change, in the form that its source names.
 
-What the envelope says wins over what stands in the document; where both speak they must agree. An event that
+What an event says of a change wins over what stands in the document; where both speak they must agree. An event that
 contradicts itself, or cannot be read at all, is an `UnreadableChangeError`: a dead letter, not a guess.
 """
 
 from __future__ import annotations
 
-import json
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from shared.entries.changes.change import FactReader
+from shared.entries.changes.event_forms.bodies import read_body
+from shared.entries.changes.event_forms.document import DocumentForm
+from shared.entries.changes.event_forms.envelope import EnvelopeForm
+from shared.entries.changes.paths import compile_condition
+from shared.entries.changes.received_event import NO_PROPERTIES, ReceivedEvent
 from shared.entries.changes.shown_values import value_in_message
 from shared.entries.keys.fact_key import MISSING, encode_fact_key, is_fact_key_value
 from shared.entries.keys.versions import ticks_clock
+from shared.errors import IgnoredEventError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from shared.definitions.model import Source
     from shared.entries.changes.change import Change
+    from shared.entries.changes.event_forms.bodies import EventBody
+    from shared.entries.changes.event_forms.said import EventForm, SaidByEvent
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_UPSERT: Final = "upsert"
-_DELETE: Final = "delete"
-
-
-@dataclass(frozen=True, slots=True)
-class _Envelope:
-    """What an event says, in the words of the plain envelope. MISSING is what it does not say."""
-
-    op: object
-    id: object
-    partition_key: object
-    version: object
-    document: object
 
 
 class EventReader:
-    """Reads the events of one source with `eventHub`."""
+    """Reads the events of one source with `eventHub`. `others` are envelope sources that the same hub feeds."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, others: Collection[str] = ()) -> None:
         self._source = source
         self._reader = FactReader(source)
+        self._form = _form(self._reader, others)
+        self._is_meant = compile_condition(source.events.when) if source.events.when else None
+        # A mapping may find an id beside a document that has another `id` of its own.
+        self._must_agree = source.events.form != "mapping" or source.cosmos is not None
 
-    def read(self, body: bytes | str, enqueued: datetime, sequence_number: int) -> Change:
-        """The change that an event is. A naive enqueued time is UTC."""
-        event = self._parse(body)
-        envelope = self._cloud_event(event) if "specversion" in event else self._plain(event)
-        document = self._document(envelope)
-        fact_id = self._fact_id(envelope, document)
-        partition_key = self._partition_key(envelope, document)
-        clock = self._clock(envelope, document, enqueued, sequence_number)
-        return self._reader.change(fact_id, partition_key, clock, None if envelope.op == _DELETE else document)
+    def read(
+        self,
+        body: bytes,
+        enqueued: datetime,
+        sequence_number: int,
+        key: str | None = None,
+        properties: Mapping[str, Any] = NO_PROPERTIES,
+    ) -> Change:
+        """The change that an event is. A naive enqueued time is UTC.
 
-    def _parse(self, body: bytes | str) -> dict[str, Any]:
-        try:
-            event = json.loads(body, parse_constant=_refuse_constant)
-        except (ValueError, RecursionError) as error:
-            raise self._reader.unreadable(f"the event is not JSON ({error})") from error
-        if not isinstance(event, dict):
-            raise self._reader.unreadable("the event is not a JSON object")
-        return event
+        Raises `UnreadableChangeError`, or `IgnoredEventError` for an event that is no change of this source.
+        """
+        received = ReceivedEvent(body, enqueued, sequence_number, key, properties)
+        return self.change(received, read_body(received))
 
-    def _plain(self, event: dict[str, Any]) -> _Envelope:
-        named = event.get("source", self._source.name)
-        if named != self._source.name:
-            raise self._reader.unreadable(f"the event names the source {value_in_message(named)}")
-        op = event.get("op")
-        if op not in (_UPSERT, _DELETE):
-            raise self._reader.unreadable(f'`op` is {value_in_message(op)}: send "upsert" or "delete"')
-        return _envelope(op, event, ("id", "partitionKey", "version", "document"))
+    def change(self, received: ReceivedEvent, body: EventBody) -> Change:
+        """The same, of an event whose body is read already."""
+        if body.problem is not None:
+            # The attributes of a CloudEvent may say that it is another's, whatever its body is.
+            if body.attributes and not self._is_wanted(body.event):
+                raise IgnoredEventError
+            raise self._reader.unreadable(body.problem)
+        subject = self._form.subject(body)
+        if not self._is_wanted(subject):
+            raise IgnoredEventError
+        said = self._form.read(subject, received)
+        document = self._document(said)
+        fact_id = self._fact_id(said, document)
+        partition_key = self._partition_key(said, document)
+        clock = self._clock(said, document, received)
+        return self._reader.change(fact_id, partition_key, clock, None if said.is_delete else document)
 
-    def _cloud_event(self, event: dict[str, Any]) -> _Envelope:
-        if not str(event["specversion"]).startswith("1."):
-            raise self._reader.unreadable(f"CloudEvents {value_in_message(event['specversion'])} is not 1.0")
-        kind = str(event.get("type"))
-        op = _UPSERT if kind.endswith(".upserted") else _DELETE if kind.endswith(".deleted") else None
-        if op is None:
-            raise self._reader.unreadable(f"`type` is {value_in_message(kind)}: it must end in .upserted or .deleted")
-        return _envelope(op, event, ("subject", "partitionkey", "version", "data"))
+    def _is_wanted(self, subject: Any) -> bool:
+        return self._is_meant is None or bool(self._reader.evaluate(self._is_meant, subject, "events.when"))
 
-    def _document(self, envelope: _Envelope) -> dict[str, Any] | None:
-        if isinstance(envelope.document, dict):
-            return envelope.document
-        if envelope.op == _DELETE and envelope.document in (None, MISSING):
+    def _document(self, said: SaidByEvent) -> dict[str, Any] | None:
+        if isinstance(said.document, dict):
+            return said.document
+        if said.is_delete and said.document in (None, MISSING):
             return None
-        raise self._reader.unreadable(f"the document is {value_in_message(envelope.document)}: send a JSON object")
+        raise self._reader.unreadable(f"the document is {value_in_message(said.document)}: send a JSON object")
 
-    def _fact_id(self, envelope: _Envelope, document: dict[str, Any] | None) -> object:
-        inside = None if document is None else self._reader.id_of(document)
-        if envelope.id is MISSING:
-            return inside
-        if inside is not None and str(inside) != str(envelope.id):
-            raise self._contradiction("id", envelope.id, inside)
-        return envelope.id
+    def _fact_id(self, said: SaidByEvent, document: dict[str, Any] | None) -> object:
+        if said.id is MISSING:
+            return None if document is None else self._reader.id_of(document)
+        inside = None if document is None or not self._must_agree else self._reader.id_of(document)
+        if inside is not None and str(inside) != str(said.id):
+            raise self._contradiction("id", said.id, inside)
+        return said.id
 
-    def _partition_key(self, envelope: _Envelope, document: dict[str, Any] | None) -> Sequence[object]:
+    def _partition_key(self, said: SaidByEvent, document: dict[str, Any] | None) -> Sequence[object]:
         levels = len(self._source.partition_key)
         inside = (MISSING,) * levels if document is None else self._reader.partition_key_of(document)
-        if envelope.partition_key is MISSING:
+        if said.partition_key is MISSING:
             if document is None and levels:
                 raise self._reader.unreadable("a delete without document has no `partitionKey`")
             return inside
-        said = envelope.partition_key if isinstance(envelope.partition_key, list) else [envelope.partition_key]
-        if len(said) != levels:
-            raise self._reader.unreadable(f"`partitionKey` has {len(said)} values, the source declares {levels} paths")
-        for outer, inner in zip(said, inside, strict=True):
+        values = said.partition_key if isinstance(said.partition_key, list) else [said.partition_key]
+        if len(values) != levels:
+            what = f"`partitionKey` has {len(values)} values, the source declares {levels} paths"
+            raise self._reader.unreadable(what)
+        for outer, inner in zip(values, inside, strict=True) if self._must_agree else ():
             if inner is not MISSING and not _is_same_key_value(outer, inner):
                 raise self._contradiction("partitionKey", outer, inner)
-        return said
+        return values
 
-    def _clock(
-        self, envelope: _Envelope, document: dict[str, Any] | None, enqueued: datetime, sequence_number: int
-    ) -> str:
+    def _clock(self, said: SaidByEvent, document: dict[str, Any] | None, received: ReceivedEvent) -> str:
         if self._source.version is None:
-            moment = enqueued if enqueued.tzinfo else enqueued.replace(tzinfo=UTC)
-            clock = ticks_clock((moment - _EPOCH) // timedelta(microseconds=1), sequence_number)
-            if clock is None:
-                raise self._reader.unreadable(f"sequence number {value_in_message(sequence_number)} is no clock")
-            return clock
-        inside = None if document is None else self._reader.declared_version_of(document)
-        if envelope.version is MISSING:
-            return self._reader.declared_clock(inside)
-        clock = self._reader.declared_clock(envelope.version)
+            return said.clock or self._arrival(received)
+        if said.version is MISSING:
+            return self._reader.declared_clock(None if document is None else self._reader.declared_version_of(document))
+        clock = self._reader.declared_clock(said.version)
+        inside = None if document is None or not self._must_agree else self._reader.declared_version_of(document)
         if inside is not None and self._reader.declared_clock(inside) != clock:
-            raise self._contradiction("version", envelope.version, inside)
+            raise self._contradiction("version", said.version, inside)
+        return clock
+
+    def _arrival(self, received: ReceivedEvent) -> str:
+        enqueued = received.enqueued
+        moment = enqueued if enqueued.tzinfo else enqueued.replace(tzinfo=UTC)
+        clock = ticks_clock((moment - _EPOCH) // timedelta(microseconds=1), received.sequence_number)
+        if clock is None:
+            shown = value_in_message(received.sequence_number)
+            raise self._reader.unreadable(f"sequence number {shown} is no clock")
         return clock
 
     def _contradiction(self, key: str, outer: object, inner: object) -> Exception:
@@ -134,11 +133,18 @@ class EventReader:
         return self._reader.unreadable(f"{says}: let them agree")
 
 
-def _envelope(op: str, event: dict[str, Any], keys: tuple[str, str, str, str]) -> _Envelope:
-    """What an event says under these keys. Null is a partition key value; an id or version it is not said."""
-    fact_id, partition_key, version, document = (event.get(key, MISSING) for key in keys)
-    said_id, said_version = (MISSING if value is None else value for value in (fact_id, version))
-    return _Envelope(op, said_id, partition_key, said_version, document)
+def _form(reader: FactReader, others: Collection[str]) -> EventForm:
+    """The form that a source names. Those that most hubs do without are imported by the hubs that have them."""
+    form = reader.source.events.form
+    if form == "debezium":
+        from shared.entries.changes.event_forms.debezium import DebeziumForm
+
+        return DebeziumForm(reader)
+    if form == "mapping":
+        from shared.entries.changes.event_forms.mapping import MappedForm
+
+        return MappedForm(reader)
+    return DocumentForm(reader) if form == "document" else EnvelopeForm(reader, others)
 
 
 def _is_same_key_value(left: Any, right: Any) -> bool:
@@ -146,7 +152,3 @@ def _is_same_key_value(left: Any, right: Any) -> bool:
     if not (is_fact_key_value(left) and is_fact_key_value(right)):
         return False
     return encode_fact_key([left], "") == encode_fact_key([right], "")
-
-
-def _refuse_constant(name: str) -> object:
-    raise ValueError(f"{name} is not JSON")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from shared.definitions.expressions import parse
 from shared.definitions.field_paths import segments
-from shared.entries.changes.shown_values import value_in_message
+from shared.entries.changes.shown_values import expression_in_message, shortened, value_in_message
 from shared.entries.changes.step_budget import STEPS_MAX, OutOfStepsError, StepBudget
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 Getter: TypeAlias = "Callable[[Any], Any]"
 
-_EXPRESSION_CHARACTERS_MAX: Final = 60
+_LIBRARY_CHARACTERS_MAX: Final = 80
 
 
 class EvaluationError(ValueError):
@@ -86,17 +86,20 @@ def _compile_jmespath(text: str, shared: StepBudget | None, *, has_own_truth: bo
 
 def too_costly(text: str) -> EvaluationError:
     """The error for a fact on which the budget is used up in this expression."""
-    is_short = len(text) <= _EXPRESSION_CHARACTERS_MAX
-    shown = text if is_short else f"{text[: _EXPRESSION_CHARACTERS_MAX - 3]}..."
-    return EvaluationError(f"`{shown}` is too costly, over {STEPS_MAX} steps: simplify it, or split the fact")
+    shown = expression_in_message(text)
+    return EvaluationError(f"{shown} is too costly, over {STEPS_MAX} steps: simplify it, or split the fact")
 
 
 def _reason(error: Exception) -> str:
-    """Python's own message for values that it cannot compare would say nothing about the fact."""
+    """Short, whatever the value is. Python's own message for values that it cannot compare would say nothing about the
+    fact."""
     from jmespath.exceptions import JMESPathTypeError
 
-    if isinstance(error, JMESPathTypeError) and isinstance(error.current_value, (list, dict)):
+    if isinstance(error, JMESPathTypeError):
         # The message would spell out all of it.
         error.current_value = value_in_message(error.current_value)
+        return str(error)
     text = str(error) or type(error).__name__
-    return "values of different types cannot be compared" if "not supported between" in text else text
+    if "not supported between" in text:
+        return "values of different types cannot be compared"
+    return shortened(text, _LIBRARY_CHARACTERS_MAX)

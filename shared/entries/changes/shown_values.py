@@ -6,7 +6,8 @@ from typing import Final
 
 from shared.entries.keys.fact_key import MISSING
 
-_UNITS_MAX: Final = 80
+_CHARACTERS_MAX: Final = 80
+_EXPRESSION_CHARACTERS_MAX: Final = 60
 
 
 def value_in_message(value: object) -> str:
@@ -20,4 +21,14 @@ def value_in_message(value: object) -> str:
     except ValueError:
         # CPython does not print integers of more than 4300 digits.
         return "an endless integer"
-    return text if len(text) <= _UNITS_MAX else text[: _UNITS_MAX - 3] + "..."
+    return shortened(text, _CHARACTERS_MAX)
+
+
+def expression_in_message(text: str) -> str:
+    """An expression as a message shows it."""
+    return f"`{shortened(text, _EXPRESSION_CHARACTERS_MAX)}`"
+
+
+def shortened(text: str, characters_max: int) -> str:
+    """A text, or its beginning when it is longer."""
+    return text if len(text) <= characters_max else text[: characters_max - 3] + "..."

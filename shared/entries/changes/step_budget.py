@@ -19,7 +19,7 @@ class OutOfStepsError(Exception):
 
 
 class StepBudget:
-    """The steps that are left for the expressions of one fact."""
+    """The steps that are left for the expressions of one fact, or for the filters of one call."""
 
     __slots__ = ("left",)
 

@@ -39,6 +39,8 @@ class Bounds:
     upper: str
     exact_lower: str
     exact_upper: str
+    # What all of them begin with, before the sort parts: the kind of row, in a summary.
+    prefix: str = ""
     # The range may hold keys that were not asked for: filter by stored values.
     is_widened: bool = field(init=False, compare=False)
     # Nothing can lie in the range, such as above 5 and below 3.
@@ -51,7 +53,12 @@ class Bounds:
 
     def holds(self, encoded_sort: str) -> bool:
         """Whether the whole encoded sort parts of an entry, made from its stored values, were asked for."""
-        return utf16_order(self.exact_lower) <= utf16_order(encoded_sort) < utf16_order(self.exact_upper)
+        return utf16_order(self.exact_lower) <= utf16_order(self.prefix + encoded_sort) < utf16_order(self.exact_upper)
+
+    def among(self, prefix: str) -> Bounds:
+        """The same range among RowKeys that begin with a prefix."""
+        lower, upper = prefix + self.lower, prefix + self.upper
+        return Bounds(lower, upper, prefix + self.exact_lower, prefix + self.exact_upper, prefix)
 
 
 def sort_bounds(

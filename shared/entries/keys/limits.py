@@ -38,6 +38,12 @@ def is_cut(text: str) -> bool:
     return text[-_DIGEST_UNITS - len(_CUT) : -_DIGEST_UNITS] == _CUT
 
 
+def first_cut(text: str) -> range | None:
+    """Where the first mark of a cut and its digest stand; None when nothing was cut."""
+    start = text.find(_CUT)
+    return None if start < 0 else range(start, start + len(_CUT) + _DIGEST_UNITS)
+
+
 def after_cut(text: str) -> str:
     """What follows a text that was cut; all of it when none was."""
     _, cut, rest = text.rpartition(_CUT)

@@ -6,6 +6,7 @@ compared only within one source, whose clock is always of the same kind:
 
     Cosmos DB    _ts (16 digits), _lsn (19)
     Event Hubs   enqueued microseconds since 1970 (16), sequence number (19)
+    Debezium     place in the database's log (19), milliseconds since 1970 (16); without a log as Event Hubs
     declared     whole number, or seconds since year 1 (26), decimals (9)
 
 The first number of a clock of Cosmos DB or Event Hubs is its ticks, the second its counter. No other module knows how
@@ -44,6 +45,12 @@ def ticks_clock(ticks: object, counter: object) -> str | None:
     if not (0 <= whole_ticks < _TICK_LIMIT and 0 <= whole_counter < _COUNTER_LIMIT):
         return None
     return f"{whole_ticks:016d}{whole_counter:019d}"
+
+
+def log_clock(position: object, ticks: object) -> str | None:
+    """The clock of a database's log (position, milliseconds): the log decides before the time, or None."""
+    clock = ticks_clock(ticks, position)
+    return None if clock is None else clock[_TICKS_DIGITS:] + clock[:_TICKS_DIGITS]
 
 
 def _whole(value: object) -> int | None:

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from shared.definitions.identity import generation_id, table_name
 from shared.entries.keys.periods import Periods, period_of, table_of
-from shared.entries.keys.placement import AccountMap
+from shared.entries.keys.placement import DEFAULT_ACCOUNT, AccountMap
 from shared.entries.projection.projector import Projector
+from shared.entries.projection.summary_projector import SummaryProjector
+from shared.entries.summaries.totals import SummaryLayout
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,14 +35,18 @@ class Generation:
     id: str
     index: Index
     table: str
-    projector: Projector = field(compare=False)
+    projector: Projector | SummaryProjector = field(compare=False)
     # Part of the definition, and so of the generation: rows move only by building another one.
     placed: AccountMap = field(init=False, compare=False, repr=False)
     periods: Periods | None = field(init=False, compare=False, repr=False)
+    # How totals and contributions are stored; None for an index that is no summary.
+    layout: SummaryLayout | None = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "placed", AccountMap(self.index))
         object.__setattr__(self, "periods", Periods.of(self.index))
+        layout = None if self.index.summarize is None else SummaryLayout(self.index.summarize)
+        object.__setattr__(self, "layout", layout)
 
     @classmethod
     def of(cls, index: Index, source: Source, attempt: int = 1) -> Generation:
@@ -48,7 +54,7 @@ class Generation:
         ledger rows may still have states of the earlier one."""
         identity = generation_id(index, source)
         table = table_name(index, identity, attempt)
-        return cls(identity if attempt == 1 else f"{identity}r{attempt}", index, table, Projector(index, source))
+        return cls(identity if attempt == 1 else f"{identity}r{attempt}", index, table, projector_of(index, source))
 
     def account_of(self, partition_key: str) -> str:
         """The storage account, by name of its connection, that holds this partition of the table."""
@@ -74,6 +80,11 @@ class Generation:
     def is_period_over(self, start: str, now_seconds: float) -> bool:
         """The same of a period."""
         return self.periods is not None and self.periods.is_over(start, now_seconds)
+
+
+def projector_of(index: Index, source: Source) -> Projector | SummaryProjector:
+    """Projects changes of a source into an index or a summary."""
+    return SummaryProjector(index) if index.is_summary else Projector(index, source)
 
 
 def place_of(generation: Generation, partition: str) -> Place:
@@ -105,11 +116,24 @@ class SourcePlan:
     # An old change is brought back. If its fact has moved on, it is dropped as a whole, also for a generation that has
     # no state of the fact yet: the newest version, perhaps a delete, may never come to that generation again.
     is_replay: bool = False
+    # The account that is brought what it is owed, and nothing else is done; None as a rule.
+    delivers_to: str | None = None
+    # The storage accounts that hold entries.
+    accounts: frozenset[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        accounts = [account for generation in self.generations for account in generation.placed.accounts]
+        object.__setattr__(self, "accounts", frozenset(accounts))
 
     def index_of(self, generation: str) -> str | None:
         """The index of a generation; None when neither this worker nor its catalog knows it."""
         own = next((known.index.name for known in self.generations if known.id == generation), None)
         return self.indexes.get(generation) if own is None else own
+
+    @property
+    def may_owe(self) -> bool:
+        """Whether facts may owe entries to an account that was down; the main account is owed nothing."""
+        return bool(self.retired) or not self.accounts <= {DEFAULT_ACCOUNT}
 
     @property
     def has_periods(self) -> bool:

@@ -14,15 +14,15 @@ from shared.definitions.field_paths import segments
 from shared.definitions.instants import unix_seconds
 from shared.definitions.values import COERCIONS, REFUSED, to_datetime
 from shared.entries.changes.paths import compile_condition, compile_dotted, compile_path, too_costly
-from shared.entries.changes.shown_values import value_in_message
+from shared.entries.changes.shown_values import expression_in_message, value_in_message
 from shared.entries.changes.step_budget import CHARACTERS_PER_STEP, OutOfStepsError, StepBudget, weight
 from shared.entries.keys.index_keys import IndexKeys
 from shared.entries.keys.limits import SORT_UNITS, cut_to_fit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
-    from shared.definitions.model import Index, KeyPart, PartValue
+    from shared.definitions.model import Index, PartValue
     from shared.entries.changes.paths import Getter
 
     Compiled = TypeVar("Compiled", bound=Callable[[Any], Any])
@@ -89,7 +89,9 @@ class KeyValueReader:
         self._expires = None if index.expire is None else self._compile(index.expire.path, compile_path)
         roots = [root for root, _ in [*self._reads, *(read for read in (self._where, self._expires) if read)]]
         self._needs_both = _BOTH in roots
+        measured = [measure.path or "" for measure in index.summarize or ()]
         paths = [index.where or "", *(codec.part.path for codec in codecs), index.expire.path if index.expire else ""]
+        paths += measured
         self._is_counted = index.each is not None or any(path and segments(path) is None for path in paths)
         self._partition_parts = len(index.partition)
         self.shards = keys.shards
@@ -116,24 +118,48 @@ class KeyValueReader:
         if self._each is None:
             key = self._key((document, None, document))
             return [] if key is None else [key]
+        found: dict[tuple[str, str], EntryKeyValues] = {}
+        for key in self._element_keys(document, self._each.name):
+            found.setdefault((key.partition, key.sort), key)
+        return list(found.values())
+
+    def keys_of_all(self, document: dict[str, Any]) -> Iterator[EntryKeyValues]:
+        """The key of every element, also where several have the same one; raises what `keys` raises."""
+        if self._each is None:
+            yield from self.keys(document)
+            return
+        self._budget.refill()
+        yield from self._element_keys(document, self._each.name)
+
+    def compiled(self, path: str) -> Callable[[dict[str, Any], Any], Any]:
+        """Reads the value at another path from a fact and the element of a key; counted with the keys."""
+        root, get = self._compile(path, compile_path)
+        if root == _FACT:
+            return lambda document, _: get(document)
+        if root == _ELEMENT:
+            return lambda _, element: get(element)
+        name = "" if self._each is None else self._each.name
+        return lambda document, element: get({**document, name: element})
+
+    def _element_keys(self, document: dict[str, Any], name: str) -> Iterator[EntryKeyValues]:
         elements = self._listed_elements(document)
         if not elements or not self._holds_for_all(document):
-            return []
+            return
         if len(elements) > ELEMENTS_MAX:
             raise TooManyEntriesError(f"it has {len(elements)} elements, over the limit of {ELEMENTS_MAX}")
         of_fact = _OfFact(len(self._reads))
         both = dict(document) if self._needs_both else {}
-        found: dict[tuple[str, str], EntryKeyValues] = {}
+        found: set[tuple[str, str]] = set()
         for element in elements:
-            both[self._each.name] = element
+            both[name] = element
             key = self._element_key((document, element, both), of_fact)
             if key is not None:
-                found.setdefault((key.partition, key.sort), key)
+                found.add((key.partition, key.sort))
                 if len(found) > ENTRIES_MAX:
                     raise TooManyEntriesError(
                         f"its {len(elements)} elements give entries over the limit of {ENTRIES_MAX}"
                     )
-        return list(found.values())
+                yield key
 
     def _listed_elements(self, document: dict[str, Any]) -> list[Any]:
         """The elements, before anything is evaluated on one. An expression may have made them larger than the fact."""
@@ -195,7 +221,7 @@ class KeyValueReader:
         part, name, coerce, encode = self._makes[at]
         typed = None if value is None else coerce(value)
         if typed is REFUSED:
-            raise _refused(part, value)
+            raise _refused(part.path, part.type, value)
         made = (name, typed, encode(typed))
         if self._reads[at][0] == _FACT:
             of_fact.made[at] = made
@@ -220,7 +246,7 @@ class KeyValueReader:
         for (part, name, coerce, encode), value in zip(self._makes, found, strict=True):
             typed = None if value is None else coerce(value)
             if typed is REFUSED:
-                raise _refused(part, value)
+                raise _refused(part.path, part.type, value)
             values[name] = typed
             texts.append(encode(typed))
         split = self._partition_parts
@@ -242,7 +268,7 @@ class KeyValueReader:
         instant = to_datetime(value)
         if isinstance(instant, str):
             return unix_seconds(instant) + self._expire.after_seconds
-        raise RefusedValueError(f"{value_in_message(value)} at `{self._expire.path}` is not of type datetime")
+        raise _refused(self._expire.path, "datetime", value)
 
     def _is_left_out(self, found: list[Any]) -> bool:
         """Whether a part is null that does not keep nulls. It decides before types do: nothing is indexed."""
@@ -257,5 +283,5 @@ def _listed(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 
-def _refused(part: KeyPart, value: object) -> RefusedValueError:
-    return RefusedValueError(f"{value_in_message(value)} at `{part.path}` is not of type {part.type}")
+def _refused(path: str, wanted: str, value: object) -> RefusedValueError:
+    return RefusedValueError(f"{value_in_message(value)} at {expression_in_message(path)} is not of type {wanted}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from shared.entries.projection.key_values import ENTRIES_MAX
-from shared.entries.projection.projector import HOW_TO_FIX
+from shared.entries.projection.projector import why_not
 from shared.errors import UnprojectableError
 
 if TYPE_CHECKING:
@@ -35,17 +35,29 @@ class GenerationEntries(NamedTuple):
 
 
 def project_all(change: Change, plan: SourcePlan) -> list[GenerationEntries]:
-    """The change in every generation of the plan, at most 1 000 entries over all indexes.
+    """The change in every generation of the plan, at most 1 000 entries over all indexes."""
+    return within_limit([project_one(change, generation) for generation in plan.generations], plan)
+
+
+def project_one(change: Change, generation: Generation) -> GenerationEntries:
+    """The change in one generation."""
+    try:
+        return GenerationEntries(generation, generation.projector.project(change))
+    except UnprojectableError as error:
+        return GenerationEntries(generation, (), Failure(error.kind, str(error)))
+
+
+def within_limit(projected: list[GenerationEntries], plan: SourcePlan) -> list[GenerationEntries]:
+    """The projections of a change, with at most 1 000 entries over all indexes.
 
     Over that, the generations with the most entries fail first, so that the other indexes go on. An index that has
     several generations counts once, as when it has one: nothing that serves loses entries to its successor.
     """
-    projected = [_project(change, generation) for generation in plan.generations]
     while _entries_of_all_indexes(projected) > ENTRIES_MAX:
         position = max(
             range(len(projected)), key=lambda at: (len(projected[at].entries), not _serves(projected[at], plan))
         )
-        _fail(projected, position, change, "tooManyEntries", f"it has more than {ENTRIES_MAX} entries over all indexes")
+        _fail(projected, position, "tooManyEntries", f"it has more than {ENTRIES_MAX} entries over all indexes")
     return projected
 
 
@@ -61,7 +73,7 @@ def entries_in_open_periods(projected: GenerationEntries, now_seconds: float) ->
     return projected if len(entries) == len(projected.entries) else projected._replace(entries=entries)
 
 
-def fail_for_ledger_row(projected: list[GenerationEntries], change: Change, plan: SourcePlan) -> None:
+def fail_for_ledger_row(projected: list[GenerationEntries], plan: SourcePlan) -> None:
     """Let the generation fail that makes the ledger row too large: the largest, and before all those that serve."""
 
     def weight(position: int) -> tuple[bool, int]:
@@ -69,7 +81,7 @@ def fail_for_ledger_row(projected: list[GenerationEntries], change: Change, plan
         return count > 0 and not _serves(projected[position], plan), count
 
     position = max(range(len(projected)), key=weight)
-    _fail(projected, position, change, "ledgerRowTooLarge", "its ledger row is over the limit of 900 KiB")
+    _fail(projected, position, "ledgerRowTooLarge", "its ledger row is over the limit of 900 KiB")
 
 
 def _entries_of_all_indexes(projected: list[GenerationEntries]) -> int:
@@ -86,14 +98,5 @@ def _serves(projected: GenerationEntries, plan: SourcePlan) -> bool:
     return projected.generation.id in plan.serving
 
 
-def _fail(projected: list[GenerationEntries], position: int, change: Change, kind: FailureKind, reason: str) -> None:
-    name = projected[position].generation.index.name
-    sentence = f'Index "{name}" cannot hold a fact of source "{change.source}": {reason}. {HOW_TO_FIX}'
-    projected[position] = projected[position].failing(Failure(kind, sentence))
-
-
-def _project(change: Change, generation: Generation) -> GenerationEntries:
-    try:
-        return GenerationEntries(generation, generation.projector.project(change))
-    except UnprojectableError as error:
-        return GenerationEntries(generation, (), Failure(error.kind, str(error)))
+def _fail(projected: list[GenerationEntries], position: int, kind: FailureKind, reason: str) -> None:
+    projected[position] = projected[position].failing(Failure(kind, why_not(reason)))

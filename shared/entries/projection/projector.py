@@ -35,6 +35,11 @@ if TYPE_CHECKING:
 
 # A row whose JSON has fewer bytes than this is surely below 1 MiB in UTF-16, names and overheads included.
 _SURELY_FITS_BYTES: Final = 400_000
+# All entries of a fact in one index, as a large document with many entries is written as often as it has entries. More
+# when their columns are made once and not for every element.
+ELEMENT_ENTRIES_MIB_MAX: Final = 32
+ENTRIES_MIB_MAX: Final = 128
+MIB: Final = 1024 * 1024
 DIGEST_DIGITS: Final = 16
 HOW_TO_FIX: Final = "Correct the fact or the definition, then replay the dead letter."
 _KINDS: Final[dict[type[Exception], FailureKind]] = {
@@ -70,7 +75,8 @@ class Projector:
         self._can_refer = source.cosmos is not None
         self._keys = KeyValueReader(index)
         self._select = compile_selection(index)
-        self._selects_element = _selects_element(index)
+        # The name by which `project` takes something of the element: entries of one fact then differ in their columns.
+        self._element = index.each.name if index.each is not None and _selects(index, index.each.name) else None
 
     def project(self, change: Change) -> tuple[Entry, ...]:
         """The entries of the fact in this index; raises `UnprojectableError` when it does not fit."""
@@ -79,61 +85,88 @@ class Projector:
             return ()
         try:
             keys = self._keys.keys(document)
-            if self._selects_element:
-                return tuple(self._element_entries(change, document, keys))
-            columns = document_columns(self._select(document)) if keys else {}
-            return tuple([self._entry(change, key, columns) for key in keys])
+            return tuple(self._entries(change, document, keys)) if keys else ()
         except (EvaluationError, NotJsonError, RefusedValueError, TooManyEntriesError) as error:
-            raise self._unprojectable(change, _KINDS[type(error)], str(error)) from error
+            raise unprojectable(error) from error
 
-    def _element_entries(
-        self, change: Change, document: dict[str, Any], keys: Sequence[EntryKeyValues]
-    ) -> Iterator[Entry]:
-        assert self._index.each is not None
-        with_element = dict(document)
+    def _entries(self, change: Change, document: dict[str, Any], keys: Sequence[EntryKeyValues]) -> Iterator[Entry]:
+        """The entry of each key, as long as they have not too many bytes together."""
+        mib_max = ENTRIES_MIB_MAX if self._element is None else ELEMENT_ENTRIES_MIB_MAX
+        left = mib_max * MIB
+        for key, projected in self._projected(document, keys):
+            entry, entry_bytes = self._entry(change, key, projected)
+            left -= entry_bytes
+            if left < 0:
+                raise too_large(f"its {len(keys)} entries are over {mib_max} MiB together")
+            yield entry
+
+    def _projected(
+        self, document: dict[str, Any], keys: Sequence[EntryKeyValues]
+    ) -> Iterator[tuple[EntryKeyValues, Columns | None]]:
+        """Each key with what is projected for it; None when that is over 1 MiB. What every entry has is made once."""
+        of_fact = {name: value for name, value in document.items() if name != self._element}
+        of_all = document_columns(self._select(of_fact))
+        is_too_large = len(keys) > 1 and entity_bytes(of_all) > ENTITY_BYTES_MAX
         for key in keys:
-            with_element[self._index.each.name] = key.element
-            yield self._entry(change, key, document_columns(self._select(with_element)))
+            if is_too_large:
+                yield key, None
+            elif self._element is None:
+                yield key, of_all
+            else:
+                yield key, document_columns(self._select({**of_fact, self._element: key.element}))
 
-    def _entry(self, change: Change, key: EntryKeyValues, projected: Columns) -> Entry:
+    def _entry(self, change: Change, key: EntryKeyValues, projected: Columns | None) -> tuple[Entry, int]:
+        """The entry, and how many bytes it has."""
+        columns, raw = self._reference(change, key) if projected is None else self._whole(change, key, projected)
+        entry = Entry(
+            self._keys.shards.partition_key(key.partition, change.fact_hash, key.expires_seconds),
+            key.sort + change.fact_key,
+            columns,
+            sha256(raw).hexdigest()[:DIGEST_DIGITS],
+        )
+        return entry, len(raw)
+
+    def _whole(self, change: Change, key: EntryKeyValues, projected: Columns) -> tuple[Columns, bytes]:
+        """The columns of an entry, and the bytes of which the digest is made."""
         columns = {**change.columns, **projected}
         if key.expires_seconds is not None:
             columns[EXPIRES] = key.expires_seconds
         put_text(columns, KEY, dumps(key.values))
         raw = canonical_bytes(columns)
         if len(raw) > _SURELY_FITS_BYTES and entity_bytes(columns) > ENTITY_BYTES_MAX:
-            columns = self._reference(change, key)
-            raw = canonical_bytes(columns)
-        return Entry(
-            self._keys.shards.partition_key(key.partition, change.fact_hash, key.expires_seconds),
-            key.sort + change.fact_key,
-            columns,
-            sha256(raw).hexdigest()[:DIGEST_DIGITS],
-        )
+            return self._reference(change, key)
+        return columns, raw
 
-    def _reference(self, change: Change, key: EntryKeyValues) -> Columns:
-        """The columns of an entry whose projection is over 1 MiB."""
+    def _reference(self, change: Change, key: EntryKeyValues) -> tuple[Columns, bytes]:
+        """The same of an entry whose projection is over 1 MiB."""
         columns: Columns = {**change.columns, REFERENCE: True}
         if key.expires_seconds is not None:
             columns[EXPIRES] = key.expires_seconds
         put_text(columns, KEY, dumps(key.values))
         if not self._can_refer:
-            raise self._unprojectable(
-                change, "tooLarge", "what it projects is over 1 MiB, and the source has no container"
-            )
+            raise too_large("what it projects is over 1 MiB, and the source has no container")
         if entity_bytes(columns) > ENTITY_BYTES_MAX:
-            raise self._unprojectable(change, "tooLarge", "the values of its key are over 1 MiB")
-        return columns
-
-    def _unprojectable(self, change: Change, kind: FailureKind, reason: str) -> UnprojectableError:
-        return UnprojectableError(
-            f'Index "{self._index.name}" cannot hold a fact of source "{change.source}": {reason}. {HOW_TO_FIX}',
-            kind,
-        )
+            raise too_large("the values of its key are over 1 MiB")
+        return columns, canonical_bytes(columns)
 
 
-def _selects_element(index: Index) -> bool:
-    """Whether `project` takes something of the element: entries of one fact then differ in their columns."""
-    if index.each is None or isinstance(index.project, str):
+def why_not(reason: str) -> str:
+    """Why an index cannot hold a fact, as a sentence, and what to do. A dead letter names the index and the fact."""
+    return f"{reason[0].upper()}{reason[1:]}. {HOW_TO_FIX}"
+
+
+def unprojectable(error: Exception) -> UnprojectableError:
+    """The error for a fact whose projection raised this one."""
+    return UnprojectableError(why_not(str(error)), _KINDS[type(error)])
+
+
+def too_large(reason: str) -> UnprojectableError:
+    """The error for a fact whose rows are over a limit."""
+    return UnprojectableError(why_not(reason), "tooLarge")
+
+
+def _selects(index: Index, name: str) -> bool:
+    """Whether `project` names this field, or one below it."""
+    if isinstance(index.project, str):
         return False
-    return any((segments(path) or ("",))[0] == index.each.name for path in index.project)
+    return any((segments(path) or ("",))[0] == name for path in index.project)

@@ -7,8 +7,11 @@
                    the row again
     3. write       live rows first: full transactions go out while other facts are claimed, the rest follows. When all
                    of them are acknowledged, the removals. All these writes are unconditional and idempotent
-    4. announce    put dead letters; close outdated ones; send sweep messages for the tombstones
-    5. finish      remember which (fact, ETag) is finished; raise if any fact is not
+    4. announce    send sweep messages for the tombstones
+    5. settle      what an account that is down lacks is owed to it from now on; what was owed and is written is no
+                   more. Both under the ETag of the claim. A worker that loses this begins again with step 1
+    6. report      put dead letters; close outdated ones
+    7. finish      remember which (fact, ETag) is finished; raise if any fact is not
 
 The batch is acknowledged only when all of it is done. After a crash between any two requests, applying the batch again
 completes it.
@@ -17,32 +20,44 @@ completes it.
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from itertools import chain
+from typing import TYPE_CHECKING, Final
 
 from shared.entries.keys.versions import lsn_of
 from shared.entries.projection.generations import place_of
 from shared.errors import IncompleteBatchError
-from shared.pipeline.apply.claim_batch import BatchClaimer
+from shared.pipeline.account_calls import can_wait
+from shared.pipeline.apply.claim_batch import BatchClaimer, contended
+from shared.pipeline.apply.claimed import ClaimResult, Writers
+from shared.pipeline.apply.settle_debts import settle_debts
 from shared.pipeline.cleanup.messages import Tombstone, to_messages
 from shared.pipeline.dead_letters.due import DeadLetterUpdates, DueCheck
 from shared.pipeline.dead_letters.rows import dead_letter_of
 from shared.pipeline.entry_writes.entry_writer import EntryWriter
+from shared.pipeline.entry_writes.writes import apart
+from shared.pipeline.ledger.shares import ShareKey
 from shared.pipeline.outcome import BatchOutcome
+from shared.pipeline.summaries.summary_writer import SummaryRows, SummaryWriter
+from shared.pipeline.summaries.wanted import first_wave, second_wave
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from shared.entries.changes.change import Change
     from shared.entries.projection.generations import SourcePlan
-    from shared.pipeline.apply.claim_batch import ClaimedChange, ClaimResult
-    from shared.pipeline.cleanup.messages import SweepQueue
+    from shared.pipeline.account_calls import NewCalls
+    from shared.pipeline.apply.claimed import ClaimedChange
+    from shared.pipeline.cleanup.messages import SweepQueue, Swept
     from shared.pipeline.concurrency import NextTurn, RunAll
     from shared.pipeline.dead_letters.rows import DeadLetter
     from shared.pipeline.dead_letters.store import DeadLetterStore
-    from shared.pipeline.entry_writes.transaction_buffer import TransactionBuffer
+    from shared.pipeline.entry_writes.transaction_buffer import TransactionBuffer, WriteFailures
     from shared.pipeline.entry_writes.writes import EarlyRemoval, GenerationWrites
     from shared.pipeline.ledger.cache import LedgerCache
     from shared.tables.accounts import Accounts
+
+
+_ROUNDS_MAX: Final = 5
 
 
 class Applier:
@@ -58,58 +73,122 @@ class Applier:
         run_buckets: RunAll,
         next_turn: NextTurn,
         now_seconds: Callable[[], float],
+        new_calls: NewCalls,
     ) -> None:
+        self._accounts = accounts
+        self._ledger = accounts.main
         self._cache = cache
         self._run_all = run_all
+        self._new_calls = new_calls
+        self._now_seconds = now_seconds
         self._dead_letters = DeadLetterUpdates(accounts.main, dead_letters, run_all)
         self._sweep_queue = sweep_queue
-        self._entry_writer = EntryWriter(accounts, run_all)
-        self._claimer = BatchClaimer(
-            accounts.main, self._entry_writer, cache, run_all, run_buckets, next_turn, now_seconds
-        )
+        self._summaries = SummaryRows()
+        self._claimer = BatchClaimer(accounts.main, cache, run_all, run_buckets, next_turn, now_seconds)
 
     async def apply(self, plan: SourcePlan, changes: Sequence[Change]) -> BatchOutcome:
         """Apply every change, or raise `IncompleteBatchError`: then apply the whole batch again."""
         newest = newest_of_each(changes)
-        live_rows = self._entry_writer.new_buffer()
-        claims = await self._claimer.claim(plan, newest, partial(self._start_writing, live_rows))
+        claims = await self._claim_and_write(plan, newest)
         failures = claims.failures
-        failures |= await self._write(live_rows, claims.claimed)
         done = [work for work in claims.claimed if work.fact not in failures]
-        failures |= await self._dead_letters.put(_dead_letters(done))
+        not_put, not_kept = await self._dead_letters.put(plan.source, _dead_letters(done))
+        failures |= not_put
         failures |= await self._dead_letters.close_outdated(plan, _due_checks([*done, *claims.passed]))
-        failures |= await self._announce_tombstones(done, claims.early_removals)
         for work in claims.claimed:
             if work.fact not in failures:
                 self._cache.mark_finished(work.key, work.etag, work.written)
         if failures:
             raise _incomplete(plan.source, failures, len(newest))
-        return _outcome(plan, len(changes), len(newest), claims)
+        outcome = _outcome(plan, len(changes), len(newest), claims)
+        outcome.dead_letters_not_kept = not_kept
+        return outcome
 
-    async def _start_writing(self, live_rows: TransactionBuffer, claimed: Sequence[ClaimedChange]) -> None:
+    async def _claim_and_write(self, plan: SourcePlan, changes: Sequence[Change]) -> ClaimResult:
+        """Steps 1 to 5, again for changes that another worker has overtaken while an account failed."""
+        calls = self._new_calls(plan.accounts)
+        writer = EntryWriter(self._accounts, calls)
+        summaries = SummaryWriter(self._accounts, calls, self._summaries)
+        claims = ClaimResult()
+        for _ in range(_ROUNDS_MAX):
+            live_rows = writer.new_buffer()
+            round_ = await self._claimer.claim(
+                plan, changes, Writers(writer, summaries), partial(self._start_writing, writer, live_rows)
+            )
+            unwritten = await self._write(writer, summaries, live_rows, round_)
+            round_.failures |= await self._announce_tombstones(round_, unwritten)
+            lost = await self._settle(round_, unwritten)
+            claims.add(round_)
+            changes = [work.change for work in lost]
+            if not changes:
+                return claims
+        claims.failures |= {change.fact_key: contended() for change in changes}
+        return claims
+
+    async def _start_writing(
+        self, writer: EntryWriter, live_rows: TransactionBuffer, claimed: Sequence[ClaimedChange]
+    ) -> None:
         """Write live rows of claimed facts: a full transaction is sent while other facts are still being claimed."""
-        await self._entry_writer.add_live(live_rows, _writes(claimed))
+        _, of_entries = apart(_writes(claimed))
+        await writer.add_live(live_rows, of_entries)
 
-    async def _write(self, live_rows: TransactionBuffer, claimed: Sequence[ClaimedChange]) -> dict[str, Exception]:
-        """Live rows first, then removals. A fact without all live rows acknowledged keeps its old entries for now."""
+    async def _write(
+        self, writer: EntryWriter, summaries: SummaryWriter, live_rows: TransactionBuffer, claims: ClaimResult
+    ) -> WriteFailures:
+        """Live rows first, then removals. A fact without all live rows acknowledged keeps its old entries for now,
+        unless they failed in an account that is down: the others do not wait for it. Return what such accounts lack."""
         await live_rows.finish()
-        standing = [work for work in claimed if work.fact not in live_rows.failures]
-        return live_rows.failures | await self._entry_writer.write_removals(_writes(standing))
+        of_summaries, _ = apart(_writes(claims.claimed))
+        first = await summaries.write(first_wave(of_summaries))
+        failures = live_rows.failures | first.failures
+        failed = _without_waiting(failures)
+        standing = [work for work in claims.claimed if work.fact not in failed]
+        of_summaries, of_entries = apart(_writes(standing))
+        failures |= await writer.write_removals(of_entries)
+        second = await summaries.write(second_wave(of_summaries))
+        failures |= second.failures
+        claims.gone += [*first.gone, *second.gone]
+        claims.failures |= _without_waiting(failures)
+        for work in claims.claimed:
+            work.written = frozenset(
+                [
+                    ShareKey(writes.generation.id, writes.account)
+                    for writes in work.decision.writes
+                    if writes.is_whole and (work.fact, writes.account) not in failures
+                ]
+            )
+        return failures
 
-    async def _announce_tombstones(
-        self, works: Sequence[ClaimedChange], early_removals: Sequence[tuple[str, EarlyRemoval]]
-    ) -> dict[str, Exception]:
+    async def _announce_tombstones(self, claims: ClaimResult, unwritten: WriteFailures) -> dict[str, Exception]:
         """Send sweep messages: after the tombstones that they name are written, before the facts are finished."""
-        removals = [(work.fact, writes) for work in works for writes in work.decision.writes if writes.removed]
-        results = await self._run_all(
-            [
-                partial(self._sweep_queue.send, message)
-                for message in to_messages(_tombstones([*early_removals, *removals]))
-            ]
-        )
+        removals = [
+            (work.fact, writes)
+            for work in claims.claimed
+            for writes in work.decision.writes
+            if writes.removed and work.fact not in claims.failures and (work.fact, writes.account) not in unwritten
+        ]
+        _, of_entries = apart(removals)
+        _, early = apart(claims.early_removals)
+        swept: Iterable[Swept] = chain(_tombstones([*early, *of_entries]), claims.gone)
+        results = await self._run_all([partial(self._sweep_queue.send, message) for message in to_messages(swept)])
         errors = [result for result in results if isinstance(result, Exception)]
         # It does not matter which facts the message named: the batch comes back as a whole.
-        return {fact: errors[0] for fact, _ in [*early_removals, *removals]} if errors else {}
+        return {fact: errors[0] for fact, _ in [*claims.early_removals, *removals]} if errors else {}
+
+    async def _settle(self, claims: ClaimResult, unwritten: WriteFailures) -> list[ClaimedChange]:
+        """Note what is owed and what is no more; return the changes that another worker has overtaken."""
+        works = [work for work in claims.claimed if work.fact not in claims.failures]
+        now_seconds = int(self._now_seconds())
+        settled = await settle_debts(self._ledger, self._cache, self._run_all, works, unwritten.keys(), now_seconds)
+        claims.failures |= settled.failures
+        lost = {work.fact for work in settled.lost}
+        claims.claimed = [work for work in claims.claimed if work.fact not in lost]
+        return settled.lost
+
+
+def _without_waiting(failures: WriteFailures) -> dict[str, Exception]:
+    """The facts that cannot be left for later."""
+    return {fact: error for (fact, account), error in failures.items() if not can_wait(account, error)}
 
 
 def newest_of_each(changes: Iterable[Change]) -> list[Change]:
@@ -180,6 +259,9 @@ def _outcome(plan: SourcePlan, received: int, facts: int, claims: ClaimResult) -
         else:
             outcome.applied += 1
             outcome.unchanged += not written and not removed
+    for work in [*claims.claimed, *claims.passed]:
+        debts = work.row.debts
+        outcome.owing += bool(debts) if plan.delivers_to is None else plan.delivers_to in debts
     for work in claims.passed:
         newer = work.decision.newer
         if newer is None:

@@ -1,23 +1,21 @@
 """What to do with a change, given what the ledger says about its fact. Pure: the protocol's steps 1 and 2.
 
-The decision is made for each generation, from its state in the ledger row. `v` is the change's version.
-- The state's version is newer: drop the change.
-- It is `v`: this is a redelivery. If the writes of `v` are known to be finished, there is nothing to do. Otherwise
-  write again what the state says.
-- It is older, or there is no state: claim `v`.
-  - An entry whose columns did not change stays in `current` with the version that its row has. The row is written again
-    unless the writes of the previous version are known to be finished.
-  - An entry that the fact had and no longer has goes into `removed`, and a tombstone hides it.
-  - Entries that were in `removed` before are dropped if the previous version is known to be finished. Otherwise they
-    stay in `removed` and get tombstones again. If they are too many, they are removed early instead: their tombstones
-    are written again before the claim, at the version that the ledger holds. At the new version these tombstones would
-    hide rows of a claim in between.
-- It is `v` and failed, and the change fits now: claim `v` again. Its rows are written just above `v`, and tombstones
-  above the rows that earlier code wrote there.
-- It is `v`, did not fail and may not be written yet, and this code cannot project the change: claim `v` as failed.
+The decision is made for each generation, from its state in the ledger row. When the state's version is newer than the
+change's, the change is dropped, also where an account is owed an older one. Otherwise each share of the generation, its
+entries in one storage account, is claimed, claimed again, written again or frozen: see `decide_share`.
+
+Entries that a redelivery cannot project, and that may not be written yet, make the claim fail at the same version.
+Not while any of them are owed: the version may have been acknowledged, and if this worker ended before its dead letter,
+the debt would be all that is left of the change. A delivery pays the debt of a version that failed without its entries.
 
 Entries of periods that are over are neither written nor hidden any more. They count as absent, in the ledger and in
 the projection.
+
+A delivery brings one account what it is owed, without a feed that would bring it again:
+- Only that account's share is decided, so that no version moves in one account alone. If the generation as a whole is
+  behind, as after an old page of a build, all of its shares are, and all of them are owed until they are written.
+- A generation that failed at this version stays failed: only a replay lifts a failure, in all accounts.
+- A change that this code cannot project, and other code could, is left to that code.
 """
 
 from __future__ import annotations
@@ -25,20 +23,25 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from shared.entries.keys.versions import newest_of_same_clock, next_version
-from shared.entries.projection.project_all import entries_in_open_periods
-from shared.pipeline.entry_writes.writes import EarlyRemoval, GenerationWrites, LiveWrite, Removal
-from shared.pipeline.ledger.rows import CurrentEntry, GenerationState, LedgerRow, RemovedEntry
+from shared.entries.projection.project_all import Failure, entries_in_open_periods
+from shared.pipeline.apply.decide_share import ShareDecision, ShareTask, decide_share
+from shared.pipeline.ledger.rows import GenerationState, LedgerRow
+from shared.pipeline.ledger.shares import Share, ShareKey, merged, shares_of
 from shared.pipeline.ledger.without_expired_periods import without_expired_periods
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
+    from collections.abc import Set as AbstractSet
 
     from shared.entries.changes.change import Change
     from shared.entries.projection.generations import SourcePlan
     from shared.entries.projection.project_all import GenerationEntries
-    from shared.entries.projection.projector import Entry
+    from shared.pipeline.entry_writes.writes import EarlyRemoval, GenerationWrites
     from shared.pipeline.ledger.cache import KnownRow
+    from shared.pipeline.ledger.rows import CurrentEntry, OwedShare, RemovedEntry
+
+# Why a generation that a delivery finds failed has no entries; its dead letter has the real reason.
+_KEPT_FAILURE: Final = Failure("notEvaluable", "it failed when it was claimed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +58,8 @@ class Decision:
     early_removals: tuple[EarlyRemoval, ...]
     failed: tuple[GenerationEntries, ...]
     indexes_to_check: tuple[str, ...]
-    # Generations that were known to be finished before, and that this decision does not touch.
-    still_finished: frozenset[str]
+    # Shares that were known to be finished before, and that this decision does not touch.
+    still_finished: frozenset[ShareKey]
     # The newest version that made a generation drop the change.
     newer: str | None
     needs_read: bool = False
@@ -72,11 +75,15 @@ def decide(
     known: KnownRow,
     plan: SourcePlan,
     now_seconds: int,
+    down: AbstractSet[str] = frozenset(),
 ) -> Decision:
-    """The decision for one change. With `needs_read`, a cached row is not enough: read the row and decide again."""
+    """The decision for one change. With `needs_read`, a cached row is not enough: read the row and decide again.
+
+    `down` are the accounts that are taken for dead. A wrong belief costs work, but nothing is lost by it.
+    """
     if plan.is_replay and (newer := _newer_than(change, known.row)) is not None:
         return replace(NOTHING, newer=newer)
-    decider = _Decider(change, known, plan, now_seconds)
+    decider = _Decider(change, known, plan, now_seconds, down)
     for projection in projected:
         decider.decide_generation(projection)
     if decider.redelivers and known.is_cached and not decider.claimed:
@@ -87,10 +94,13 @@ def decide(
 class _Decider:
     """Collects one decision, generation by generation."""
 
-    def __init__(self, change: Change, known: KnownRow, plan: SourcePlan, now_seconds: int) -> None:
+    def __init__(
+        self, change: Change, known: KnownRow, plan: SourcePlan, now_seconds: int, down: AbstractSet[str]
+    ) -> None:
         self._change = change
         self._plan = plan
         self._now_seconds = now_seconds
+        self._down = down
         # An entry was dropped before it was written, because its period is over.
         self._came_late = False
         self._known = known
@@ -100,6 +110,7 @@ class _Decider:
         }
         self.claimed: dict[str, GenerationState] = {}
         self.redelivers = False
+        self._touched: set[ShareKey] = set()
         self._writes: list[GenerationWrites] = []
         self._early_removals: list[EarlyRemoval] = []
         self._failed: list[GenerationEntries] = []
@@ -114,123 +125,100 @@ class _Decider:
             in_open_periods = entries_in_open_periods(projection, self._now_seconds)
             self._came_late |= in_open_periods is not projection
             projection = in_open_periods
-        version = self._change.version
         if projection.generation.index.name in self._may_have_dead_letter:
             self._indexes_to_check.add(projection.generation.index.name)
-        if state is None or state.version < version:
-            self._claim(projection, state)
-        elif state.version > version:
+        if state is not None and state.version > self._change.version:
             self._newer = max(state.version, self._newer or "")
-        elif state.failed and projection.failure is None:
-            self._claim_again(projection, state)
-        elif projection.generation.id not in self._known.finished:
-            self._redeliver(projection, state)
+        elif self._plan.delivers_to is None:
+            self._decide_shares(projection, state, shares_of(projection.generation, state, projection.entries))
+        elif state is not None:
+            self._deliver(self._plan.delivers_to, projection, state)
 
-    def _claim(self, projection: GenerationEntries, state: GenerationState | None) -> None:
-        is_finished = state is None or projection.generation.id in self._known.finished
-        before = {} if state is None else {(entry.partition, entry.entry_key): entry for entry in state.current}
-        current, writes = [], []
-        for entry in projection.entries:
-            old = before.pop((entry.partition_key, entry.entry_key), None)
-            if old is not None and old.digest == entry.digest:
-                current.append(old)
-                if not is_finished:
-                    writes.append(_live_write(entry, old.version, None))
-            else:
-                current.append(CurrentEntry(entry.partition_key, entry.entry_key, self._change.version, entry.digest))
-                writes.append(_live_write(entry, self._change.version, None if old is None else old.version))
-        removed = [RemovedEntry(old.partition, old.entry_key, old.version) for old in before.values()]
-        removals = [Removal(*old) for old in removed]
-        if state is not None and state.removed and not is_finished:
-            carried_over = self._carried(projection, state)
-            removed += carried_over
-            removals += _without_rows(carried_over)
+    def _deliver(self, account: str, projection: GenerationEntries, state: GenerationState) -> None:
+        """Decide what brings an account what it is owed."""
+        is_behind = state.version < self._change.version
+        if all(owed.account != account for owed in state.owed):
+            return
+        if state.failed and not is_behind:
+            projection = projection.failing(_KEPT_FAILURE)
+        elif projection.failure is not None:
+            return
+        shares = shares_of(projection.generation, state, projection.entries)
+        self._decide_shares(
+            projection, state, shares, decided=[share for share in shares if is_behind or share.account == account]
+        )
+
+    def _decide_shares(
+        self,
+        projection: GenerationEntries,
+        state: GenerationState | None,
+        shares: Sequence[Share],
+        decided: Sequence[Share] | None = None,
+    ) -> None:
+        """Decide about the shares of a generation; those that are not to be `decided` stay as they are."""
+        generation, version = projection.generation, self._change.version
+        states: list[GenerationState] = []
+        debts: list[OwedShare] = []
+        is_done = True
+        for share in shares:
+            decision = self._decide_share(projection, share) if decided is None or share in decided else None
+            states.append(decision.state if decision else share.state or GenerationState(""))
+            owed = decision.owed if decision else share.owed
+            debts += [] if owed is None else [owed]
+            is_done &= decision is None
+        if is_done:
+            return
         self._note_failure(projection)
-        self.claimed[projection.generation.id] = GenerationState(
-            self._change.version,
-            tuple(current),
-            tuple(removed),
-            failed=projection.failure is not None,
-            failed_before=projection.generation.index.name in self._may_have_dead_letter,
-        )
-        self._writes.append(
-            GenerationWrites(projection.generation, self._change.version, tuple(writes), tuple(removals))
-        )
+        is_same = state is not None and state.version == version
+        self.redelivers |= is_same
+        is_failed = projection.failure is not None
+        if state is not None and is_same:
+            has_failed = state.failed or is_failed
+            is_failed &= state.failed or not state.owed
+            failed_before = state.failed_before or (has_failed and not is_failed)
+        else:
+            failed_before = generation.index.name in self._may_have_dead_letter
+        whole = GenerationState(version, failed=is_failed, failed_before=failed_before, owed=tuple(debts))
+        claimed = merged(whole, states, _order(projection, state, is_same=is_same))
+        if claimed != state:
+            self.claimed[generation.id] = claimed
 
-    def _carried(self, projection: GenerationEntries, state: GenerationState) -> list[RemovedEntry]:
-        """The removed entries of an unfinished version that stay in `removed`; none when they are removed early."""
-        if len(state.removed) > self._plan.removed_max:
-            self._early_removals.append(
-                EarlyRemoval(projection.generation, state.tombstone_version, tuple(_without_rows(state.removed)))
-            )
-            return []
-        keys = {(entry.partition_key, entry.entry_key) for entry in projection.entries}
-        return [old for old in state.removed if (old.partition, old.entry_key) not in keys]
-
-    def _claim_again(self, projection: GenerationEntries, state: GenerationState) -> None:
-        """Claim a version again that failed before and does not fail any more. Its tombstones are at `v`, and the
-        worker that failed may still be writing them: rows are written just above `v`, where a late tombstone cannot
-        hide them."""
-        version = self._change.version
-        keys = {(entry.partition_key, entry.entry_key) for entry in projection.entries}
-        # A failed state has current entries only if this version was claimed by code that could project it, and then
-        # claimed as failed by code that could not.
-        before = [*state.removed, *(RemovedEntry(old.partition, old.entry_key, old.version) for old in state.current)]
-        row_version = next_version(newest_of_same_clock(version, [old.version for old in before]))
-        removed = tuple([old for old in before if (old.partition, old.entry_key) not in keys])
-        current = tuple(
-            [
-                CurrentEntry(entry.partition_key, entry.entry_key, row_version, entry.digest)
-                for entry in projection.entries
-            ]
-        )
-        claimed = GenerationState(version, current, removed, failed_before=True)
-        self.claimed[projection.generation.id] = claimed
-        writes = tuple([_live_write(entry, row_version, None) for entry in projection.entries])
-        removals = tuple(_without_rows(removed))
-        self._writes.append(
-            GenerationWrites(projection.generation, claimed.tombstone_version, writes, removals, must_list=True)
-        )
-
-    def _redeliver(self, projection: GenerationEntries, state: GenerationState) -> None:
-        """Write again what the state says. The same version of a fact has the same entries, so their columns are known
-        here; unless the code that claimed them could project what this code cannot. Then it is not known whether they
-        were written: the generation has failed, and a dead letter says so."""
-        self.redelivers = True
-        versions = {(entry.partition, entry.entry_key): entry.version for entry in state.current}
-        writes = tuple(
-            [
-                _live_write(entry, versions[entry.partition_key, entry.entry_key], None)
-                for entry in projection.entries
-                if (entry.partition_key, entry.entry_key) in versions
-            ]
-        )
-        self._note_failure(projection)
-        if projection.failure is not None and not state.failed:
-            self.claimed[projection.generation.id] = replace(state, failed=True)
-        removals = tuple(_without_rows(state.removed))
-        is_whole = len(writes) == len(state.current)
-        self._writes.append(
-            GenerationWrites(
-                projection.generation, state.tombstone_version, writes, removals, must_list=True, is_whole=is_whole
+    def _decide_share(self, projection: GenerationEntries, share: Share) -> ShareDecision | None:
+        key = ShareKey(projection.generation.id, share.account)
+        decision = decide_share(
+            ShareTask(
+                projection.generation,
+                share,
+                self._change.version,
+                is_failing=projection.failure is not None,
+                is_finished=key in self._known.finished,
+                is_down=share.account in self._down,
+                is_delivery=self._plan.delivers_to is not None,
+                removed_max=self._plan.removed_max,
+                now_seconds=self._now_seconds,
             )
         )
+        if decision is not None:
+            self._touched.add(key)
+            self._writes += [] if decision.writes is None else [decision.writes]
+            self._early_removals += [] if decision.early_removal is None else [decision.early_removal]
+        return decision
 
     def _note_failure(self, projection: GenerationEntries) -> None:
-        if projection.failure is not None:
+        """A delivery puts no dead letter: what it brings failed when it was claimed, and has one."""
+        if projection.failure is not None and self._plan.delivers_to is None:
             self._failed.append(projection)
             self._indexes_to_check.add(projection.generation.index.name)
 
     def decision(self) -> Decision:
         """The decision about all generations."""
-        touched = {writes.generation.id for writes in self._writes}
         return Decision(
             self._row() if self.claimed else None,
             tuple(self._writes),
             tuple(self._early_removals),
             tuple(self._failed),
             tuple(sorted(self._indexes_to_check)),
-            self._known.finished - touched,
+            self._known.finished - self._touched,
             self._newer,
         )
 
@@ -265,10 +253,9 @@ def _newer_than(change: Change, row: LedgerRow) -> str | None:
     return newest if newest > change.version else None
 
 
-def _without_rows(removed: Iterable[RemovedEntry]) -> list[Removal]:
-    """Removals without rows to delete: the worker that claimed them as removed deleted the rows, or the sweep will."""
-    return [Removal(old.partition, old.entry_key, None) for old in removed]
-
-
-def _live_write(entry: Entry, version: str, replaces: str | None) -> LiveWrite:
-    return LiveWrite(entry.partition_key, entry.entry_key, version, entry.columns, replaces)
+def _order(projection: GenerationEntries, state: GenerationState | None, *, is_same: bool) -> list[tuple[str, str]]:
+    """The entry keys in the order in which a ledger row lists them: at the same version as it has them already."""
+    new = [(entry.partition_key, entry.entry_key) for entry in projection.entries]
+    listed: list[CurrentEntry | RemovedEntry] = [] if state is None else [*state.current, *state.removed]
+    old = [(entry.partition, entry.entry_key) for entry in listed]
+    return [*old, *new] if is_same else [*new, *old]

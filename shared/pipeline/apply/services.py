@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from shared.catalog.register import feed_starts_at_beginning
+from shared.pipeline.account_calls import calls_by
 from shared.pipeline.apply.batch import Applier
 from shared.pipeline.concurrency import Bounded, FairTurns
+from shared.pipeline.dead_letters.open_limit import OpenLimit
 from shared.pipeline.dead_letters.store import DeadLetterStore
 from shared.pipeline.ledger.cache import LedgerCache
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from shared.catalog.register import HasMovedOn
+    from shared.pipeline.account_calls import AccountCalls, AccountLanes
     from shared.pipeline.cleanup.messages import SweepQueue
     from shared.pipeline.concurrency import NextTurn, RunAll
-    from shared.pipeline.dead_letters.store import Blobs
+    from shared.pipeline.dead_letters.documents import Blobs
     from shared.pipeline.outcome import BatchOutcome
     from shared.tables.accounts import Accounts
 
@@ -61,14 +64,28 @@ class Services:
     # Called after every batch that was applied.
     report: Callable[[str, BatchOutcome], None]
     times: Times = Times()
+    # Patience with each account; without it all calls go through `run_all`, and every account seems to be up.
+    lanes: AccountLanes | None = None
     next_turn: NextTurn = field(default_factory=FairTurns)
     run_replays: RunAll = field(default_factory=partial(Bounded, REPLAYS_AT_ONCE))
+    # The same accounts for long work, whose calls give way to those of the feed; by default the same clients.
+    background_accounts: Accounts | None = None
+    dead_letter_limit: OpenLimit = field(default_factory=OpenLimit)
     # Whether the feed of a source has passed changes that it will not deliver again.
     has_moved_on: HasMovedOn = feed_starts_at_beginning
 
+    def in_background(self) -> Services:
+        """The same services for long work."""
+        lanes = None if self.lanes is None else self.lanes.patiently()
+        return replace(self, accounts=self.background_accounts or self.accounts, lanes=lanes)
+
     def dead_letter_store(self) -> DeadLetterStore:
         """The dead letters in the main account."""
-        return DeadLetterStore(self.accounts.main, self.blobs, self.now_seconds)
+        return DeadLetterStore(self.accounts.main, self.blobs, self.dead_letter_limit, self.run_all, self.now_seconds)
+
+    def calls(self, accounts: Iterable[str]) -> AccountCalls:
+        """The calls of one batch, which may need these accounts."""
+        return calls_by(self.run_all) if self.lanes is None else self.lanes.new_calls(accounts)
 
     def new_applier(self, cache: LedgerCache | None = None) -> Applier:
         """An applier of changes, with its own cache of ledger rows unless it is given one."""
@@ -81,4 +98,5 @@ class Services:
             self.run_buckets,
             self.next_turn,
             self.now_seconds,
+            self.calls,
         )

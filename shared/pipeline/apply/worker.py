@@ -9,21 +9,20 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from shared.entries.changes.cosmos_changes import CosmosReader
-from shared.entries.changes.event_changes import EventReader
-from shared.entries.changes.received_event import ReceivedEvent
+from shared.entries.changes.hub_reader import HubReader
 from shared.errors import IncompleteBatchError, TableMissingError
-from shared.pipeline.apply.intake import read_all, read_transactions
-from shared.pipeline.concurrency import all_of
+from shared.pipeline.apply.intake import read_all, read_hub, read_transactions
+from shared.pipeline.concurrency import AtOnce, all_of
+from shared.pipeline.outcome import BatchOutcome
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from shared.definitions.model import Definitions
-    from shared.entries.changes.change import Change
+    from shared.entries.changes.received_event import ReceivedEvent
     from shared.pipeline.apply.intake import Intake
     from shared.pipeline.apply.services import Services
     from shared.pipeline.apply.write_plans import WritePlans
-    from shared.pipeline.outcome import BatchOutcome
 
 
 class Worker:
@@ -34,7 +33,7 @@ class Worker:
         self._plans = plans
         sources = definitions.sources.items()
         self._readers = {name: CosmosReader(source) for name, source in sources if source.cosmos}
-        self._event_readers = {name: EventReader(source) for name, source in sources if source.event_hub}
+        self._hub_readers = {hub: HubReader(definitions.sources_of_hub(hub)) for hub in definitions.hubs()}
         self._dead_letters = services.dead_letter_store()
         self._applier = services.new_applier()
 
@@ -48,31 +47,35 @@ class Worker:
         read, next_turn = self._readers[source].all_versions, self._services.next_turn
         await self._apply(source, await read_transactions(source, items, read, next_turn))
 
-    async def apply_events(self, source: str, events: Sequence[ReceivedEvent]) -> None:
-        """Apply events of a hub."""
-        reader = self._event_readers[source]
-
-        def read(event: ReceivedEvent) -> Change:
-            return reader.read(event.body, event.enqueued, event.sequence_number)
-
-        next_turn = self._services.next_turn
-        await self._apply(source, await read_all(source, events, read, next_turn, ReceivedEvent.plain, "event"))
+    async def apply_events(self, hub: str, events: Sequence[ReceivedEvent]) -> None:
+        """Apply events of a hub, those of each source side by side."""
+        intakes = await read_hub(self._hub_readers[hub], events, self._services.next_turn)
+        await all_of(AtOnce(), [partial(self._apply, source, intake) for source, intake in intakes.items()])
 
     async def _apply(self, source: str, intake: Intake) -> None:
-        """Put dead letters first: they are few, and no part of the batch may be acknowledged without them."""
+        """Put dead letters first: they are few, and no part of the batch may be acknowledged without them.
+
+        Without any change nothing is read or written: a hub may carry far more events of others.
+        """
+        if not intake.changes and not intake.unreadable:
+            self._report(source, intake, BatchOutcome())
+            return
         plan = (await self._plans.current())[source]
         try:
-            puts = [partial(self._dead_letters.put, dead_letter) for dead_letter in intake.unreadable]
-            await all_of(self._services.run_all, puts)
+            put = await self._dead_letters.put_all(source, intake.unreadable)
+            for failure in put.failures.values():
+                raise failure
             outcome = await self._applier.apply(plan, intake.changes)
         except (IncompleteBatchError, TableMissingError) as error:
             await self._plans.create_missing_tables(error)
             raise
+        outcome.dead_letters_not_kept += put.not_kept
         self._report(source, intake, outcome)
 
     def _report(self, source: str, intake: Intake, outcome: BatchOutcome) -> None:
         outcome.received += len(intake.unreadable) + intake.superseded
         outcome.coalesced += intake.superseded
+        outcome.ignored += intake.ignored
         outcome.dead_letters += len(intake.unreadable)
         outcome.transactions = self._services.take_transactions()
         self._services.report(source, outcome)

@@ -13,8 +13,8 @@ from shared.catalog.register import DefinitionRegistrar, check_sources
 from shared.catalog.rows import CATALOG_TABLE
 from shared.entries.keys.placement import DEFAULT_ACCOUNT
 from shared.entries.projection.generations import plan_of
-from shared.errors import SettingError, TableMissingError
-from shared.pipeline.concurrency import all_of
+from shared.errors import SettingError, StorageUnavailableError, TableMissingError
+from shared.pipeline.account_calls import can_wait
 from shared.pipeline.dead_letters.rows import DEAD_LETTER_TABLE
 from shared.pipeline.ledger.rows import LEDGER_TABLE
 from shared.pipeline.ledger.scan import has_rows
@@ -98,10 +98,24 @@ class WritePlans:
         self._read_at_seconds = read_at_seconds
 
     async def _create_near_tables(self, generation: Generation) -> None:
-        """Create the tables of the periods in which entries of now expire, unless this process has done so before."""
-        wanted = generation.near_tables(self._services.now_seconds()) - self._created
-        if wanted and await create_near_tables(self._services.accounts, generation, wanted):
-            self._created |= wanted
+        """Create the tables of the periods in which entries of now expire, unless this process has done so before. A
+        worker that writes makes what is missing, so an account that does not answer now is no reason to stop."""
+        missing = generation.near_tables(self._services.now_seconds()) - self._created
+        tables: dict[str, set[str]] = {}
+        for account, table in sorted(missing):
+            tables.setdefault(account, set()).add(table)
+        accounts = self._services.accounts
+        work = [
+            (account, partial(create_near_tables, accounts, account, generation, wanted))
+            for account, wanted in tables.items()
+        ]
+        for account, result in zip(tables, await self._services.calls(tables)(work), strict=True):
+            if isinstance(result, StorageUnavailableError):
+                _not_made(account, result)
+            elif isinstance(result, Exception):
+                raise result
+            else:
+                self._created |= {(account, table) for table in tables[account]}
 
     def _within_reach(self, plan: SourcePlan) -> SourcePlan:
         """The plan without generations that cannot be reached: both their index and the connection of its account have
@@ -119,9 +133,22 @@ class WritePlans:
         return True
 
     async def _create(self, places: AbstractSet[tuple[str, str]]) -> None:
-        """Create tables, by account and name, unless this process has done so before."""
+        """Create tables, by account and name, unless this process has done so before. In an account that does not
+        answer they are made later, by the first write that misses them."""
         accounts = self._services.accounts
         missing = sorted(places - self._created)
-        work = [partial(accounts.tables(account).create_table, table) for account, table in missing]
-        await all_of(self._services.run_all, work)
-        self._created |= places
+        calls = self._services.calls(account for account, _ in missing)
+        results = await calls(
+            [(account, partial(accounts.tables(account).create_table, table)) for account, table in missing]
+        )
+        for place, result in zip(missing, results, strict=True):
+            if not isinstance(result, Exception):
+                self._created.add(place)
+            elif can_wait(place[0], result):
+                _not_made(place[0], result)
+            else:
+                raise result
+
+
+def _not_made(account: str, error: Exception) -> None:
+    _log.warning("Tables are not made yet: %s", error, extra={"account": account})

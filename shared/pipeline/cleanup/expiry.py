@@ -26,12 +26,13 @@ from shared.entries.keys.index_keys import split_row_key
 from shared.entries.projection.generations import Place
 from shared.entries.rows.columns import EXPIRES, FACT, fact_key_of
 from shared.entries.rows.entry_row import is_expired
-from shared.errors import OperationFailedError, TableMissingError
+from shared.errors import OperationFailedError, StorageUnavailableError, TableMissingError
 from shared.pipeline.cleanup.messages import Expired, Tombstone, from_message, to_messages
 from shared.pipeline.cleanup.sweeper import delete_rows
 from shared.pipeline.concurrency import all_of
 from shared.pipeline.entry_writes.stored_rows import list_rows_of
 from shared.pipeline.ledger.rows import LEDGER_TABLE, decode, encode, ledger_partition
+from shared.pipeline.summaries.sweeping import GoneContribution
 from shared.tables.port import PARTITION_KEY, ROW_KEY, Replace
 from shared.tasks.bookmarks import Bookmark, Bookmarks
 
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 
     from shared.entries.projection.generations import Generation, SourcePlan
     from shared.entries.rows.columns import Columns
-    from shared.pipeline.cleanup.messages import SweepQueue
+    from shared.pipeline.cleanup.messages import SweepQueue, Swept
     from shared.pipeline.cleanup.sweeper import Sweeper
     from shared.pipeline.concurrency import RunAll
     from shared.pipeline.ledger.rows import LedgerRow
@@ -74,15 +75,22 @@ class ExpiryWalk:
         self._bookmarks = Bookmarks(accounts.main, _WALK)
 
     async def walk(self, plans: Iterable[SourcePlan], pages: int = WALK_PAGES) -> int:
-        """Continue through every table whose entries expire, at most `pages` of each; return how many were found."""
+        """Continue through every table whose entries expire, at most `pages` of each; return how many were found. An
+        account that does not answer does not stop the others; its error is raised in the end."""
         found = 0
+        unavailable: StorageUnavailableError | None = None
         for plan in plans:
             for generation in plan.generations:
                 # With tables per period, the generation's own table holds only entries that never expire.
                 if generation.index.expire is not None and generation.periods is None:
                     for account, _ in sorted(generation.tables()):
-                        found += await self._walk_table(plan, generation, account, pages)
+                        try:
+                            found += await self._walk_table(plan, generation, account, pages)
+                        except StorageUnavailableError as error:
+                            unavailable = unavailable or error
         _log.info("Walked for expired entries", extra={"found": found})
+        if unavailable is not None:
+            raise unavailable
         return found
 
     async def _walk_table(self, plan: SourcePlan, generation: Generation, account: str, pages: int) -> int:
@@ -193,6 +201,11 @@ def _without(row: LedgerRow, expired: Expired, now_seconds: int) -> LedgerRow:
 
 async def sweep_message(message: str | bytes, sweeper: Sweeper, expirer: Expirer) -> None:
     """Do all that a sweep message asks for."""
-    named = from_message(message)
+    await sweep_named(from_message(message), sweeper, expirer)
+
+
+async def sweep_named(named: Sequence[Swept], sweeper: Sweeper, expirer: Expirer) -> None:
+    """Sweep the tombstones and remove the expired entries among them."""
     await sweeper.sweep([tombstone for tombstone in named if isinstance(tombstone, Tombstone)])
+    await sweeper.contributions.sweep([each for each in named if isinstance(each, GoneContribution)])
     await expirer.remove([entry for entry in named if isinstance(entry, Expired)])

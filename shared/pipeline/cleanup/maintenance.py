@@ -5,15 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from shared.catalog.period_tables import drop_expired_tables
-from shared.pipeline.cleanup.expiry import Expirer, ExpiryWalk, sweep_message
+from shared.errors import StorageError
+from shared.pipeline.account_calls import can_wait
+from shared.pipeline.cleanup.expiry import Expirer, ExpiryWalk, sweep_named
+from shared.pipeline.cleanup.messages import from_message, to_messages
 from shared.pipeline.cleanup.sweeper import Sweeper
 from shared.pipeline.ledger.retention import Retention
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
     from shared.entries.projection.generations import SourcePlan
-    from shared.pipeline.cleanup.messages import SweepQueue
+    from shared.pipeline.account_calls import AccountCalls
+    from shared.pipeline.cleanup.messages import SweepQueue, Swept
     from shared.pipeline.concurrency import RunAll
     from shared.tables.accounts import Accounts
 
@@ -26,7 +30,7 @@ class Maintenance:
         plans: Callable[[], Awaitable[Mapping[str, SourcePlan]]],
         accounts: Accounts,
         sweep_queue: SweepQueue,
-        run_all: RunAll,
+        calls: Callable[[Iterable[str]], AccountCalls],
         now_seconds: Callable[[], float],
         sweep_delay_seconds: int,
         ledger_retention_seconds: int,
@@ -34,14 +38,30 @@ class Maintenance:
         self._plans = plans
         self._accounts = accounts
         self._now_seconds = now_seconds
-        self._sweeper = Sweeper(accounts, run_all)
-        self._expirer = Expirer(accounts, run_all, now_seconds)
+        self._sweep_queue = sweep_queue
+        self._calls = calls
         self._walk = ExpiryWalk(accounts, sweep_queue, now_seconds, sweep_delay_seconds)
         self._retention = Retention(accounts.main, ledger_retention_seconds, now_seconds)
 
     async def sweep(self, message: str | bytes) -> None:
-        """Do what a sweep message asks for."""
-        await sweep_message(message, self._sweeper, self._expirer)
+        """Do what a sweep message asks for. What is in an account that does not answer is asked for once more, after
+        the delay: a message that failed a few times would be lost, and its tombstones would stay."""
+        named: dict[str, list[Swept]] = {}
+        for item in from_message(message):
+            named.setdefault(item.place.account, []).append(item)
+        calls = self._calls(named)
+        for account, items in named.items():
+            try:
+                await self._sweep(items, calls.only_in(account))
+            except StorageError as error:
+                if not can_wait(account, error):
+                    raise
+                for again in to_messages(items):
+                    await self._sweep_queue.send(again)
+
+    async def _sweep(self, named: Sequence[Swept], run_all: RunAll) -> None:
+        sweeper = Sweeper(self._accounts, run_all)
+        await sweep_named(named, sweeper, Expirer(self._accounts, run_all, self._now_seconds))
 
     async def forget_deleted_facts(self) -> None:
         """Forget some of the facts that were deleted long ago; called every hour."""

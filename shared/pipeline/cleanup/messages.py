@@ -1,12 +1,16 @@
-"""Sweep messages: which tombstones and expired entries to look at later, many in one message of the Storage queue."""
+"""Sweep messages: which tombstones, expired entries and contributions that are gone to look at later.
+
+Many are in one message of the Storage queue.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeAlias
 
 import orjson
 
 from shared.entries.projection.generations import Place
+from shared.pipeline.summaries.sweeping import GoneContribution
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -14,6 +18,7 @@ if TYPE_CHECKING:
 # The queue takes 64 KiB of Base64, which is 48 KiB of text.
 MESSAGE_BYTES_MAX: Final = 48 * 1024 - 64
 _TOMBSTONE_FIELDS: Final = 5
+_GONE_FIELDS: Final = 6
 
 
 class Tombstone(NamedTuple):
@@ -35,6 +40,9 @@ class Expired(NamedTuple):
     fact_key: str
 
 
+Swept: TypeAlias = Tombstone | Expired | GoneContribution
+
+
 class SweepQueue(Protocol):
     """Where sweep messages wait until no late request can land any more."""
 
@@ -42,8 +50,8 @@ class SweepQueue(Protocol):
         """Store a message; it becomes visible after the sweep delay."""
 
 
-def to_messages(swept: Iterable[Tombstone | Expired]) -> Iterator[str]:
-    """Messages that name these tombstones and expired entries."""
+def to_messages(swept: Iterable[Swept]) -> Iterator[str]:
+    """Messages that name all of these."""
     pieces: list[bytes] = []
     size = 2
     for place, *rest in swept:
@@ -61,13 +69,15 @@ def _message(pieces: Sequence[bytes]) -> str:
     return (b"[" + b",".join(pieces) + b"]").decode()
 
 
-def from_message(message: str | bytes) -> tuple[Tombstone | Expired, ...]:
-    """The tombstones and expired entries that a message names."""
+def from_message(message: str | bytes) -> tuple[Swept, ...]:
+    """What a message names."""
     return tuple(map(_read, orjson.loads(message)))
 
 
-def _read(fields: list[str]) -> Tombstone | Expired:
+def _read(fields: list[str]) -> Swept:
     place = Place(*fields[:3])
     if len(fields) == _TOMBSTONE_FIELDS:
         return Tombstone(place, *fields[3:])
+    if len(fields) == _GONE_FIELDS:
+        return GoneContribution(place, *fields[3:])
     return Expired(place, *fields[3:])

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 from shared.errors import OperationFailedError, TableMissingError
 from shared.pipeline.concurrency import all_of
 from shared.pipeline.entry_writes.stored_rows import list_rows_of
+from shared.pipeline.summaries.sweeping import ContributionSweeper
 from shared.tables.limits import OPERATIONS_MAX
 from shared.tables.port import Delete
 
@@ -38,6 +39,8 @@ class Sweeper:
     def __init__(self, accounts: Accounts, run_all: RunAll) -> None:
         self._accounts = accounts
         self._run_all = run_all
+        # Those of summaries, which messages name beside tombstones.
+        self.contributions = ContributionSweeper(accounts, run_all)
 
     async def sweep(self, tombstones: Sequence[Tombstone]) -> int:
         """Sweep all; return how many were still there. Raises when storage fails, so that the message comes back."""

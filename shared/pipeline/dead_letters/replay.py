@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol, cas
 
 from shared.entries.changes.change import Change
 from shared.entries.changes.cosmos_changes import CosmosReader
-from shared.entries.changes.event_changes import EventReader
+from shared.entries.changes.hub_reader import HubReader
 from shared.entries.changes.received_event import ReceivedEvent
 from shared.entries.keys.fact_key import encode_fact_key, fact_hash
 from shared.entries.projection.project_all import project_all
 from shared.entries.rows.columns import fact_columns
-from shared.errors import NotReplayableError, UnreadableChangeError
+from shared.errors import IgnoredEventError, NotReplayableError, UnreadableChangeError
 from shared.pipeline.dead_letters.rows import DeadLetter, document_gone_error, document_of
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 Result = Literal["applied", "stillFails", "superseded", "refused"]
 
 _SUPERSEDED: Final = "A newer version of the fact has been applied since; the dead letter is closed."
+_IGNORED: Final = "Its source now ignores such events; the dead letter is closed."
 
 _log = logging.getLogger(__name__)
 
@@ -112,6 +113,9 @@ class Replayer:
             change = self._change(dead_letter, document_of(content))
         except UnreadableChangeError as error:
             return await self._still_unreadable(dead_letter, content, str(error))
+        except IgnoredEventError:
+            await self._store.remove(dead_letter.row)
+            return Replayed(dead_letter, "superseded", _IGNORED)
         outcome = await self._new_applier().apply(replace(plan, is_replay=True), [change])
         replayed = await self._judged(dead_letter, outcome)
         if replayed.result != "stillFails":
@@ -162,7 +166,7 @@ class Replayer:
         if dead_letter.via == "event" and source.event_hub is not None and isinstance(kept, dict):
             event = ReceivedEvent.from_plain(kept)
             self._check_age(event.enqueued.timestamp())
-            return EventReader(source).read(*event)
+            return HubReader.of(source, self._definitions).read_for(source.name, event)
         if dead_letter.via == "feed" and source.cosmos is not None:
             self._check_age(_written_at_seconds(kept, dead_letter.failed_at_seconds))
             reader = CosmosReader(source)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
+from shared.entries.changes.shown_values import shortened
 from shared.entries.keys.fact_key import MISSING
 from shared.entries.rows.columns import FACT, take_text
 from shared.entries.rows.json_text import NotJsonError, dumps, loads
@@ -26,7 +27,8 @@ BLOB: Final = "blob"
 DOCUMENT: Final = "document"
 # All columns but the document, which takes most of a row.
 SUMMARY: Final = ("index", "kind", "reason", "version", FAILED_AT, "via", "mark", BLOB, FACT)
-_REASON_CHARACTERS_MAX: Final = 8000
+# An operator reads a reason in a list; the dead letter has the document.
+REASON_CHARACTERS_MAX: Final = 200
 
 # How a change arrived: a replay reads a change that could not be read with the same reader.
 ArrivedBy = Literal["feed", "event"]
@@ -95,8 +97,7 @@ def to_entity(dead_letter: DeadLetter) -> Entity:
         ROW_KEY: dead_letter.id,
         "index": dead_letter.index,
         "kind": dead_letter.kind,
-        # An error may repeat half a character of a value, which no service stores.
-        "reason": dead_letter.reason[:_REASON_CHARACTERS_MAX].encode("utf-8", "replace").decode("utf-8"),
+        "reason": _stored_reason(dead_letter.reason),
         "version": dead_letter.version,
         **dead_letter.fact,
     }
@@ -105,6 +106,19 @@ def to_entity(dead_letter: DeadLetter) -> Entity:
     if dead_letter.via is not None:
         entity["via"] = dead_letter.via
     return entity
+
+
+def _stored_reason(reason: str) -> str:
+    """Short and printable: an error may repeat a control character or half a character of a value, which not every
+    service stores."""
+    short = shortened(reason, REASON_CHARACTERS_MAX)
+    return "".join([character if character.isprintable() else "?" for character in short])
+
+
+def smallest_form(entity: Entity) -> Entity:
+    """The same row without its document, unless that is in a blob, and without the id of its fact: what is left has
+    few bytes, whatever the fact is. It is not replayed, but says what went wrong."""
+    return {name: entity[name] for name in (PARTITION_KEY, ROW_KEY, *SUMMARY) if name in entity and name != FACT}
 
 
 def blob_folder(dead_letter: DeadLetter) -> str:

@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from shared.entries.projection.generations import Place
-    from shared.pipeline.concurrency import RunAll
+    from shared.pipeline.account_calls import AccountCalls
     from shared.pipeline.entry_writes.stored_rows import StoredRow
+    from shared.pipeline.entry_writes.transaction_buffer import WriteFailures
     from shared.pipeline.entry_writes.writes import EarlyRemoval, GenerationWrites, LiveWrite, Removal
     from shared.tables.accounts import Accounts
     from shared.tables.port import Operation
@@ -42,16 +43,16 @@ class WantedRow(NamedTuple):
 class EntryWriter:
     """Sends the writes of many facts together."""
 
-    def __init__(self, accounts: Accounts, run_all: RunAll) -> None:
+    def __init__(self, accounts: Accounts, calls: AccountCalls) -> None:
         self._accounts = accounts
-        self._run_all = run_all
+        self.calls = calls
 
     def new_buffer(self) -> TransactionBuffer:
         """A buffer without writes."""
-        return TransactionBuffer(self._accounts, self._run_all)
+        return TransactionBuffer(self._accounts, self.calls)
 
-    async def write_live(self, all_writes: Iterable[tuple[str, GenerationWrites]]) -> dict[str, Exception]:
-        """Write live rows, the first step; return the facts that failed."""
+    async def write_live(self, all_writes: Iterable[tuple[str, GenerationWrites]]) -> WriteFailures:
+        """Write live rows, the first step; return what failed."""
         buffer = self.new_buffer()
         await self.add_live(buffer, all_writes)
         return await self._finished(buffer)
@@ -65,8 +66,8 @@ class EntryWriter:
             (unknown if writes.must_list else known).extend(wanted)
         await self._add(buffer, known, unknown)
 
-    async def write_removals(self, all_writes: Iterable[tuple[str, GenerationWrites]]) -> dict[str, Exception]:
-        """Write removals, the second step; return the facts that failed."""
+    async def write_removals(self, all_writes: Iterable[tuple[str, GenerationWrites]]) -> WriteFailures:
+        """Write removals, the second step; return what failed."""
         known: list[WantedRow] = []
         unknown: list[WantedRow] = []
         for fact, writes in all_writes:
@@ -74,8 +75,8 @@ class EntryWriter:
             (unknown if writes.must_list else known).extend(wanted)
         return await self._write(known, unknown)
 
-    async def write_early_removals(self, early_removals: Iterable[tuple[str, EarlyRemoval]]) -> dict[str, Exception]:
-        """Write tombstones of previous versions; return the facts that failed. The rows that they hide are most likely
+    async def write_early_removals(self, early_removals: Iterable[tuple[str, EarlyRemoval]]) -> WriteFailures:
+        """Write tombstones of previous versions; return what failed. The rows that they hide are most likely
         gone; if not, the sweep finds them."""
         wanted = [
             _tombstone(fact, removal_writes, removal)
@@ -84,21 +85,22 @@ class EntryWriter:
         ]
         return await self._write(wanted, [])
 
-    async def _write(self, known: Sequence[WantedRow], unknown: Sequence[WantedRow]) -> dict[str, Exception]:
+    async def _write(self, known: Sequence[WantedRow], unknown: Sequence[WantedRow]) -> WriteFailures:
         buffer = self.new_buffer()
         await self._add(buffer, known, unknown)
         return await self._finished(buffer)
 
-    async def _finished(self, buffer: TransactionBuffer) -> dict[str, Exception]:
+    async def _finished(self, buffer: TransactionBuffer) -> WriteFailures:
         await buffer.finish()
         return buffer.failures
 
     async def _add(self, buffer: TransactionBuffer, known: Sequence[WantedRow], unknown: Sequence[WantedRow]) -> None:
         writes = [EntryWrite(wanted.fact, wanted.place, _operations(wanted)) for wanted in known]
-        listings = await self._run_all([partial(self._list, wanted) for wanted in unknown]) if unknown else []
+        to_list = [(wanted.place.account, partial(self._list, wanted)) for wanted in unknown]
+        listings = await self.calls(to_list) if to_list else []
         for wanted, rows in zip(unknown, listings, strict=True):
             if isinstance(rows, Exception):
-                buffer.failures[wanted.fact] = rows
+                buffer.failures[wanted.fact, wanted.place.account] = rows
             elif operations := _missing_operations(wanted, rows):
                 writes.append(EntryWrite(wanted.fact, wanted.place, operations))
         await buffer.add(writes)

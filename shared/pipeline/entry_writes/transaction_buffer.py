@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from shared.tables.limits import OPERATIONS_MAX
 from shared.tables.transactions import send_creating_period_table
@@ -12,9 +12,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from shared.entries.projection.generations import Place
-    from shared.pipeline.concurrency import RunAll
+    from shared.pipeline.account_calls import AccountCalls
     from shared.tables.accounts import Accounts
     from shared.tables.port import Operation
+
+# Facts whose writes to an account were not all acknowledged.
+WriteFailures: TypeAlias = "dict[tuple[str, str], Exception]"
 
 
 class EntryWrite(NamedTuple):
@@ -37,13 +40,13 @@ class _Group:
 
 class TransactionBuffer:
     """Collects writes, and sends them when they fill a transaction, or at the end. `failures` has the facts whose
-    writes were not all acknowledged, each with its error."""
+    writes were not all acknowledged, with the account and the error."""
 
-    def __init__(self, accounts: Accounts, run_all: RunAll) -> None:
+    def __init__(self, accounts: Accounts, calls: AccountCalls) -> None:
         self._accounts = accounts
-        self._run_all = run_all
+        self._calls = calls
         self._open: dict[Place, _Group] = {}
-        self.failures: dict[str, Exception] = {}
+        self.failures: WriteFailures = {}
 
     async def add(self, writes: Iterable[EntryWrite]) -> None:
         """Add writes, and send the transactions that are full."""
@@ -70,10 +73,12 @@ class TransactionBuffer:
     async def _send(self, groups: Sequence[_Group]) -> None:
         if not groups:
             return
-        results = await self._run_all([partial(self._send_group, group.writes) for group in groups])
+        results = await self._calls(
+            [(group.writes[0].place.account, partial(self._send_group, group.writes)) for group in groups]
+        )
         for group, result in zip(groups, results, strict=True):
             if isinstance(result, Exception):
-                self.failures |= {write.fact: result for write in group.writes}
+                self.failures |= {(write.fact, write.place.account): result for write in group.writes}
 
     async def _send_group(self, writes: Sequence[EntryWrite]) -> None:
         place = writes[0].place

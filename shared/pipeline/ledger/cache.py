@@ -1,4 +1,4 @@
-"""Ledger rows that this worker has seen, with their ETags and the generations whose writes are finished.
+"""Ledger rows that this worker has seen, with their ETags and the shares whose writes are finished.
 
 A cached row saves a read. It may be outdated: a claim that is based on it carries its ETag, and fails then. When the
 cache is full, it drops the row that was not used for the longest time.
@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from shared.pipeline.ledger.rows import LedgerRow
+
+if TYPE_CHECKING:
+    from shared.pipeline.ledger.shares import ShareKey
 
 # A row with one entry takes about a kilobyte: this limits the cache to about 50 MB.
 WEIGHT_MAX: Final = 50_000
@@ -18,12 +21,12 @@ WEIGHT_MAX: Final = 50_000
 
 @dataclass(frozen=True, slots=True)
 class KnownRow:
-    """What this worker knows of a ledger row: its content, its ETag (None: there is no row), and the generations whose
+    """What this worker knows of a ledger row: its content, its ETag (None: there is no row), and the shares whose
     writes are finished. A cached row may be outdated; the ETag of a claim detects that."""
 
     row: LedgerRow
     etag: str | None
-    finished: frozenset[str] = frozenset()
+    finished: frozenset[ShareKey] = frozenset()
     is_cached: bool = False
 
 
@@ -65,8 +68,8 @@ class LedgerCache:
         self._rows.clear()
         self._weight = 0
 
-    def mark_finished(self, key: tuple[str, str], etag: str, finished: frozenset[str]) -> None:
-        """The writes of these generations are finished, if the cached row has this ETag. Otherwise nothing changes."""
+    def mark_finished(self, key: tuple[str, str], etag: str, finished: frozenset[ShareKey]) -> None:
+        """The writes of these shares are finished, if the cached row has this ETag. Otherwise nothing changes."""
         known = self._rows.get(key)
         if known is not None and known.etag == etag:
             self._rows[key] = KnownRow(known.row, known.etag, known.finished | finished, is_cached=True)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from shared.pipeline.concurrency import RunAll
-    from shared.tables.port import Entity, Tables
+    from shared.tables.port import Entity, Operation, Tables
 
 # After this many conflicts in one transaction, reading the remaining rows is cheaper than one conflict after another.
 _CONFLICTS_MAX: Final = 3
@@ -31,6 +31,8 @@ class Claim(NamedTuple):
     fact: str
     entity: Entity
     etag: str | None
+    # Debts that appear and disappear in the same transaction.
+    debts: tuple[Operation, ...] = ()
 
 
 class Claimed(NamedTuple):
@@ -58,8 +60,19 @@ def _groups(claims: Sequence[Claim]) -> Iterator[list[Claim]]:
     for claim in claims:
         by_partition.setdefault(claim.entity[PARTITION_KEY], []).append(claim)
     for together in by_partition.values():
-        for start in range(0, len(together), OPERATIONS_MAX):
-            yield together[start : start + OPERATIONS_MAX]
+        group: list[Claim] = []
+        size = 0
+        for claim in together:
+            if size + _size(claim) > OPERATIONS_MAX:
+                yield group
+                group, size = [], 0
+            group.append(claim)
+            size += _size(claim)
+        yield group
+
+
+def _size(claim: Claim) -> int:
+    return 1 + len(claim.debts)
 
 
 async def _claim_group(tables: Tables, group: Sequence[Claim]) -> dict[str, str]:
@@ -71,15 +84,28 @@ async def _claim_group(tables: Tables, group: Sequence[Claim]) -> dict[str, str]
         except LimitError:
             return await _claim_halves(tables, claims)
         except OperationFailedError as error:
-            del claims[error.index]
+            _leave_out(claims, error.index)
         if not claims:
             break
     return {}
 
 
 async def _send(tables: Tables, claims: Sequence[Claim]) -> dict[str, str]:
-    etags = await tables.transact(LEDGER_TABLE, [_operation(claim) for claim in claims])
-    return {claim.fact: str(etag) for claim, etag in zip(claims, etags, strict=True)}
+    """Ledger rows first, so that their ETags are the first of the answer."""
+    debts = [operation for claim in claims for operation in claim.debts]
+    etags = await tables.transact(LEDGER_TABLE, [*map(_operation, claims), *debts])
+    return {claim.fact: str(etag) for claim, etag in zip(claims, etags, strict=False)}
+
+
+def _leave_out(claims: list[Claim], failed: int) -> None:
+    """Leave out the claim that lost. A debt that is gone already is no reason to lose."""
+    if failed < len(claims):
+        del claims[failed]
+        return
+    owners = [(position, debt) for position, claim in enumerate(claims) for debt in claim.debts]
+    position, debt = owners[failed - len(claims)]
+    rest = tuple([other for other in claims[position].debts if other is not debt])
+    claims[position] = claims[position]._replace(debts=rest)
 
 
 async def _claim_halves(tables: Tables, claims: Sequence[Claim]) -> dict[str, str]:

@@ -15,9 +15,10 @@ import logging
 from typing import TYPE_CHECKING, Final, cast
 
 from shared.errors import OperationFailedError
+from shared.pipeline.ledger.debts import facts_of
 from shared.pipeline.ledger.rows import DELETED_AT, EXPIRED_AT, LEDGER_TABLE, bucket_partition, decode
 from shared.tables.limits import OPERATIONS_MAX
-from shared.tables.port import ROW_KEY, Delete, RowRange
+from shared.tables.port import ROW_KEY, Delete
 from shared.tasks.bookmarks import Bookmark, Bookmarks
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ class Retention:
         """A page of rows, without their states if these are not needed. Rows never change their keys: continuations are
         safe here."""
         select = () if plan.has_periods else (DELETED_AT, EXPIRED_AT)
-        return await self._ledger.query(LEDGER_TABLE, RowRange(partition), select=select, continuation=continuation)
+        return await self._ledger.query(LEDGER_TABLE, facts_of(partition), select=select, continuation=continuation)
 
     def _ended(self, page: Page) -> list[str]:
         """The keys of facts on a page that were deleted long ago, or whose last entry expired long ago."""
@@ -108,12 +109,19 @@ class Retention:
         count: they are gone with its table. Entries of a generation that this worker does not know do count."""
         limit_seconds, ended_at = self._limit_seconds(), row.ended_at_seconds
         known = {generation.id: generation for generation in plan.generations}
+        # What an account is owed may be the removal of an entry that it still shows.
+        if any(state.owed for generation, state in row.states.items() if generation not in plan.retired):
+            return False
         current = [
             (known.get(generation), state.current)
             for generation, state in row.states.items()
             if state.current and generation not in plan.retired
         ]
-        has_ended = bool(current) if ended_at is None else ended_at <= limit_seconds
+        # Code that does not know a generation leaves its state behind, which says nothing of when a newer change came.
+        newest = max([state.version for state in row.states.values()], default="")
+        kept = [state for generation, state in row.states.items() if generation not in plan.retired]
+        is_dated = any(state.current and state.version == newest for state in kept)
+        has_ended = is_dated if ended_at is None else ended_at <= limit_seconds
         return has_ended and all(_is_over(generation, entries, limit_seconds) for generation, entries in current)
 
     async def _forget(self, plan: SourcePlan, partition: str, fact_key: str) -> int:

@@ -49,6 +49,16 @@ class RemovedEntry(NamedTuple):
     version: str
 
 
+class OwedShare(NamedTuple):
+    """A storage account that did not answer when a fact changed. What the state lists in it is what may be there: the
+    entries of `version`, which is "" when it never had any. `failed`: this version had failed there."""
+
+    account: str
+    version: str
+    failed: bool
+    since_seconds: int
+
+
 @dataclass(frozen=True, slots=True)
 class GenerationState:
     """What the ledger says about a fact in one generation."""
@@ -62,6 +72,8 @@ class GenerationState:
     # An earlier version failed, in this generation or in an earlier one of its index: a worker that was overtaken may
     # still put the dead letter of that version.
     failed_before: bool = False
+    # Accounts whose entries are to be brought to this version later. Empty unless an account is or was down.
+    owed: tuple[OwedShare, ...] = ()
 
     @property
     def tombstone_version(self) -> str:
@@ -84,6 +96,15 @@ class LedgerRow:
     source_etag: str | None = None
     deleted_at_seconds: int | None = None
     expired_at_seconds: int | None = None
+
+    @property
+    def debts(self) -> dict[str, dict[str, int]]:
+        """The accounts that are owed entries of this fact, each with the generations that owe them and since when."""
+        found: dict[str, dict[str, int]] = {}
+        for generation, state in self.states.items():
+            for share in state.owed:
+                found.setdefault(share.account, {})[generation] = share.since_seconds
+        return found
 
     @property
     def ended_at_seconds(self) -> int | None:
@@ -148,11 +169,14 @@ def _plain(generation: str, state: GenerationState, suffix: int) -> list[Any]:
         for entry in state.current
     ]
     removed = [[entry.partition, entry.entry_key[:-suffix], entry.version] for entry in state.removed]
-    return [generation, state.version, int(state.failed) | state.failed_before << 1, current, removed]
+    plain = [generation, state.version, int(state.failed) | state.failed_before << 1, current, removed]
+    if state.owed:
+        plain.append([list(share) for share in state.owed])
+    return plain
 
 
 def _generation_state(fields: list[Any], fact_key: str) -> GenerationState:
-    version, failures, current, removed = fields
+    version, failures, current, removed, *owed = fields
     return GenerationState(
         version,
         tuple(
@@ -164,4 +188,5 @@ def _generation_state(fields: list[Any], fact_key: str) -> GenerationState:
         tuple([RemovedEntry(partition, sort + fact_key, row_version) for partition, sort, row_version in removed]),
         bool(failures & 1),
         bool(failures & 2),
+        tuple([OwedShare(*share) for shares in owed for share in shares]),
     )

@@ -6,8 +6,9 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from shared.pipeline.concurrency import all_of
+from shared.pipeline.ledger.debts import facts_of
 from shared.pipeline.ledger.rows import DELETED_AT, LEDGER_TABLE, SOURCE_ETAG, bucket_partition, versions_in
-from shared.tables.port import ROW_KEY, RowRange
+from shared.tables.port import ROW_KEY
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Mapping
@@ -44,7 +45,7 @@ async def ledger_pages(ledger: Tables, partition: str, after: str | None = None)
 
     Rows never change their keys, so the continuations of the service are safe here.
     """
-    rows = RowRange(partition) if after is None else RowRange(partition, lower=after, lower_inclusive=False)
+    rows = facts_of(partition, after)
     continuation = None
     while True:
         page = await ledger.query(LEDGER_TABLE, rows, continuation=continuation)
@@ -68,5 +69,5 @@ async def has_rows(ledger: Tables, run_all: RunAll, source: str, buckets: int) -
 
 
 async def _has_row(ledger: Tables, partition: str) -> bool:
-    page = await ledger.query(LEDGER_TABLE, RowRange(partition), limit=1, select=(SOURCE_ETAG,))
+    page = await ledger.query(LEDGER_TABLE, facts_of(partition), limit=1, select=(SOURCE_ETAG,))
     return bool(page.rows) or page.continuation is not None

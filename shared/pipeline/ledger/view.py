@@ -1,7 +1,8 @@
 """What lookups ask the ledger: has this change, or a newer one, reached an index, with its rows written?
 
 A claim comes before its rows, so the rows are checked, too: the row of every current entry must be there, and the
-newest row of every removed entry must be a tombstone, or there must be no row. Entries of periods that are over are not
+newest row of every removed entry must be a tombstone, or there must be no row. While an account is owed something, the
+change has not reached the index. Entries of periods that are over are not
 shown, so their rows are not checked.
 """
 
@@ -17,14 +18,17 @@ from shared.errors import TableMissingError
 from shared.pipeline.entry_writes.stored_rows import list_rows_of
 from shared.pipeline.ledger.rows import LEDGER_TABLE, decode, ledger_partition
 from shared.pipeline.ledger.without_expired_periods import without_expired_periods
+from shared.pipeline.summaries.row_reader import contribution_state
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
     from shared.entries.changes.seen_version import SeenVersion
-    from shared.entries.projection.generations import Generation, SourcePlan
+    from shared.entries.projection.generations import Generation, Place, SourcePlan
+    from shared.entries.summaries.totals import SummaryLayout
     from shared.pipeline.ledger.rows import GenerationState, LedgerRow
     from shared.tables.accounts import Accounts
+    from shared.tables.port import Row
 
 
 class LedgerView:
@@ -58,7 +62,7 @@ async def _has_applied(
         return False
     row = decode(found.entity)
     state = row.states.get(generation.id)
-    if state is None or not _is_claimed(row, state, seen):
+    if state is None or state.owed or not _is_claimed(row, state, seen):
         return False
     try:
         return await _is_written(accounts, generation, without_expired_periods(state, generation, now_seconds))
@@ -78,6 +82,8 @@ def _is_claimed(row: LedgerRow, state: GenerationState, seen: SeenVersion) -> bo
 
 
 async def _is_written(accounts: Accounts, generation: Generation, state: GenerationState) -> bool:
+    if generation.layout is not None:
+        return await _is_counted(accounts, generation, state, generation.layout)
     for entry in state.current:
         place = place_of(generation, entry.partition)
         tables = accounts.tables(place.account)
@@ -89,3 +95,24 @@ async def _is_written(accounts: Accounts, generation: Generation, state: Generat
         if rows and not rows[0].is_tombstone:
             return False
     return True
+
+
+async def _is_counted(
+    accounts: Accounts, generation: Generation, state: GenerationState, layout: SummaryLayout
+) -> bool:
+    """The same for a summary: a contribution row is written together with its total."""
+    for entry in state.current:
+        row = await _row_at(accounts, place_of(generation, entry.partition), entry.entry_key)
+        stored = contribution_state(row, layout).stored
+        if stored is None or stored.at < entry.version:
+            return False
+    for removed in state.removed:
+        row = await _row_at(accounts, place_of(generation, removed.partition), removed.entry_key)
+        stored = contribution_state(row, layout).stored
+        if stored is not None and stored.contribution is not None:
+            return False
+    return True
+
+
+async def _row_at(accounts: Accounts, place: Place, row_key: str) -> Row | None:
+    return await accounts.tables(place.account).get(place.table, place.partition, row_key)

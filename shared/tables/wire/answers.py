@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 BEING_DELETED: Final = "TableBeingDeleted"
 _GONE: Final = frozenset({"TableNotFound", BEING_DELETED})
 _BUSY: Final = frozenset({429, 503})
+_TIMED_OUT: Final = "OperationTimedOut"
 _BROKEN: Final = frozenset({408, 500, 502, 504})
 # By code, not by status: a 404 of a proxy must not pass for a row that is not there.
 _REASONS: Final[Mapping[str, FailureReason]] = {
@@ -70,7 +71,8 @@ class Refusal:
         said = f"{self.status} {self.code}".strip()
         if self.code in _GONE:
             return TableMissingError(f"Table {table} is not there ({said}): create it, or drop what refers to it.")
-        if self.status in _BUSY:
+        # The documents name this 500 beside 503 as a sign of too many requests.
+        if self.status in _BUSY or self.code == _TIMED_OUT:
             return ThrottledError(
                 f"The Table service is too busy for table {table} ({said}): try again later, or send less.",
                 outcome_unknown=self.status != 429 and self.code != "ServerBusy",

@@ -39,13 +39,18 @@ _NO_AUTOMATIC_HEADERS: Final = ("Accept-Encoding",)
 # Over this, aiohttp wants to read the body in pieces, so that sending it does not block the event loop.
 _LARGE_BODY_BYTES: Final = 1024 * 1024
 
+# Azure drops an idle connection without a word after four minutes (the idle timeout of its outbound flows), and a
+# lookup on a connection that was closed pays a TLS handshake. Plain HTTP is an emulator: Azurite closes an idle
+# connection after 5 s.
+_KEEP_ALIVE_SECONDS: Final = 120.0
+_LOCAL_KEEP_ALIVE_SECONDS: Final = 4.0
+
 
 @dataclass(frozen=True, slots=True)
 class Wire:
-    """How connections are used. Azurite by default closes idle ones after 5 s: the pool lets go earlier."""
+    """How connections are used. `keep_alive_seconds` by default depends on the endpoint."""
 
-    connections: int = 64
-    keep_alive_seconds: float = 4
+    keep_alive_seconds: float | None = None
     connect_seconds: float = 5
     answer_seconds: float = 20
     ssl_context: ssl.SSLContext | None = None
@@ -106,8 +111,10 @@ class Transport:
         if self._session is None:
             self._session = aiohttp.ClientSession(
                 connector=aiohttp.TCPConnector(
-                    limit=self._wire.connections,
-                    keepalive_timeout=self._wire.keep_alive_seconds,
+                    # As many as the calls that the account's gate lets out: a limit here would be a queue that
+                    # the limiter takes for latency.
+                    limit=0,
+                    keepalive_timeout=self._keep_alive_seconds(),
                     ssl=self._wire.ssl_context or True,
                 ),
                 cookie_jar=aiohttp.DummyCookieJar(),
@@ -115,6 +122,11 @@ class Transport:
                 skip_auto_headers=_NO_AUTOMATIC_HEADERS,
             )
         return self._session
+
+    def _keep_alive_seconds(self) -> float:
+        if self._wire.keep_alive_seconds is not None:
+            return self._wire.keep_alive_seconds
+        return _KEEP_ALIVE_SECONDS if urlsplit(self._endpoint).scheme == "https" else _LOCAL_KEEP_ALIVE_SECONDS
 
     def _timeout(self, within_seconds: float) -> aiohttp.ClientTimeout:
         return aiohttp.ClientTimeout(

@@ -14,7 +14,7 @@ from shared.inputs.faults import fault, shown
 from shared.inputs.page_size import page_size
 from shared.inputs.page_tokens import PagePosition, next_page_parameters
 from shared.inputs.parameters import no_parameters, parse, query_of, to_query
-from shared.lookup.results import shown_partition_key
+from shared.lookup.reading.results import shown_partition_key
 from shared.pipeline.dead_letters.listing import DeadLetterFilter, ListPosition
 from shared.pipeline.dead_letters.replay import Result
 from shared.pipeline.dead_letters.rows import KINDS

@@ -38,6 +38,7 @@ class IndexJson(TypedDict):
     generation: str | None
     each: NotRequired[dict[str, str]]
     where: NotRequired[str]
+    summarize: NotRequired[dict[str, str | dict[str, str]]]
 
 
 class IndexListJson(TypedDict):
@@ -63,6 +64,8 @@ def describe(index: Index, source: Source, state: ServingState, generation: str 
         described["each"] = {index.each.name: index.each.path}
     if index.where is not None:
         described["where"] = index.where
+    if index.summarize is not None:
+        described["summarize"] = {measure.name: measure.written for measure in index.summarize}
     return described
 
 

@@ -22,9 +22,18 @@ SECURITY: Final[Schema] = {
         (ADMIN_KEY, "The admin key, in Azure `_master`."),
     )
 }
+# The same calls where callers are known by Entra ID: in place of the keys, a token with the roles that a call asks for.
+TOKEN_SECURITY: Final[Schema] = {
+    name: {"type": "http", "scheme": "bearer", "bearerFormat": "JWT", "description": description}
+    for name, description in (
+        (FUNCTION_KEY, "A token of Microsoft Entra ID with an app role that may look up."),
+        (ADMIN_KEY, "A token of Microsoft Entra ID with an app role of operators."),
+    )
+}
 _GOOD: Final = {200: "Fine.", 202: "It has begun."}
 _STATUSES: Final = {
     400: "The request cannot be answered as it is; `code` and `errors` say why.",
+    403: "The caller may not do this; `detail` names the role that is missing, or the part that is bound.",
     404: "There is no such index, dead letter or verification.",
     409: "It cannot be done as things are; `code` and `detail` say why.",
     410: "The token's generation is retired.",

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from shared.inputs.faults import TITLES
-from shared.lookup.explain import ExplanationJson
-from shared.lookup.results import FoundEntry
+from shared.lookup.asking.explain import ExplanationJson
+from shared.lookup.reading.results import FoundEntry
 from shared.monitoring.status_json import StatusJson
 from shared.web.api.dead_letters import DeadLetterJson
 from shared.web.api.entry_pages import EntryPageJson
 from shared.web.api.index_descriptions import IndexJson
 from shared.web.api.lifecycle import GenerationJson, IndexStateJson, ServingJson
+from shared.web.api.lookups import BatchJson
 from shared.web.api.verifications import VerificationJson
 from shared.web.error_problems import DEFINITIONS_BROKEN, INTERNAL, KINDS, REFUSALS
 from shared.web.openapi.schema_parts import VALUE_SCHEMAS, object_of
@@ -21,7 +22,7 @@ from shared.web.problems import ProblemJson
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from shared.definitions.model import Definitions, Index, KeyPart, Source
+    from shared.definitions.model import Definitions, Index, KeyPart, Measure, Source
     from shared.web.openapi.schema_parts import Schema
 
 # Clients that were made from the document know these names, so they do not follow the names of the types.
@@ -58,6 +59,11 @@ def page_schema(index: Index) -> Schema:
     return TypedSchemas({FoundEntry: entry_name(index)}).object_of(EntryPageJson)
 
 
+def batch_schema(index: Index) -> Schema:
+    """The answers to many lookups of an index."""
+    return TypedSchemas({FoundEntry: entry_name(index), ProblemJson: "Problem"}).object_of(BatchJson)
+
+
 def entry_name(index: Index) -> str:
     """The name of the component that is an entry of an index."""
     return f"Entry.{index.name}"
@@ -72,6 +78,12 @@ def _entry_schema(index: Index, source: Source) -> Schema:
     schema = _SCHEMAS.object_of(FoundEntry)
     members = schema["properties"]
     members["key"] = object_of(**{part.name: _value_schema(part) for part in index.parts})
+    if index.summarize is not None:
+        data = object_of(**{measure.name: _measure_schema(measure) for measure in index.summarize})
+        # `select` may leave some out.
+        members["data"] = {**data, "required": []}
+        return object_of(**{name: members[name] for name in ("key", "data")})
+    schema["required"] += ["id", "version"]
     if source.partition_key:
         schema["required"].append("partitionKey")
     else:
@@ -79,6 +91,13 @@ def _entry_schema(index: Index, source: Source) -> Schema:
     if source.cosmos is None:
         del members["fact"]
     return schema
+
+
+def _measure_schema(measure: Measure) -> Schema:
+    """Counts and sums are always there; of values that are all missing there is no mean and no extreme."""
+    if measure.path is None:
+        return {"type": "integer", "minimum": 0}
+    return {"type": "number" if measure.kind == "sum" else ["number", "null"]}
 
 
 def _value_schema(part: KeyPart) -> Schema:

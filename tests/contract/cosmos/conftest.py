@@ -12,6 +12,7 @@ from azure.cosmos import CosmosClient, PartitionKey
 from azure.cosmos.aio import CosmosClient as AsyncCosmosClient
 
 from tests.contract.cosmos.server import LocalCosmos
+from tests.contract.cosmos.wire import Wire
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
@@ -90,3 +91,8 @@ async def async_container(account: Account, container: ContainerProxy) -> AsyncI
     database_id = container.container_link.split("/")[1]
     async with AsyncCosmosClient(account.endpoint, account.key) as client:
         yield client.get_database_client(database_id).get_container_client(container.id)
+
+
+@pytest.fixture
+def wire(local_cosmos: LocalCosmos, container: ContainerProxy) -> Wire:
+    return Wire(local_cosmos.port, local_cosmos.key, f"/{container.container_link}")

@@ -41,7 +41,6 @@ def feed_of(server: LocalEventHubs, azurite: str, container: str, group: str = E
     """The hub as the status asks it."""
     connection = EventHubsConnection(connection_string=server.connection_string)
     return EventHubLag(
-        "parcels",
         HUB,
         partial(event_hubs_namespace, connection),
         partial(app().connections.event_hub_client, connection, group=group),

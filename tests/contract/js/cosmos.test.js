@@ -125,6 +125,36 @@ test("pages of a query add up", async () => {
   assert.deepEqual(found, Array.from({ length: 20 }, (_, i) => i));
 });
 
+for (const direction of ["ASC", "DESC"]) {
+  test(`tokens of a planned query, ordered ${direction} with equal keys`, async () => {
+    const container = await people();
+    const found = [];
+    let continuationToken;
+    do {
+      const options = { forceQueryPlan: true, enableQueryControl: true, maxItemCount: 3, continuationToken };
+      const query = `SELECT VALUE c.id FROM c ORDER BY c.town ${direction}`;
+      const page = await container.items.query(query, options).fetchNext();
+      found.push(...(page.resources ?? []));
+      continuationToken = page.continuationToken;
+      assert.ok(found.length <= 20, "a page came twice");
+    } while (continuationToken);
+    assert.equal(new Set(found).size, 20);
+  });
+}
+
+test("tokens of a planned query without an order", async () => {
+  const container = await people();
+  const found = [];
+  let continuationToken;
+  do {
+    const options = { forceQueryPlan: true, enableQueryControl: true, maxItemCount: 3, continuationToken };
+    const page = await container.items.query("SELECT VALUE c.id FROM c WHERE c.n < 15", options).fetchNext();
+    found.push(...(page.resources ?? []));
+    continuationToken = page.continuationToken;
+  } while (continuationToken);
+  assert.deepEqual(found.sort(), Array.from({ length: 15 }, (_, i) => `${i}`.padStart(2, "0")));
+});
+
 test("a query of one partition key", async () => {
   const container = await people();
   const { resources } = await container.items.query("SELECT VALUE c.id FROM c", { partitionKey: "p3" }).fetchAll();
@@ -134,6 +164,37 @@ test("a query of one partition key", async () => {
 test("a query outside the subset is refused", async () => {
   const container = await newContainer();
   await assert.rejects(container.items.query("SELECT DISTINCT c.x FROM c WHERE").fetchAll(), { code: 400 });
+});
+
+test("an id with a question mark", async () => {
+  const container = await newContainer();
+  await container.items.create({ id: "a?b", pk: "p" });
+  assert.equal((await container.items.query("SELECT VALUE c.id FROM c").fetchAll()).resources[0], "a?b");
+  const item = container.item("a?b", "p");
+  assert.equal((await item.read()).resource?.id, "a?b");
+  await item.delete();
+});
+
+test("bulk operations stop at the first failure when they are told to", async () => {
+  const container = await newContainer();
+  const create = (id) => ({ operationType: BulkOperationType.Create, partitionKey: "p", resourceBody: { id, pk: "p" } });
+  const results = await container.items.bulk([create("a"), create("a"), create("b")], { continueOnError: false });
+  assert.deepEqual(results.map((each) => each.statusCode), [201, 409, 424]);
+  assert.deepEqual(ids((await container.items.readAll().fetchAll()).resources), ["a"]);
+});
+
+test("bulk operations without the documents in the answer", async () => {
+  const container = await newContainer();
+  const create = { operationType: BulkOperationType.Create, partitionKey: "p", resourceBody: { id: "a", pk: "p" } };
+  const read = { operationType: BulkOperationType.Read, id: "a", partitionKey: "p" };
+  const results = await container.items.bulk([create, read], {}, { contentResponseOnWriteEnabled: false });
+  assert.deepEqual(results.map((each) => each.resourceBody?.id), [undefined, "a"]);
+});
+
+test("a delete by partition key is refused in clear words", { skip: !isLocal && "the service can" }, async () => {
+  const container = await newContainer();
+  const refused = { code: 400, message: /does not delete by partition key/ };
+  await assert.rejects(container.deleteAllItemsForPartitionKey("p"), refused);
 });
 
 test("hierarchical partition keys", async () => {

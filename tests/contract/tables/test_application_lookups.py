@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from local.run.azurite import ACCOUNT
-from shared.errors import DefinitionsError
+from shared.errors import BadLookupError, DefinitionsError
+from shared.lookup.asking.conditions import as_parameters
 from shared.lookup.client import LookupClient
-from shared.lookup.conditions import as_parameters
+from shared.lookup.lookups import LookupPage
 from shared.tables.wire.account import Account
 from shared.tables.wire.transport import Wire
-from tests.contract.tables.table_services import TIMING, SelfMadeCredential, key_client, token_client
+from tests.contract.tables.table_services import SelfMadeCredential, key_client, token_client
 from tests.worlds.lookup_facts import YAML, facts, put_facts
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ async def definitions(azurite: str, tmp_path: Path) -> Path:
 
 async def test_an_application_finds_entries_with_python_values(azurite: str, definitions: Path) -> None:
     """One page, or all of them; numbers, booleans and times as they are."""
-    async with LookupClient.connect(definitions, azurite, TIMING) as client:
+    async with LookupClient.connect(definitions, azurite) as client:
         page = await client.find("customers-by-age", {"isVip": "yes", "age.ge": 26, "maxpagesize": 3})
         assert [entry["key"]["age"] for entry in page.entries] == [43, 42, 41]
         since = datetime(2024, 5, 3, tzinfo=UTC)
@@ -51,10 +52,10 @@ async def test_an_application_finds_entries_with_python_values(azurite: str, def
 
 async def test_a_page_is_continued_by_its_parameters(azurite: str, definitions: Path) -> None:
     """Also by another client of the same account."""
-    async with LookupClient.connect(definitions, azurite, TIMING) as client:
+    async with LookupClient.connect(definitions, azurite) as client:
         page = await client.find("customers-by-town", {"town": "Redmond", "maxpagesize": 5})
     assert page.next_parameters is not None
-    async with LookupClient.connect(definitions, azurite, TIMING) as client:
+    async with LookupClient.connect(definitions, azurite) as client:
         rest = await client.find("customers-by-town", page.next_parameters)
     assert [entry["id"] for entry in rest.entries] == ["5", "6", "7"]
 
@@ -68,15 +69,38 @@ async def test_an_account_without_keys_is_read_with_tokens(secure_azurite: Secur
     ports, context = secure_azurite
     account = Account.with_credential(f"https://127.0.0.1:{ports.table}/{ACCOUNT}", credential)
     wire = Wire(ssl_context=context)
-    async with LookupClient.connect(tmp_path / "indexes.yaml", account, TIMING, wire=wire) as client:
+    async with LookupClient.connect(tmp_path / "indexes.yaml", account, wire=wire) as client:
         redmond = client.entries("customers-by-town", {"town": "Redmond", "maxpagesize": 5})
         assert [entry["id"] async for entry in redmond] == ["20", *"1234567"]
+
+
+async def test_times_come_back_as_datetimes(azurite: str, definitions: Path) -> None:
+    """And can be asked for again."""
+    async with LookupClient.connect(definitions, azurite) as client:
+        asked: dict[str, Any] = {"customer": "c-1", "paid": False}
+        times = [entry["key"]["placedAt"] async for entry in client.entries("orders-newest-first", asked)]
+        assert times == [datetime(2024, 5, day, 12, tzinfo=UTC) for day in (5, 3, 1)]
+        page = await client.find("orders-newest-first", {**asked, "placedAt.in": times[:2]})
+        assert [entry["id"] for entry in page.entries] == ["o5", "o3"]
+
+
+async def test_many_lookups_and_counts_have_python_values(azurite: str, definitions: Path) -> None:
+    """An error stands in the place of its page."""
+    async with LookupClient.connect(definitions, azurite) as client:
+        asked: list[dict[str, Any]] = [{"town": "Redmond", "lastName.in": ["Jones"]}, {"twon": "x"}, {"town": ""}]
+        jones, wrong, nameless = await client.find_many("customers-by-town", asked, {"maxpagesize": 5})
+        assert isinstance(jones, LookupPage)
+        assert [entry["id"] for entry in jones.entries] == ["20"]
+        assert isinstance(wrong, BadLookupError)
+        assert isinstance(nameless, LookupPage)
+        counted = await client.count("customers-by-town", {"town.in": ["Redmond", ""]})
+        assert (counted.count, counted.is_exact) == (9, True)
 
 
 async def test_broken_definitions_are_told_at_once(azurite: str, tmp_path: Path) -> None:
     """Before anything is asked."""
     with pytest.raises(DefinitionsError, match="there is no such file"):
-        async with LookupClient.connect(tmp_path / "nosuch.yaml", azurite, TIMING):
+        async with LookupClient.connect(tmp_path / "nosuch.yaml", azurite):
             pass
 
 

@@ -70,7 +70,7 @@ def client_at(
 async def opened(port: int) -> Breaker:
     """The breaker of an account after enough calls that were tried once."""
     breaker = Breaker()
-    async with client_at(port, RetryPolicy(attempts=1), breaker) as client:
+    async with client_at(port, RetryPolicy(attempts=1, waits_out_throttles=False), breaker) as client:
         for _ in range(FAILURES_MAX):
             with pytest.raises(StorageUnavailableError):
                 await client.transact("things", INSERT)

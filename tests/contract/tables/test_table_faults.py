@@ -38,7 +38,9 @@ from tests.contract.tables.misbehaving import (
     reply,
 )
 
-POLICY = RetryPolicy(attempts=3, budget_seconds=60, first_wait_seconds=1, longest_wait_seconds=10)
+POLICY = RetryPolicy(
+    attempts=3, budget_seconds=60, first_wait_seconds=1, longest_wait_seconds=10, waits_out_throttles=False
+)
 INSERT = [Insert({"PartitionKey": "p", "RowKey": "r"})]
 PROXY_PAGE = b"<html>It works!</html>"
 
@@ -131,6 +133,15 @@ async def test_a_busy_service_has_done_nothing(clock: SteppedTime, busy: Reply) 
     error = await failure_after(clock, busy)
     assert isinstance(error, ThrottledError)
     assert not error.outcome_unknown
+
+
+async def test_a_patient_call_does_not_count_throttled_attempts(clock: SteppedTime) -> None:
+    """Its time is the limit: a throttled account answers again, however many calls it refuses before."""
+    busy = [refused(429, "TooManyRequests")] * (2 * POLICY.attempts)
+    async with misbehaving_service(*busy, WRITTEN) as script:
+        account = Account(ACCOUNT, f"http://127.0.0.1:{script.port}/{ACCOUNT}", key=ACCOUNT_KEY)
+        async with TableClient(account, clock.timing(), policy=replace(POLICY, waits_out_throttles=True)) as client:
+            assert await client.transact("things", INSERT) == (ETAG,)
 
 
 @pytest.mark.parametrize("trouble", [*UNCLEAR, *REFUSED_WORK])

@@ -15,6 +15,7 @@ import yaml
 from tests.infra.bicep.expressions import Expressions
 from tests.infra.bicep.references import (
     SUBSCRIPTION_ID,
+    TENANT_ID,
     Deployed,
     ModuleReference,
     Reference,
@@ -96,7 +97,7 @@ class _Deployment:
     def contextual(self, function: str, arguments: list[Any]) -> Any:
         """Functions that depend on files or scope."""
         if function == "subscription":
-            return {"id": SUBSCRIPTION_ID}
+            return {"id": SUBSCRIPTION_ID, "tenantId": TENANT_ID}
         if function == "resourceGroup":
             return group_reference(*arguments) if arguments else Reference("resourceGroup()", "", "", self._scope)
         if function in {"loadJsonContent", "loadTextContent", "loadYamlContent"}:

@@ -74,7 +74,11 @@ def _subscription_resource_id(kind: str, name: str) -> str:
 
 
 def _environment() -> dict[str, Any]:
-    return {"portal": "https://portal.azure.com", "suffixes": {"storage": "core.windows.net"}}
+    return {
+        "authentication": {"loginEndpoint": "https://login.microsoftonline.com/"},
+        "portal": "https://portal.azure.com",
+        "suffixes": {"storage": "core.windows.net"},
+    }
 
 
 PURE: Final[dict[str, Callable[..., Any]]] = {
@@ -91,6 +95,7 @@ PURE: Final[dict[str, Callable[..., Any]]] = {
     "guid": _guid,
     "indexOf": lambda values, item: values.index(item),
     "items": _items,
+    "join": lambda values, between: between.join(values),
     "length": len,
     "newGuid": lambda: _guid("new"),
     "map": lambda values, change: [change(value) for value in values],

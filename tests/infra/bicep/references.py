@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 SUBSCRIPTION_ID = "/subscriptions/00000000"
+TENANT_ID = "33333333-2222-3333-4444-555555555555"
 GROUP = "Microsoft.Resources/resourceGroups"
 
 
@@ -32,7 +33,7 @@ class Reference:
     def member(self, name: str) -> Any:
         """A property of the resource."""
         known = {"id": self.written_id or self.id, "name": self.name.rpartition("/")[2], "type": self.type}
-        return known.get(name, Unknown(f"<{self.symbol}.{name}>"))
+        return known.get(name, Unknown(f"<{self.name}.{name}>"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,7 @@ WORDS = [
     "keys",
 ]
 WORDS += ["map", "by", "list", "range", "hash", "default", "accounts", "from", "to", "account", "each", "where", "hot"]
+WORDS += ["events", "envelope", "document", "debezium", "form", "when", "delete", "eventHub"]
 WORDS += ["a.b", "a[0]", "length(a)", "a-b", "code", "9d", "customers", "movies", "orders", "source", "partition"]
 leaves = st.sampled_from(WORDS) | json_values | st.dictionaries(st.sampled_from(WORDS), st.sampled_from(WORDS))
 

@@ -1,5 +1,5 @@
-"""Lookups against brute force over the facts: all types and orders, folds, nulls, shards, periods, long keys, pages,
-updates."""
+"""Lookups against brute force over the facts: all types and orders, folds, nulls, lists of values, ranges, filters,
+shards, accounts, periods, long keys, pages, updates."""
 
 from __future__ import annotations
 
@@ -12,9 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from shared.entries.keys.placement import DEFAULT_ACCOUNT
 from shared.inputs.page_tokens import PageTokens
+from shared.lookup.count import count_entries
 from shared.lookup.lookups import Lookups
-from shared.lookup.replicas import Replicas
+from shared.lookup.reading.replicas import Replicas
 from shared.tables.memory.calls import Query
 from shared.tables.memory.memory_tables import MemoryTables
 from tests.contract.tables.table_services import key_client
@@ -26,10 +28,11 @@ if TYPE_CHECKING:
 
     from shared.lookup.generations import ReadableGeneration
     from shared.lookup.lookups import LookupPage
-    from shared.lookup.results import FoundEntry
+    from shared.lookup.reading.results import FoundEntry
     from shared.tables.memory.calls import Call
     from shared.tables.memory.store import Store
     from shared.tables.port import Tables
+    from tests.worlds.lookup_worlds import Asked
 
     Pause = Callable[[], Awaitable[None]]
 
@@ -51,6 +54,10 @@ class OneGeneration:
     async def still_there(self, index: str, generation: str) -> ReadableGeneration | None:
         """The one, by its id."""
         return self._generation if generation == self._generation.id else None
+
+    def owed_since(self, generation: str) -> dict[str, int]:
+        """No account was down."""
+        return {}
 
 
 class ShortPages:
@@ -92,7 +99,7 @@ def build_world(data: st.DataObject) -> tuple[World, list[Any], dict[str, Any]]:
     """A world whose facts went through some changes, and all writes of them in order."""
     index = data.draw(worlds.indexes())
     values = data.draw(st.composite(worlds.pools)(index))
-    world = World(index)
+    world = World(data.draw(worlds.layouts(index, values)))
     operations: list[Any] = []
     for number in range(data.draw(st.integers(1, 14))):
         for _ in range(data.draw(st.sampled_from([1, 1, 2, 3]))):
@@ -108,28 +115,36 @@ async def check_world(tables: Tables, data: st.DataObject) -> None:
     world, operations, values = build_world(data)
     table = f"t{uuid.uuid4().hex}"
     world.generation = replace(world.generation, table=table)
-    await tables.create_table(table)
-    await worlds.write(tables, world.generation, operations)
+    accounts: dict[str, Tables] = {DEFAULT_ACCOUNT: tables, worlds.OTHER_ACCOUNT: MemoryTables()}
+    await worlds.write(accounts, world.generation, operations)
     lookups = Lookups(
-        OneGeneration(world.generation), Replicas(tables), PageTokens(b"key"), now_seconds=lambda: worlds.NOW_SECONDS
+        OneGeneration(world.generation),
+        Replicas(tables),
+        PageTokens(b"key"),
+        placed={worlds.OTHER_ACCOUNT: Replicas(accounts[worlds.OTHER_ACCOUNT])},
+        now_seconds=lambda: worlds.NOW_SECONDS,
     )
     for _ in range(LOOKUPS_PER_WORLD):
         asked = data.draw(worlds.lookups(world.index, values))
         parameters = {**asked.parameters(), "maxpagesize": str(data.draw(st.integers(1, 7)))}
         before = world.expected(asked)
         touched: set[str] = set()
+        conditions = {name: text for name, text in parameters.items() if name not in ("maxpagesize", "filter")}
+        counted = await count_entries(lookups, "by-everything", conditions)
+        assert (counted.count, counted.is_exact) == (len(world.expected(replace(asked, above=None))), True)
 
-        async def pause(touched: set[str] = touched) -> None:
+        async def pause(touched: set[str] = touched, asked: Asked = asked) -> None:
             """Between two pages a fact may be updated in place, or move or vanish."""
             if not world.facts or data.draw(st.integers(0, 2)):
                 return
             fact_id = data.draw(st.sampled_from(sorted(world.facts)))
             document: dict[str, Any] | None = {**world.facts[fact_id], "n": data.draw(st.integers(10, 19))}
-            if data.draw(st.integers(0, 3)) == 0:
+            if asked.above is not None or data.draw(st.integers(0, 3)) == 0:
                 touched.add(fact_id)
+            if fact_id in touched:
                 document = data.draw(st.none() | worlds.documents(world.index, values))
             changes = world.change(fact_id, document, tidy=data.draw(st.booleans()))
-            await worlds.write(tables, world.generation, changes)
+            await worlds.write(accounts, world.generation, changes)
 
         found = await all_pages(lookups, parameters, pause)
         kept = [(entry["id"], entry["key"]) for entry in found if entry["id"] not in touched]

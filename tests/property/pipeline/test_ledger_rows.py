@@ -5,7 +5,15 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.pipeline.ledger.rows import CurrentEntry, GenerationState, LedgerRow, RemovedEntry, decode, encode
+from shared.pipeline.ledger.rows import (
+    CurrentEntry,
+    GenerationState,
+    LedgerRow,
+    OwedShare,
+    RemovedEntry,
+    decode,
+    encode,
+)
 from shared.pipeline.packing import compress, decompress
 from shared.tables.port import Insert
 from shared.tables.wire import batch
@@ -16,6 +24,7 @@ TEXTS = st.text(st.characters(codec="utf-8"), max_size=20)
 ENTRY_KEYS = TEXTS.map(lambda sort: sort + FACT_KEY)
 CURRENT = st.builds(CurrentEntry, TEXTS, ENTRY_KEYS, VERSIONS, st.text("0123456789abcdef", min_size=16, max_size=16))
 REMOVED = st.builds(RemovedEntry, TEXTS, ENTRY_KEYS, VERSIONS)
+OWED = st.builds(OwedShare, st.text("ABC_", min_size=1), VERSIONS | st.just(""), st.booleans(), st.integers(0, 2**40))
 
 
 @st.composite
@@ -26,7 +35,9 @@ def parts(draw: st.DrawFn) -> GenerationState:
         entry._replace(version=version) if draw(st.booleans()) else entry
         for entry in draw(st.lists(CURRENT, max_size=5))
     ]
-    return GenerationState(version, tuple(live), tuple(draw(st.lists(REMOVED, max_size=5))), draw(st.booleans()))
+    removed = tuple(draw(st.lists(REMOVED, max_size=5)))
+    owed = tuple(draw(st.lists(OWED, max_size=2)))
+    return GenerationState(version, tuple(live), removed, draw(st.booleans()), owed=owed)
 
 
 ROWS = st.builds(

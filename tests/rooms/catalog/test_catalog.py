@@ -14,7 +14,7 @@ from shared.catalog.catalog import Catalog
 from shared.catalog.plans import source_plans
 from shared.catalog.register import DefinitionRegistrar
 from shared.catalog.rows import ServingRow, VerifiedMark, write_source
-from shared.pipeline.concurrency import Bounded
+from shared.pipeline.concurrency import AtOnce
 from shared.pipeline.ledger.scan import has_rows
 from tests.worlds.world import TOWNS, World, definitions_of
 
@@ -48,7 +48,7 @@ class Catalogued(World):
             return has_moved_on
 
         definitions = definitions_of(text)
-        has_facts = partial(has_rows, self.tables, Bounded())
+        has_facts = partial(has_rows, self.tables, AtOnce())
         registrar = DefinitionRegistrar(self.catalog, 100, has_facts, moved_on)
         return source_plans(await registrar.register(definitions, self.now_seconds), definitions)[self.plan.source]
 

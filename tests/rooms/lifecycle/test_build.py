@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
+import json
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
 
-from shared.app.parts import Parts, with_own_concurrency
 from shared.entries.changes.received_event import ReceivedEvent
 from shared.errors import StorageUnavailableError, TransientError
 from shared.lifecycle.build import Builds, BuildSources, changes_per_apply
-from shared.pipeline.concurrency import CALLS_AT_ONCE
 from shared.pipeline.dead_letters.listing import DeadLetterFilter
 from shared.pipeline.ledger.rows import LEDGER_TABLE
-from shared.sources.hub_events import HubEvent
 from shared.tables.memory.memory_tables import MemoryTables
 from tests.worlds.building import CHANGED, REFRESH_SECONDS, BuildingWorld, KeptFeed
 from tests.worlds.kept_facts import KeptFacts
@@ -224,11 +221,11 @@ async def test_a_build_older_than_the_ledgers_retention_is_refused(world: Buildi
     assert (await world.lifecycle(CHANGED, runner).build("by-town")).task.id != progress.task.id
 
 
-def event(number: int, fact: str, seconds: float, **document: str) -> HubEvent:
+def event(number: int, fact: str, seconds: float, **document: str) -> ReceivedEvent:
     """An upsert as a hub keeps it."""
     values = ", ".join(f'"{name}": "{value}"' for name, value in {"id": fact, "name": fact, **document}.items())
     body = f'{{"op": "upsert", "id": "{fact}", "partitionKey": "{fact}", "document": {{{values}}}}}'
-    return HubEvent(body.encode(), datetime.fromtimestamp(seconds, UTC), number)
+    return ReceivedEvent(body.encode(), datetime.fromtimestamp(seconds, UTC), number)
 
 
 async def test_a_hub_is_replayed_from_its_earliest_event(world: BuildingWorld) -> None:
@@ -237,7 +234,7 @@ async def test_a_hub_is_replayed_from_its_earliest_event(world: BuildingWorld) -
     worker = await world.worker(HUB)
     events = [event(n, f"f{n % 3}", world.seconds + n, town="t", phone="p", email=str(n)) for n in range(1, 8)]
     lost = event(0, "lost", world.seconds, town="t", phone="p", email="0")
-    await worker.apply_events("people", [ReceivedEvent(*event) for event in [lost, *events]])
+    await worker.apply_events("people", [lost, *events])
     world.events.events = events
     await world.worker(changed)
     progress = await world.build(changed)
@@ -248,6 +245,40 @@ async def test_a_hub_is_replayed_from_its_earliest_event(world: BuildingWorld) -
     listed = (await world.catalog.read()).generation(standby)
     assert listed is not None
     assert listed.unbuilt == 1
+
+
+SHARED = """
+version: 1
+sources:
+  people: {eventHub: shop, events: debezium}
+  carts: {eventHub: shop, events: {when: type == 'cart', id: id, version: n, document: data}}
+indexes:
+  by-town: {source: people, partition: town, sort: name, project: [phone]}
+"""
+
+
+async def test_a_shared_hub_is_replayed_with_the_readers_of_the_trigger(world: BuildingWorld) -> None:
+    """Events of the other source are ignored, and those that nobody knows have the dead letter that they had."""
+    changed = SHARED.replace("phone", "email")
+    row = {"id": "a", "town": "t", "name": "a", "phone": "1", "email": "2"}
+    bodies: list[dict[str, Any]] = [
+        {"op": "c", "after": row, "source": {"ts_ms": 1}},
+        {"type": "cart", "id": "k", "n": 1, "data": {"owner": "a"}},
+        {"type": "unknown"},
+    ]
+    now = datetime.fromtimestamp(world.seconds, UTC)
+    events = [ReceivedEvent(json.dumps(body).encode(), now, number) for number, body in enumerate(bodies)]
+    parts = await world.parts(SHARED)
+    await parts.worker.apply_events("shop", events)
+    world.events.events = events
+    await world.worker(changed)
+    world.definitions = definitions_of(changed)
+    progress = await world.build(changed)
+    assert (progress.counts["facts"], progress.counts["entries"], progress.counts["letters"]) == (3, 1, 1)
+    (standby,) = [row.id for row in (await world.catalog.read()).of_index("by-town") if row.state == "standby"]
+    assert await world.entries(standby) == {"a": {"email": "2"}}
+    (dead_letter,) = (await parts.dead_letters.page(DeadLetterFilter(), 10, None)).dead_letters
+    assert (dead_letter.source, dead_letter.kind) == ("people", "unreadable")
 
 
 async def test_events_from_before_the_retention_are_refused(world: BuildingWorld) -> None:
@@ -267,9 +298,9 @@ async def test_an_event_that_a_build_cannot_read_can_be_replayed_as_an_event(wor
     """Its dead letter is the one that the trigger made, and stays one of an event."""
     changed = HUB.replace("phone", "email")
     parts = await world.parts(HUB)
-    broken = HubEvent(b"{", datetime.fromtimestamp(world.seconds, UTC), 2)
+    broken = ReceivedEvent(b"{", datetime.fromtimestamp(world.seconds, UTC), 2)
     good = event(1, "a", world.seconds, town="t", email="1")
-    await parts.worker.apply_events("people", [ReceivedEvent(*event) for event in (good, broken)])
+    await parts.worker.apply_events("people", [good, broken])
     world.events.events = [good, broken]
     await world.worker(changed)
     await world.build(changed)
@@ -347,16 +378,3 @@ async def test_the_ledger_is_read_by_points_where_its_rows_are_many(world: Build
     queries = world.tables.counts.by_table_and_kind()[LEDGER_TABLE, "query"] - before
     assert progress.counts["facts"] == 5
     assert queries <= 5 + 16  # one for each bucket of a fact, and those of the catch-up
-
-
-async def test_a_build_that_waits_for_its_budget_holds_up_no_live_batch(world: BuildingWorld) -> None:
-    """It has permits of its own for calls at once; all of them may be waiting."""
-    services = world.services()
-    slow = with_own_concurrency(services)
-    never = asyncio.Event()
-    waiting = asyncio.create_task(slow.run_all([never.wait] * (CALLS_AT_ONCE + 1)))
-    await asyncio.sleep(0)
-    async with asyncio.timeout(10):
-        parts = await Parts(definitions_of(TOWNS), services).ready()
-        await world.write(parts.worker, "a", town="t", phone="1")
-    waiting.cancel()

@@ -10,7 +10,7 @@ import pytest
 from shared.inputs.page_tokens import PageTokens
 from shared.lookup.generations import DefinedGenerations
 from shared.lookup.lookups import Lookups
-from shared.lookup.replicas import Replicas
+from shared.lookup.reading.replicas import Replicas
 from shared.tables.memory.memory_tables import MemoryTables
 from tests.worlds.dated import at, lookups, new_world, person
 

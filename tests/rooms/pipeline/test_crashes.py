@@ -9,8 +9,8 @@ import pytest
 from shared.errors import IncompleteBatchError, StorageUnavailableError
 from shared.tables.memory.memory_tables import MemoryTables
 from shared.tables.memory.store import Store
-from tests.simulation.random_history import TEXT
-from tests.simulation.scenario import difference
+from tests.simulation.random_runs.indexes import INDEXES, text_of
+from tests.simulation.truth import difference
 from tests.worlds.world import World
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-ON_ONE_ACCOUNT = "\n".join(line for line in TEXT.splitlines() if "placement:" not in line)
+ON_ONE_ACCOUNT = "\n".join(line for line in text_of(INDEXES.values()).splitlines() if "placement:" not in line)
 
 
 class Fused:

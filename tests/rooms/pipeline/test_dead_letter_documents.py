@@ -9,8 +9,7 @@ from uuid import uuid4
 import pytest
 
 from shared.pipeline.dead_letters.rows import dead_letter_of
-from shared.pipeline.dead_letters.store import DeadLetterStore
-from tests.worlds.dead_letters import dead_letters_of, fail_with_a_fault, replay_all, results
+from tests.worlds.dead_letters import dead_letter_store_of, dead_letters_of, fail_with_a_fault, replay_all, results
 from tests.worlds.world import KeptBlobs, World
 
 if TYPE_CHECKING:
@@ -64,7 +63,7 @@ async def test_removing_a_dead_letter_leaves_the_document_of_one_that_was_put_me
             await world.blobs.delete(name)
 
     (dead_letter,) = await dead_letters_of(world)
-    assert await DeadLetterStore(world.tables, Late(), lambda: world.now_seconds).remove(dead_letter.row)
+    assert await dead_letter_store_of(world, Late()).remove(dead_letter.row)
     assert results(await replay_all(world)) == ["stillFails"]
     assert len(world.blobs.contents) == 1
 
@@ -76,7 +75,7 @@ async def test_the_document_of_a_dead_letter_that_was_put_again_is_found(world: 
     (dead_letter,) = await dead_letters_of(world)
     world.restart()
     await world.apply(change)
-    dead_letters = DeadLetterStore(world.tables, world.blobs, lambda: world.now_seconds)
+    dead_letters = dead_letter_store_of(world)
     assert await dead_letters.content(dead_letter.row) is not None
     await world.apply(world.writer.change("f", {**POISON, "noise": NOISE + "!"}))
     assert await dead_letters.content(dead_letter.row) is None
@@ -85,7 +84,8 @@ async def test_the_document_of_a_dead_letter_that_was_put_again_is_found(world: 
 async def test_a_dead_letter_that_comes_too_late_leaves_no_blob(world: World) -> None:
     """There is one of a newer version."""
     older, newer = (world.writer.change("f", {**POISON, "noise": NOISE + end}) for end in "!?")
-    dead_letters = DeadLetterStore(world.tables, world.blobs, lambda: world.now_seconds)
+    dead_letters = dead_letter_store_of(world)
     await dead_letters.put(dead_letter_of(newer, "by-age", "wrongType", "It does not fit."))
     await dead_letters.put(dead_letter_of(older, "by-age", "wrongType", "It does not fit."))
     assert len(world.blobs.contents) == 1
+    assert [dead_letter.version for dead_letter in await dead_letters_of(world)] == [newer.version]

@@ -164,7 +164,9 @@ async def test_a_dead_letter_that_still_fails_may_be_replayed_for_ever(world: Wo
     """What one replay knows to be finished says nothing to the next: only a fact that fits closes its dead letter."""
     await fail_with_a_fault(world, f=POISON)
     service = dead_letter_service_of(world)
-    assert results(await service.replay(await dead_letters_of(world))) == ["applied", "stillFails"]
+    # One replay may close the dead letter of the other index before the other replay has begun.
+    outcomes = results(await service.replay(await dead_letters_of(world)))
+    assert outcomes in (["applied", "stillFails"], ["stillFails", "superseded"])
     for _ in range(3):
         assert results(await service.replay(await dead_letters_of(world))) == ["stillFails"]
     assert [dead_letter.index for dead_letter in await dead_letters_of(world)] == ["by-age"]

@@ -11,7 +11,7 @@ from shared.errors import SettingError
 from shared.inputs.page_tokens import PageTokens
 from shared.lookup.generations import DefinedGenerations
 from shared.lookup.lookups import Lookups
-from shared.lookup.replicas import Replicas
+from shared.lookup.reading.replicas import Replicas
 from shared.pipeline.cleanup.expiry import WALK_PAGES, ExpiryWalk
 from shared.pipeline.ledger.retention import Retention
 from tests.worlds.world import World

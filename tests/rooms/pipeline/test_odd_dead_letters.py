@@ -7,7 +7,8 @@ from uuid import uuid4
 
 import pytest
 
-from tests.worlds.dead_letters import dead_letters_of
+from shared.pipeline.dead_letters.rows import dead_letter_of
+from tests.worlds.dead_letters import dead_letter_store_of, dead_letters_of
 from tests.worlds.world import World
 
 if TYPE_CHECKING:
@@ -39,3 +40,11 @@ async def test_a_value_that_an_expression_repeats_in_its_error_does_not_stop_the
     (dead_letter,) = await dead_letters_of(world)
     assert (dead_letter.fact_id, dead_letter.kind) == ("a", "notEvaluable")
     assert dead_letter.reason.encode("utf-8")
+
+
+async def test_a_reason_is_stored_without_what_no_service_takes(world: World) -> None:
+    """Whatever made it: half a character, a control character, a line break."""
+    change = world.writer.change("a", {"age": 1})
+    reason = "One \ud800 two \x00 three\nfour"
+    await dead_letter_store_of(world).put(dead_letter_of(change, "by-age", "notEvaluable", reason))
+    assert [dead_letter.reason for dead_letter in await dead_letters_of(world)] == ["One ? two ? three?four"]

@@ -13,7 +13,7 @@ from shared.errors import StorageUnavailableError
 from shared.inputs.page_tokens import PageTokens
 from shared.lookup.generations import DefinedGenerations
 from shared.lookup.lookups import Lookups
-from shared.lookup.replicas import Replicas
+from shared.lookup.reading.replicas import Replicas
 from shared.tables.accounts import Accounts
 from shared.tables.memory.memory_tables import DirectCarrier, MemoryTables
 from tests.worlds.dated import at, person

@@ -7,15 +7,17 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import pytest
 
 from shared.entries.keys.index_keys import row_key
+from shared.entries.keys.placement import DEFAULT_ACCOUNT
 from shared.entries.projection.generations import place_of
 from shared.entries.projection.project_all import project_all
 from shared.entries.rows.entry_row import is_tombstone, live_row, tombstone_row
 from shared.errors import IncompleteBatchError, StorageUnavailableError
+from shared.pipeline.account_calls import calls_by
 from shared.pipeline.apply.decide import decide
 from shared.pipeline.cleanup.expiry import ExpiryWalk
 from shared.pipeline.cleanup.messages import Tombstone
 from shared.pipeline.cleanup.sweeper import Sweeper
-from shared.pipeline.concurrency import Bounded
+from shared.pipeline.concurrency import AtOnce
 from shared.pipeline.entry_writes.entry_writer import EntryWriter
 from shared.pipeline.entry_writes.writes import GenerationWrites, LiveWrite
 from shared.pipeline.ledger.cache import KnownRow, LedgerCache
@@ -29,6 +31,7 @@ from shared.pipeline.ledger.rows import (
     decode,
     encode,
 )
+from shared.pipeline.ledger.shares import ShareKey
 from shared.tables.memory.memory_tables import MemoryTables
 from shared.tables.port import RowRange, Upsert
 from tests.worlds.world import World, visible
@@ -91,7 +94,7 @@ async def world(wire: Wire) -> World:
 def known_with(world: World, row: LedgerRow, *, finished: bool = False) -> KnownRow:
     """A ledger row that was read."""
     (generation,) = world.plan.generations
-    return KnownRow(row, "etag", frozenset([generation.id] if finished else []))
+    return KnownRow(row, "etag", frozenset([ShareKey(generation.id, DEFAULT_ACCOUNT)] if finished else []))
 
 
 async def put_ledger_row(world: World, fact: str, row: LedgerRow) -> None:
@@ -104,7 +107,7 @@ def test_writes_are_finished_only_for_the_claim_that_they_belong_to() -> None:
     """Another batch of this process has claimed a newer version meanwhile."""
     cache, key = LedgerCache(), ("people-000", "a !a !")
     cache.put(key, KnownRow(LedgerRow(), "newer"))
-    cache.mark_finished(key, "older", frozenset(["g"]))
+    cache.mark_finished(key, "older", frozenset([ShareKey("g", "a")]))
     known = cache.get(key)
     assert known is not None
     assert known.finished == frozenset()
@@ -158,7 +161,7 @@ async def redeliver(world: World, version: str) -> list[tuple[str, bool]]:
     """Write a live row at a version, as a redelivery that does not know which rows there are; the rows after it."""
     (generation,) = world.plan.generations
     write = LiveWrite("X !", "n !a !a !", version, {"phone": "1"}, None)
-    writer = EntryWriter(world.accounts, Bounded())
+    writer = EntryWriter(world.accounts, calls_by(AtOnce()))
     assert not await writer.write_live([("a", GenerationWrites(generation, version, (write,), (), must_list=True))])
     return [(row["RowKey"], is_tombstone(row)) for row in await world.rows("by-town", "X !")]
 
@@ -221,7 +224,7 @@ async def test_a_row_that_changes_while_it_is_swept_stays(world: World, wire: Wi
 
     wire.is_awaited, wire.before = lambda call: call.kind == "transact", replay
     tombstone = Tombstone(place_of(generation, "X !"), "n !a !a !", version)
-    assert await Sweeper(world.accounts, Bounded()).sweep([tombstone]) == 0
+    assert await Sweeper(world.accounts, AtOnce()).sweep([tombstone]) == 0
     assert len(visible(await world.rows("by-town", "X !"))) == 1
 
 

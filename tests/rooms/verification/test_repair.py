@@ -14,7 +14,7 @@ from shared.entries.rows.entry_row import live_row, tombstone_row
 from shared.inputs.page_tokens import PageTokens
 from shared.lookup.generations import DefinedGenerations
 from shared.lookup.lookups import Lookups
-from shared.lookup.replicas import Replicas
+from shared.lookup.reading.replicas import Replicas
 from shared.tables.memory.memory_tables import MemoryTables
 from shared.tables.port import Upsert
 from tests.worlds.kept_facts import FACT_TABLE, kept_key

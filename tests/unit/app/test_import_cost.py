@@ -32,7 +32,7 @@ print(*sorted(sys.modules))
 """
 # What batches, lookups and operators need comes with the first of them.
 NOT_AT_START = (
-    *("pydantic", "yaml", "jmespath", "aiohttp", "opentelemetry"),
+    *("pydantic", "yaml", "jmespath", "aiohttp", "cryptography", "opentelemetry"),
     *("azure.identity", "azure.cosmos", "azure.eventhub", "azure.storage", "azure.data"),
     *(f"shared.{room}" for room in ("advice", "catalog", "lifecycle", "lookup", "monitoring", "pipeline", "tasks")),
     *("shared.verification", "shared.definitions.loading.document", "shared.tables.client", "shared.web.openapi"),

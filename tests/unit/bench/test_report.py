@@ -12,6 +12,7 @@ from bench.model.demand import MIX, read_demands
 from bench.model.money import change_bills, lookup_bills
 from bench.report.pages import files, transactions_table
 from bench.report.summary import markdown, missed
+from bench.report.terminal import COLUMNS, text
 from bench.workloads.transactions import KINDS
 from tests.support import ROOT
 from tests.unit.bench.test_compare import exactly, planted
@@ -21,6 +22,14 @@ from tests.unit.bench.test_compare import exactly, planted
 def baseline() -> results.Result:
     """The committed one."""
     return results.read(BASELINE)
+
+
+def test_a_run_prints_lines_that_fit_a_terminal_with_a_verdict_for_each_bar(baseline: results.Result) -> None:
+    lines = text(baseline).splitlines()
+    assert max(map(len, lines)) <= COLUMNS
+    verdicts = [line for line in lines if line.startswith(("  reached ", "  NOT REACHED "))]
+    assert sum("NOT REACHED" in line for line in verdicts) == len(missed(baseline))
+    assert len(verdicts) > len(missed(baseline))
 
 
 def test_the_baseline_is_of_the_usual_size(baseline: results.Result) -> None:

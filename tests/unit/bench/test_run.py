@@ -71,7 +71,7 @@ def test_the_workload_in_the_readme_runs_as_it_stands(
     (measurement,) = json.loads(out.read_text())["workloads"]["middleware"]["measurements"]
     assert measurement["subject"]["counts"] == {"answers": 10}
     assert len(measurement["verdicts"]) == 2
-    assert "middleware: GET /" in capsys.readouterr().out
+    assert "GET /" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_a_workload_that_fails_takes_nothing_with_it(
     assert main(["run", "--rounds", "1", "--out", str(out)], package) == 1
     assert {*json.loads(out.read_text())["workloads"]} == {"three"}
     printed = capsys.readouterr()
-    assert "three: count" in printed.out
+    assert "three: Counts to three.\n  count " in printed.out
     assert complaint in printed.err
     assert "broken failed and is not in the result." in printed.err
 

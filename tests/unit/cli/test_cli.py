@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cli.main import build_parser, main
-from cli.service.app_client import read_parameters
+from cli.service.lookup_arguments import read_parameters
 from shared.definitions.compare import compare, compare_served
 from shared.definitions.files import compiled_path, read_definitions
 from shared.definitions.loading.load import load
 from shared.entries.keys.index_keys import IndexKeys
-from shared.lookup.options import read_options
-from shared.lookup.plan import plan
+from shared.lookup.asking.conditions import as_parameters
+from shared.lookup.asking.options import read_options
+from shared.lookup.asking.plan import plan
 from tests.support import ROOT
 
 if TYPE_CHECKING:
@@ -267,7 +268,10 @@ def test_the_lookups_in_the_help_of_query_can_be_answered() -> None:
         args = build_parser().parse_args(shlex.split(example))
         parameters, index = read_parameters(args.parameters), definitions.indexes[args.index]
         read_options(index, definitions.sources[index.source], parameters)
-        assert plan(index, IndexKeys(index), parameters).transactions_per_page == 1
+        lists = {name: values.split(",") for name, values in read_parameters(args.values).items()}
+        asked = parameters | as_parameters({f"{name}.in": values for name, values in lists.items()})
+        if args.file is None:
+            assert plan(index, IndexKeys(index), asked).reads == max([1, *map(len, lists.values())])
 
 
 def test_the_module_is_the_command(broken: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from cli.errors import UsageError
 from cli.sources.event_files import EventFile
-from shared.definitions.model import Source
+from shared.definitions.model import Events, Source
 from shared.sources.hub_events import PAGE_EVENTS
 
 if TYPE_CHECKING:
@@ -77,3 +77,28 @@ async def test_what_is_no_event_is_told_with_its_line(tmp_path: Path, text: str,
     file.write_text(text, encoding="utf-8")
     with pytest.raises(UsageError, match=fault):
         await pages(file, BY_TIME)
+
+
+async def test_a_line_may_have_a_key_and_properties(tmp_path: Path) -> None:
+    """As a dead letter keeps an event; the key may be JSON."""
+    file = tmp_path / "events.jsonl"
+    kept = {"bodyBase64": "e30=", "key": {"id": 1}, "properties": {"ce_type": "t"}}
+    file.write_text(json.dumps({**kept, "enqueued": "2026-11-01T10:00:00+01:00", "sequenceNumber": 3}))
+    ((event,),) = [page.events for page in await pages(file, BY_TIME)]
+    assert (event.body, event.key, event.properties) == (b"{}", '{"id": 1}', {"ce_type": "t"})
+
+
+async def test_a_document_with_a_body_of_its_own_is_no_recorded_event(tmp_path: Path) -> None:
+    """Nor is one of a source whose events carry the clock of their database without times."""
+    file = tmp_path / "events.jsonl"
+    file.write_text('{"id": 1, "body": "text"}\n{"op": "d"}\n')
+    ((first, second),) = [page.events for page in await pages(file, Source("rows", events=Events("debezium")))]
+    assert (json.loads(first.body)["body"], json.loads(second.body)) == ("text", {"op": "d"})
+
+
+async def test_samples_need_no_times(tmp_path: Path) -> None:
+    """They are as old as the file, in the order of its lines."""
+    file = tmp_path / "events.jsonl"
+    file.write_text('{"id": "1"}\n{"body": {"id": "2"}}\n')
+    samples = [page async for page in EventFile(file, needs_times=False).pages(BY_TIME, "file")]
+    assert [event.sequence_number for page in samples for event in page.events] == [1, 2]

@@ -21,13 +21,17 @@ SECTIONS = [section.partition("\n") for section in re.split(r"^### ", TEXT, flag
 PREFIXES: dict[type[shape.Shape], str] = {
     shape.FileShape: "",
     shape.SourceShape: "sources.",
+    shape.EventsShape: "sources.events.",
     shape.CosmosShape: "sources.cosmos.",
     shape.DeletesShape: "sources.deletes.",
     shape.IndexShape: "indexes.",
     shape.PartShape: "part.",
     shape.ExpireShape: "indexes.expire.",
+    shape.MeasureShape: "measure.",
     shape.PlacementShape: "indexes.placement.",
     shape.SliceShape: "slice.",
+    shape.AccessShape: "access.",
+    shape.IndexAccessShape: "indexes.access.",
 }
 KEYS = [
     f"{prefix}{field.alias or name}" for model, prefix in PREFIXES.items() for name, field in model.model_fields.items()

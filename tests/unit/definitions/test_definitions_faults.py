@@ -245,6 +245,29 @@ def test_a_fault_in_an_index_is_named(body: str, key: str, what: str | None) -> 
 
 
 @pytest.mark.parametrize(
+    ("summarize", "key", "what"),
+    [
+        ("{}", "summarize", "it is empty"),
+        ("[n]", "summarize", "a mapping is wanted"),
+        ("{n: fact}", "summarize.n", 'Did you mean "facts"?'),
+        ("{n: {summ: spend}}", "summarize.n.summ", 'Did you mean "sum"?'),
+        ("{n: {}}", "summarize.n", "no measure is named"),
+        ("{n: {sum: a, max: a}}", "summarize.n", "2 measures are named"),
+        ("{n: {sum: a/b}}", "summarize.n.sum", "is no expression"),
+        ('{"a b": facts}', "summarize.a b", "is no name for a measure"),
+        ("{n: facts}, project: all", "project", "does not go with `summarize`"),
+        ("{n: facts}, expire: {path: t, after: 1d}", "expire", "does not go with `summarize`"),
+        (f"{{{', '.join(f'm{number}: facts' for number in range(21))}}}", "summarize", "21 measures are named"),
+    ],
+)
+def test_a_fault_in_a_summary_is_named(summarize: str, key: str, what: str) -> None:
+    """With its place and what to do."""
+    fault = index_fault(f"partition: town, summarize: {summarize}")
+    assert f"indexes.i.{key}:" in fault
+    assert what in fault
+
+
+@pytest.mark.parametrize(
     ("text", "what"),
     [
         ("", "indexes.yaml:1: the file is empty"),
@@ -304,11 +327,45 @@ def test_keys_without_a_container_is_a_fault() -> None:
     assert "needs a source with `cosmos`" in fault
 
 
-def test_two_sources_cannot_share_a_hub() -> None:
-    """An event does not say which of them it is for."""
-    text = "version: 1\nsources: {a: {eventHub: h}, b: {eventHub: H}}\nindexes: {}"
-    (fault,) = findings(text)
-    assert 'sources.b.eventHub: event hub "H" already feeds the source "a"' in fault
+def test_a_hub_that_feeds_two_sources_is_spelled_in_one_way() -> None:
+    """Azure takes both spellings for one hub; the triggers would take it for two."""
+    shared = "version: 1\nsources:\n  a: {eventHub: h}\n  b: {eventHub: HUB}\nindexes: {}\n"
+    (fault,) = findings(shared.replace("HUB", "H"))
+    assert 'sources.b.eventHub: the hub "H" is "h" in another source. Spell it in the same way.' in fault
+    assert findings(shared.replace("HUB", "h")) == []
+
+
+@pytest.mark.parametrize(
+    ("body", "key", "what"),
+    [
+        ("eventHub: h, events: avro", "sources.s.events", "Known are: a mapping, debezium, document, envelope."),
+        ("eventHub: h, events: debesium", "sources.s.events", 'Did you mean "debezium"?'),
+        ("eventHub: h, events: [a]", "sources.s.events", "is wanted"),
+        ("eventHub: h, events: {wen: a}", "sources.s.events.wen", 'Did you mean "when"?'),
+        ("eventHub: h, events: {}", "sources.s.events", "the mapping is empty"),
+        ("eventHub: h, events: {when: 'a ==='}", "sources.s.events.when", "is no expression"),
+        ("eventHub: h, events: {id: /a/b}", "sources.s.events.id", "Paths have dots and no slashes: `a.b`"),
+        ("eventHub: h, events: {partitionKey: ['a[']}", "sources.s.events.partitionKey", "is no expression"),
+        ("eventHub: h, events: {delete: 'a['}", "sources.s.events.delete", "is no expression"),
+        ("eventHub: h, events: {document: 'a['}", "sources.s.events.document", "is no expression"),
+        ("eventHub: h, events: {version: 'a['}", "sources.s.events.version", "is no expression"),
+        ("eventHub: h, events: {form: debezium, id: a}", "sources.s.events.id", "does not go with `form: debezium`"),
+        ("eventHub: h, id: a, events: {id: b}", "sources.s.id", "`id` is given twice, here and in `events`"),
+        ("eventHub: h, version: a, events: {version: b}", "sources.s.version", "given twice"),
+        ("eventHub: h, partitionKey: a, events: {partitionKey: b}", "sources.s.partitionKey", "given twice"),
+        (f"{COSMOS}, events: document", "sources.s.events", "`events` needs an `eventHub`"),
+        (
+            f"{COSMOS}, eventHub: h, version: v, events: {{partitionKey: [a, b]}}",
+            "sources.s.events.partitionKey",
+            "it has 2 paths, the partition key 1",
+        ),
+    ],
+)
+def test_faults_of_events(body: str, key: str, what: str) -> None:
+    """Each once, with what to do."""
+    fault = source_fault(body)
+    assert f": {key}" in fault
+    assert what in fault
 
 
 @pytest.mark.parametrize("name", ["1st", "a b", "a/b", "x" * 64, "é"])

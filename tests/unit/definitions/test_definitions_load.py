@@ -13,6 +13,7 @@ from shared.definitions.model import (
     CosmosContainer,
     Definitions,
     Each,
+    Events,
     Expire,
     Index,
     KeyPart,
@@ -90,6 +91,26 @@ def test_everything_a_source_can_say_is_in_the_model() -> None:
     assert sources["t"].all_versions
 
 
+def test_events_without_a_mapping_are_a_form() -> None:
+    """Both spellings mean the same."""
+    text = "version: 1\nsources: {a: {eventHub: h, events: debezium}, b: {eventHub: h, events: {form: debezium}}}"
+    sources = load(f"{text}\nindexes: {{}}").require().sources
+    assert sources["a"].events == sources["b"].events == Events("debezium")
+
+
+def test_a_mapping_says_what_identifies_a_fact() -> None:
+    """With a container it only says where that is in an event."""
+    mapping = "events: {when: w, id: a.i, partitionKey: [a.p], version: a.v, document: a, delete: d}"
+    text = (
+        f"version: 1\nsources: {{s: {{eventHub: h, {mapping}}}, t: {{eventHub: h, partitionKey: k, version: v, "
+        f"cosmos: {{database: d, container: c}}, {mapping}}}}}\nindexes: {{}}"
+    )
+    s, t = load(text).require().sources.values()
+    assert s.events == t.events == Events("mapping", "w", "a.i", ("a.p",), "a.v", "a", "d")
+    assert (s.id, s.partition_key, s.version) == ("a.i", ("a.p",), "a.v")
+    assert (t.id, t.partition_key, t.version) == ("id", ("k",), "v")
+
+
 def test_a_range_map_has_typed_edges() -> None:
     """`from` and `to` are values of the first partition part."""
     index = one(
@@ -158,6 +179,22 @@ def test_ordinary_definitions_get_no_advice() -> None:
     body = "  i: {source: customers, partition: town, sort: lastName, project: [email]}\n"
     body += "  j: {source: orders, partition: sku, sort: placedAt}\n"
     assert advice(body + "  k: {source: orders, partition: {path: 'skus[:2] | [0]', name: first}}") == []
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "  i: {source: customers, partition: status, shards: 4}",
+        "  i: {source: customers, partition: status, hot: {open: 4}}",
+        (
+            "  a: {source: customers, partition: town, placement: {by: hash, accounts: [INDEX_2]}}\n"
+            "  b: {source: customers, partition: town}"
+        ),
+    ],
+)
+def test_what_is_done_already_is_not_advised(body: str) -> None:
+    """Nor is an index in an account of its own merged into one that others read."""
+    assert advice(body) == []
 
 
 def test_a_source_without_index_is_advice() -> None:

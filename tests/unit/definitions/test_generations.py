@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shared.definitions.compare import MigrationStep, compare
+from shared.definitions.compiled import source_from_plain
 from shared.definitions.identity import generation_id, table_name
 from shared.definitions.loading.load import load
 from shared.definitions.model import Expire, Index, KeyPart
@@ -147,3 +149,59 @@ def test_a_source_must_not_change_who_its_facts_are() -> None:
     steps = compare(definitions("  {}"), changed)
     assert after.partition_key == ("customerId",)
     assert steps == (MigrationStep("customers", "not allowed", ("partitionKey",)),)
+
+
+# ---------------------------------------------------------------------------------------------------- events
+
+MAPPING = "events: {when: w, id: a.i, document: a}"
+
+
+def of_hub(source: str) -> Definitions:
+    """One index on a source with a hub."""
+    text = f"version: 1\nsources: {{s: {{eventHub: h, {source}}}}}\nindexes: {{i: {{source: s, partition: town}}}}"
+    return load(text).require()
+
+
+def id_of_hub(source: str) -> str:
+    """Its generation id."""
+    made = of_hub(source)
+    return generation_id(made.indexes["i"], made.sources["s"])
+
+
+@pytest.mark.parametrize("spelled", ["events: envelope", "events: {form: envelope}", "events: null"])
+def test_the_envelope_is_what_it_was_before_there_were_forms(spelled: str) -> None:
+    """No index is built anew, and an earlier deployment can read the catalog."""
+    assert id_of_hub(spelled) == id_of_hub("id: id")
+    assert "events" not in of_hub(spelled).sources["s"].plain()
+
+
+@pytest.mark.parametrize(
+    "changed", ["events: document", "events: debezium", MAPPING, "events: {form: envelope, when: w}"]
+)
+def test_another_form_is_another_generation(changed: str) -> None:
+    """Which facts there are, and what they look like, follows from it."""
+    assert id_of_hub(changed) != id_of_hub("id: id")
+    assert id_of_hub(changed) == id_of_hub(changed)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "effects"),
+    [
+        (MAPPING, MAPPING.replace("w,", "v,"), [("i", "new generation", ("events",))]),
+        (MAPPING, MAPPING.replace("a.i", "a.j"), [("s", "not allowed", ("id",)), ("i", "new generation", ("events",))]),
+        ("id: id", "events: debezium", [("s", "not allowed", ("version",)), ("i", "new generation", ("events",))]),
+        ("version: v", "version: v, events: debezium", [("i", "new generation", ("events",))]),
+    ],
+)
+def test_a_plan_says_what_changed_events_do(
+    before: str, after: str, effects: list[tuple[str, str, tuple[str, ...]]]
+) -> None:
+    """What identifies a fact and orders its versions must not change, wherever it is said."""
+    steps = compare(of_hub(before), of_hub(after))
+    assert [(step.name, step.effect, step.because) for step in steps] == effects
+
+
+def test_a_source_comes_back_from_its_plain_form() -> None:
+    """As the catalog and the compiled definitions keep it."""
+    source = of_hub(f"{MAPPING}, deletes: {{when: gone}}").sources["s"]
+    assert source_from_plain(json.loads(json.dumps(source.plain()))) == source

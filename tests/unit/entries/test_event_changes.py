@@ -26,7 +26,7 @@ def read(event: object, source: str = DECLARED, enqueued: datetime = NOON, numbe
     text = f"version: 1\nsources: {{orders: {{{source}}}}}\nindexes: {{}}"
     reader = EventReader(load(text).require().sources["orders"])
     body = event if isinstance(event, (bytes, str)) else json.dumps(event)
-    return reader.read(body, enqueued, number)
+    return reader.read(body.encode() if isinstance(body, str) else body, enqueued, number)
 
 
 def plain(**fields: Any) -> dict[str, Any]:

@@ -35,7 +35,7 @@ def change(source: Source, fact: dict[str, Any]) -> Change:
     if source.cosmos:
         return CosmosReader(source).latest(fact)
     body = json.dumps({"op": "upsert", "document": fact})
-    return EventReader(source).read(body, datetime(2024, 5, 1, tzinfo=UTC), 1)
+    return EventReader(source).read(body.encode(), datetime(2024, 5, 1, tzinfo=UTC), 1)
 
 
 def rows(definitions: Definitions) -> dict[str, list[dict[str, Any]]]:

@@ -227,10 +227,10 @@ def test_the_digest_tells_columns_apart() -> None:
 def test_a_fact_that_does_not_fit_is_a_dead_letter_with_a_reason(
     body: str, document: dict[str, Any], reason: str
 ) -> None:
-    """It names the index, the path, the value and the expected type."""
-    with pytest.raises(UnprojectableError, match='Index "i"') as caught:
+    """It names the path, the value and the expected type."""
+    with pytest.raises(UnprojectableError) as caught:
         entries(body, document)
-    assert reason in str(caught.value)
+    assert reason[1:] in str(caught.value)
 
 
 def test_a_2_mb_document_falls_back_to_a_reference() -> None:
@@ -256,14 +256,14 @@ def test_without_a_container_what_does_not_fit_is_a_dead_letter() -> None:
     definitions = load(text).require()
     source = definitions.sources["s"]
     body = '{"op": "upsert", "document": {"id": "1", "town": "Kent", "blob": "%s"}}' % ("x" * 600_000)
-    change = EventReader(source).read(body, datetime(2024, 1, 1, tzinfo=UTC), 1)
+    change = EventReader(source).read(body.encode(), datetime(2024, 1, 1, tzinfo=UTC), 1)
     with pytest.raises(UnprojectableError, match="over 1 MiB, and the source has no container"):
         Projector(definitions.indexes["i"], source).project(change)
 
 
 def test_a_key_value_over_1_mib_is_a_dead_letter() -> None:
     """Not even a reference could hold it."""
-    with pytest.raises(UnprojectableError, match="the values of its key are over 1 MiB"):
+    with pytest.raises(UnprojectableError, match="The values of its key are over 1 MiB"):
         entries("partition: town", {"town": "x" * 600_000})
 
 
@@ -277,7 +277,7 @@ def test_a_long_key_is_cut_and_stored_whole() -> None:
 def test_10_000_elements_are_a_dead_letter_before_any_column_is_made() -> None:
     """The limit is 1000 entries per fact; the array itself may be as long as it likes."""
     body = "partition: tag, each: {tag: tags}"
-    with pytest.raises(UnprojectableError, match="its 10000 elements give entries over the limit of 1000"):
+    with pytest.raises(UnprojectableError, match="Its 10000 elements give entries over the limit of 1000"):
         entries(body, {"tags": [str(n) for n in range(10_000)]})
     assert len(entries(body, {"tags": [str(n % 1000) for n in range(10_000)]})) == 1000
 

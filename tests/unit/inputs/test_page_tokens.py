@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import hmac
+import json
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,7 +14,7 @@ from shared.errors import BadLookupError, BadRequestError, ContinuationExpiredEr
 from shared.inputs.page_tokens import PagePosition, PageTokens, next_page_parameters
 from shared.lookup.generations import DefinedGenerations
 from shared.lookup.lookups import Lookups
-from shared.lookup.replicas import Replicas
+from shared.lookup.reading.replicas import Replicas
 from shared.tables.memory.memory_tables import MemoryTables
 from tests.worlds.lookup_facts import DEFINITIONS, facts, put_facts
 
@@ -20,11 +24,13 @@ PARAMETERS = {"town": "Redmond", "maxpagesize": "3"}
 
 
 @given(
-    entry_key=st.text(st.characters(codec="utf-8", exclude_characters="\0")), generation=st.from_regex(r"\A[a-z0-9]+\Z")
+    entry_key=st.text(st.characters(codec="utf-8", exclude_characters="\0")),
+    generation=st.from_regex(r"\A[a-z0-9]+\Z"),
+    partition=st.integers(0, 99),
 )
-def test_a_token_gives_its_position_back(entry_key: str, generation: str) -> None:
-    """Any entry key of any generation."""
-    position = PagePosition(generation, entry_key)
+def test_a_token_gives_its_position_back(entry_key: str, generation: str, partition: int) -> None:
+    """Any entry key of any generation, in any of the partitions."""
+    position = PagePosition(generation, entry_key, partition)
     assert TOKENS.open("by-town", PARAMETERS, TOKENS.seal("by-town", PARAMETERS, position)) == position
 
 
@@ -63,6 +69,28 @@ def test_a_token_is_bound_to_index_query_and_key() -> None:
     ):
         with pytest.raises(BadRequestError):
             tokens.open(index, parameters, token)
+
+
+def test_a_token_does_not_show_the_values_of_a_key() -> None:
+    """A reader of a link learns nothing of the entry that its page ends with."""
+    token = TOKENS.seal("by-town", PARAMETERS, POSITION)
+    raw = urlsafe_b64decode(token + "=" * (-len(token) % 4))
+    assert not [name for name in (b"Smith", b"Ann", b"c-1", b"0123456789abcdef") if name in raw]
+
+
+def test_the_same_position_has_the_same_token() -> None:
+    """A page that has not changed has the same link."""
+    sealed = {PageTokens(b"key").seal("by-town", PARAMETERS, POSITION) for _ in range(3)}
+    assert len(sealed) == 1
+
+
+def test_a_token_that_was_only_signed_is_refused() -> None:
+    """As tokens were made before: a tag, then what it covers."""
+    content = f"{POSITION.generation}\0{POSITION.entry_key}".encode()
+    query = json.dumps(["by-town", sorted(PARAMETERS.items())]).encode()
+    tag = hmac.digest(b"key", len(query).to_bytes(4, "big") + query + content, "sha256")[:16]
+    with pytest.raises(BadRequestError, match="leave token out"):
+        TOKENS.open("by-town", PARAMETERS, urlsafe_b64encode(tag + content).decode().rstrip("="))
 
 
 def test_the_next_page_does_not_wait_again() -> None:

@@ -12,7 +12,7 @@ from shared.errors import BadLookupError
 from shared.inputs.page_tokens import PageTokens
 from shared.lookup.generations import DefinedGenerations
 from shared.lookup.lookups import Lookups
-from shared.lookup.replicas import Replicas
+from shared.lookup.reading.replicas import Replicas
 from shared.tables.memory.memory_tables import MemoryTables
 from tests.worlds.lookup_facts import DEFINITIONS, facts, put_facts
 

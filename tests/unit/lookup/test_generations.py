@@ -13,7 +13,7 @@ from shared.catalog.catalog import Catalog
 from shared.catalog.register import DefinitionRegistrar
 from shared.errors import IndexBuildingError, StorageUnavailableError
 from shared.lookup.generations import CatalogGenerations
-from shared.pipeline.concurrency import Bounded
+from shared.pipeline.concurrency import AtOnce
 from shared.pipeline.ledger.scan import has_rows
 from shared.tables.memory.memory_tables import MemoryTables
 from shared.tables.retry import Timing
@@ -52,7 +52,7 @@ class World:
     async def generations(self, entered: Definitions = DEFINITIONS) -> CatalogGenerations:
         """What lookups ask, when workers have entered these definitions."""
         await self.tables.create_table("Ledger")
-        has_facts = partial(has_rows, self.tables, Bounded())
+        has_facts = partial(has_rows, self.tables, AtOnce())
         await DefinitionRegistrar(self.catalogs[0], 0, has_facts).register(entered, 0)
         timing = Timing(lambda: self.seconds, lambda: self.seconds, asyncio.sleep, lambda: 0.5)
         return CatalogGenerations(DEFINITIONS, self.catalogs, timing, REFRESH_SECONDS)

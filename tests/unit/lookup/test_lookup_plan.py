@@ -7,10 +7,10 @@ import pytest
 from shared.errors import BadLookupError
 from shared.inputs.page_tokens import PageTokens
 from shared.inputs.parameters import parse
+from shared.lookup.asking.plan import plan
 from shared.lookup.generations import DefinedGenerations
 from shared.lookup.lookups import Lookups
-from shared.lookup.plan import plan
-from shared.lookup.replicas import Replicas
+from shared.lookup.reading.replicas import Replicas
 from shared.tables.memory.memory_tables import MemoryTables
 from tests.worlds.lookup_facts import DEFINITIONS
 
@@ -52,11 +52,20 @@ async def test_a_long_value_is_compared_by_what_is_stored() -> None:
     assert "Keys this long are cut" in shown["explanation"]
 
 
+async def test_a_misspelled_part_of_the_partition_is_not_corrected_to_a_range_of_it() -> None:
+    """It takes none."""
+    with pytest.raises(BadLookupError) as caught:
+        await LOOKUPS.find("orders-newest-first", {"custmer": "c-1", "paid": "true"})
+    unknown = next(fault for fault in caught.value.faults if fault.code == "UnknownParameter")
+    assert unknown.detail.endswith("Did you mean customer or customer.in?")
+
+
 async def test_bounds_follow_values_not_the_parts_order() -> None:
     """`ge` on a descending part is an upper bound of keys."""
     generation = await GENERATIONS.serving("customers-by-age")
     planned = plan(generation.index, generation.keys, {"isVip": "yes", "age.ge": "30"})
     codec = generation.keys.sort_codecs[0]
-    assert planned.bounds.holds(codec.encode(30))
-    assert planned.bounds.holds(codec.encode(99))
-    assert not planned.bounds.holds(codec.encode(29))
+    (bounds,) = planned.bounds
+    assert bounds.holds(codec.encode(30))
+    assert bounds.holds(codec.encode(99))
+    assert not bounds.holds(codec.encode(29))

@@ -17,7 +17,7 @@ from shared.errors import StorageUnavailableError, UnknownIndexError
 from shared.inputs.page_tokens import PageTokens
 from shared.lookup.generations import DefinedGenerations, generation_of
 from shared.lookup.lookups import Lookups
-from shared.lookup.replicas import Replicas
+from shared.lookup.reading.replicas import Replicas
 from shared.tables.memory.calls import Query
 from shared.tables.memory.memory_tables import MemoryTables
 from shared.tables.port import Page, RowRange, Upsert
@@ -25,6 +25,8 @@ from shared.tables.wire.account import Account
 from tests.worlds.lookup_facts import DEFINITIONS, facts, put_facts
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from shared.tables.memory.calls import Call
     from shared.tables.memory.store import Store
     from shared.tables.port import Continuation, Entity
@@ -114,7 +116,13 @@ class Down:
     """An endpoint that gives no answer."""
 
     async def query(
-        self, table: str, rows: RowRange, *, limit: int | None = None, continuation: Continuation | None = None
+        self,
+        table: str,
+        rows: RowRange,
+        *,
+        limit: int | None = None,
+        select: Sequence[str] = (),
+        continuation: Continuation | None = None,
     ) -> Page:
         """Never."""
         raise StorageUnavailableError("It is down: try again.", outcome_unknown=False)
@@ -146,7 +154,13 @@ class OnlyEmptyPages(Down):
     """An endpoint that always has more, later."""
 
     async def query(
-        self, table: str, rows: RowRange, *, limit: int | None = None, continuation: Continuation | None = None
+        self,
+        table: str,
+        rows: RowRange,
+        *,
+        limit: int | None = None,
+        select: Sequence[str] = (),
+        continuation: Continuation | None = None,
     ) -> Page:
         """Nothing, and a continuation."""
         from shared.tables.port import Continuation

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -15,8 +16,8 @@ from shared.errors import BadLookupError, NotSeenYetError
 from shared.inputs.page_tokens import PageTokens
 from shared.lookup.generations import DefinedGenerations
 from shared.lookup.lookups import Lookups
-from shared.lookup.read_your_writes import WriteWaiter, read_sees_value, sees_value
-from shared.lookup.replicas import Replicas
+from shared.lookup.read_your_writes import WAITING_MAX, WriteWaiter, read_sees_value, sees_value
+from shared.lookup.reading.replicas import Replicas
 from shared.tables.memory.memory_tables import MemoryTables
 from tests.worlds.lookup_facts import DEFINITIONS, facts, put_facts
 
@@ -82,6 +83,30 @@ async def test_a_change_that_does_not_come_in_time_is_told() -> None:
     with pytest.raises(NotSeenYetError, match="within 2 s"):
         await lookups.find("customers-by-town", asking(sees_value(ITEM, "c-1")))
     assert clock.seconds == pytest.approx(2)
+
+
+async def test_only_so_many_lookups_wait_at_the_same_time() -> None:
+    """The others look once. When one has ended, the next may wait."""
+    clock, asleep, goes_on = Clock(), 0, asyncio.Event()
+
+    async def sleep(seconds: float) -> None:
+        nonlocal asleep
+        asleep += 1
+        await goes_on.wait()
+        clock.seconds += seconds
+
+    ledger = SlowLedger(misses=10**6)
+    waiter = WriteWaiter(ledger, 2, lambda: clock.seconds, sleep)
+    generation = await DefinedGenerations(DEFINITIONS).serving("customers-by-town")
+    waits = [asyncio.create_task(waiter.wait(KNOWN, generation)) for _ in range(WAITING_MAX + 5)]
+    done, _ = await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+    assert (asleep, len(ledger.asked)) == (WAITING_MAX, WAITING_MAX + 5)
+    assert {type(task.exception()) for task in done} == {NotSeenYetError}
+    assert all(f"{WAITING_MAX} lookups already wait" in str(task.exception()) for task in done)
+    ledger.misses = 0
+    goes_on.set()
+    await asyncio.gather(*[wait for wait in waits if wait not in done])
+    await waiter.wait(KNOWN, generation)
 
 
 async def test_later_pages_do_not_wait() -> None:

@@ -11,7 +11,6 @@ from shared.errors import FeedUnavailableError
 from shared.monitoring import lag as lag_module
 from shared.monitoring.lag import LagMeter
 from shared.monitoring.lag_history import BUCKET_SECONDS, EXACT_SECONDS, KEPT_SECONDS, LagHistory, Point, thinned
-from shared.sources.feed_tokens import new_token
 from shared.sources.trigger_leases import positions
 from shared.tables.memory.memory_tables import MemoryTables
 from shared.tables.retry import Timing
@@ -54,6 +53,15 @@ async def measured(*feeds: Feed | Silent) -> float | None:
 async def test_the_oldest_change_of_any_feed_counts() -> None:
     """A source with a container and a hub is as far behind as the later of both."""
     assert await measured(Feed(NOW - 5), Feed(NOW - 70.5), Feed(None)) == 70.5
+
+
+async def test_a_feed_of_several_sources_is_asked_once() -> None:
+    """It is as far behind for each of them."""
+    hub = Feed(NOW - 7)
+    timing = Timing(lambda: NOW, asyncio.get_running_loop().time, asyncio.sleep, lambda: 0.5)
+    lags = await LagMeter({"people": [hub], "orders": [Feed(NOW - 9), hub], "new": []}, timing).lags()
+    assert {source: lag.seconds for source, lag in lags.items()} == {"people": 7, "orders": 9, "new": 0}
+    assert hub.asked == 1
 
 
 async def test_nothing_waiting_is_no_lag() -> None:
@@ -141,10 +149,3 @@ def test_a_lease_without_a_range_is_refused() -> None:
     """Rather than to tell a lag that leaves its range out."""
     with pytest.raises(FeedUnavailableError, match="names no range"):
         positions([{"id": "x_RID==..0", "ContinuationToken": '"1"'}], "RID==")
-
-
-def test_leases_with_a_token_of_the_sdk_are_read() -> None:
-    """As the local host writes them: the token names its ranges."""
-    token = new_token("RID==", "LatestVersion", RANGE, '"12"')
-    lease = {"id": "x_RID==..0", "ContinuationToken": token, "FeedRange": {"Range": RANGE}}
-    assert positions([lease], "RID==") == [(RANGE, '"12"')]

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, TypeVar
 
 import pytest
 
+from cli.commands.status import write_status
 from shared.catalog.catalog import Catalog
+from shared.catalog.owed_accounts import OwedAccount
 from shared.catalog.rows import write_source
 from shared.errors import StorageUnavailableError
 from shared.monitoring.counter_flush import FlushedCounters
@@ -68,6 +70,7 @@ class App:
 
     def __init__(self) -> None:
         self.storage = Storage()
+        self.down: frozenset[str] = frozenset()
         self.tables = MemoryTables(carrier=self.storage)
         timing = Timing(lambda: NOW, lambda: NOW, never, lambda: 0.5)
         self.kept = FlushedCounters(InstanceRow(self.tables, "me", lambda: NOW), timing)
@@ -84,6 +87,7 @@ class App:
                 report=StatusReport(definitions, read_prices()["tableTransactions"], prices_date()),
                 now_seconds=lambda: NOW,
                 breaker=lambda: Breaker().snapshot(NOW),
+                down=lambda: self.down,
             )
         )
 
@@ -104,6 +108,26 @@ async def app() -> App:
     app = App()
     await InstanceRow(app.tables, "other", lambda: NOW).write(Counter({Measure("source", "people", "applied"): 100}))
     return app
+
+
+async def test_an_account_that_is_down_is_shown_with_what_waits_for_it(app: App) -> None:
+    """As the last delivery has counted it, and as this instance sees the account."""
+    catalog = Catalog(app.tables)
+    await catalog.create()
+    await catalog.note_owed({"X": OwedAccount("X", 7, int(NOW) - 60, frozenset(["g"]))})
+    app.down = frozenset(["X"])
+    (account,) = (await app.reader.status())["storage"]["accounts"]
+    owed = {"facts": 7, "hasMore": False, "sinceSeconds": int(NOW) - 60, "indexes": []}
+    assert (account["name"], account["answers"], account["owed"]) == ("X", False, owed)
+
+
+async def test_the_watch_names_an_account_that_is_owed_entries(app: App, caplog: pytest.LogCaptureFixture) -> None:
+    """Every minute, for the alert."""
+    catalog = Catalog(app.tables)
+    await catalog.create()
+    await catalog.note_owed({"X": OwedAccount("X", 7, int(NOW) - 60, frozenset(["g"]))})
+    await app.reader.watch()
+    assert 'Storage account owed: {"account":"X","indexes":[],"facts":7,"age_seconds":60}' in caplog.messages
 
 
 async def test_what_is_not_written_yet_counts(app: App) -> None:
@@ -189,3 +213,18 @@ async def test_what_is_unknown_is_told_in_the_same_order_whatever_fails_first(ap
     told = (await app.reader.status())["unknown"]
     app.storage.slow_tables = frozenset({slow})
     assert (await app.reader.status())["unknown"] == told
+
+
+async def test_what_an_operator_has_to_look_at_is_counted_and_said(
+    app: App, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Newer changes that were dropped because a clock went back, and dead letters that were not kept."""
+    outcome = BatchOutcome(dropped=3, dropped_with_higher_lsn=2, dead_letters=9, dead_letters_not_kept=4)
+    app.kept.counters.batch_applied("people", outcome)
+    source = await app.source()
+    assert (source["dropped"], source["clockWentBack"]) == (3, 2)
+    assert (source["deadLettered"], source["deadLettersNotKept"]) == (9, 4)
+    write_status(await app.reader.status(), "table")
+    shown = capsys.readouterr().out.splitlines()
+    assert "people: a clock went back; 2 changes were dropped although they are newer: verify" in shown
+    assert "people: 4 dead letters were not kept, because their index had too many open" in shown

@@ -7,7 +7,7 @@ from functools import partial
 
 import pytest
 
-from shared.pipeline.concurrency import Bounded, FairTurns, Staggered, all_of
+from shared.pipeline.concurrency import AtOnce, Bounded, FairTurns, Staggered, all_of
 
 
 class Pieces:
@@ -31,8 +31,8 @@ class Pieces:
         return number
 
 
-@pytest.mark.parametrize("run_all", [Bounded(2), Staggered(2)], ids=["bounded", "staggered"])
-async def test_one_that_fails_does_not_stop_the_others(run_all: Bounded) -> None:
+@pytest.mark.parametrize("run_all", [AtOnce(), Bounded(2), Staggered()], ids=["at once", "bounded", "staggered"])
+async def test_one_that_fails_does_not_stop_the_others(run_all: AtOnce) -> None:
     pieces = Pieces()
     pieces.go.set()
     results = await run_all([partial(pieces.piece, number) for number in range(3)])
@@ -42,10 +42,9 @@ async def test_one_that_fails_does_not_stop_the_others(run_all: Bounded) -> None
         await all_of(run_all, [partial(pieces.piece, number) for number in range(3)])
 
 
-@pytest.mark.parametrize("run_all", [Bounded(2), Staggered(2)], ids=["bounded", "staggered"])
-async def test_no_more_run_at_once_than_allowed(run_all: Bounded) -> None:
+async def test_no_more_run_at_once_than_allowed() -> None:
     pieces = Pieces()
-    running = asyncio.ensure_future(run_all([partial(pieces.piece, number) for number in range(4)]))
+    running = asyncio.ensure_future(Bounded(2)([partial(pieces.piece, number) for number in range(4)]))
     for _ in range(10):
         await asyncio.sleep(0)
     assert pieces.started == [0, 1]
@@ -53,8 +52,8 @@ async def test_no_more_run_at_once_than_allowed(run_all: Bounded) -> None:
     assert len(await running) == 4
 
 
-@pytest.mark.parametrize("run_all", [Bounded(), Staggered()], ids=["bounded", "staggered"])
-async def test_a_cancelled_caller_cancels_what_has_started(run_all: Bounded) -> None:
+@pytest.mark.parametrize("run_all", [AtOnce(), Bounded(3), Staggered()], ids=["at once", "bounded", "staggered"])
+async def test_a_cancelled_caller_cancels_what_has_started(run_all: AtOnce) -> None:
     pieces = Pieces()
     running = asyncio.ensure_future(run_all([partial(pieces.piece, number) for number in range(3)]))
     for _ in range(10):
@@ -95,5 +94,27 @@ async def test_a_turn_lets_others_go_on() -> None:
             seen.append(1)
             await asyncio.sleep(0)
 
-    assert await count(FairTurns(seconds=0)) == 10
-    assert await count(FairTurns(seconds=3600)) == 1
+    assert await count(FairTurns(seconds=0)) == 20
+    assert await count(FairTurns(seconds=3600)) == 2
+
+
+async def test_those_who_compute_at_the_same_time_take_turns() -> None:
+    """Between two of them a call that waits for an answer goes on, however many they are."""
+    events: list[str] = []
+    next_turn = FairTurns(seconds=0)
+
+    async def computing() -> None:
+        for _ in range(3):
+            await next_turn()
+            events.append("compute")
+
+    async def answering() -> None:
+        while True:
+            await asyncio.sleep(0)
+            events.append("answer")
+
+    answers = asyncio.create_task(answering())
+    await asyncio.gather(*[computing() for _ in range(16)])
+    answers.cancel()
+    assert events.count("compute") == 48
+    assert "compute compute" not in " ".join(events)

@@ -7,10 +7,12 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from azure.eventhub import EventData
 
-from shared.definitions.model import Source
+from shared.definitions.model import Events, Source
 from shared.entries.changes.event_changes import EventReader
 from shared.errors import UnreadableChangeError
+from shared.sources.hub_events import received
 from shared.sources.sending import LARGEST_BODY_BYTES, LONGEST_KEY, FactEvents
 
 ORDERS = Source("orders", event_hub="orders", partition_key=("customer.id",), version="revision")
@@ -88,3 +90,60 @@ def test_what_would_be_a_dead_letter_is_refused(fact: dict[str, Any], reason: st
     """Before anything is sent."""
     with pytest.raises(UnreadableChangeError, match=reason):
         FactEvents(ORDERS).event(fact)
+
+
+# ---------------------------------------------------------------------------------------------------- other forms
+
+ROWS = Source("rows", event_hub="rows", events=Events("debezium"))
+DOCUMENTS = Source("documents", event_hub="documents", events=Events("document"))
+
+
+def row(number: int, op: str = "c") -> dict[str, Any]:
+    """A change of Debezium."""
+    return {"op": op, "after": {"id": number} if op == "c" else None, "source": {"ts_ms": 5}}
+
+
+def test_a_document_is_sent_as_it_is() -> None:
+    """Keyed by its fact."""
+    event = FactEvents(DOCUMENTS).event({"id": "1", "n": 2})
+    assert (json.loads(event.body), event.key) == ({"id": "1", "n": 2}, FactEvents(VISITS).event({"visit": 1}).key)
+
+
+def test_an_event_that_nobody_can_invent_is_taken_as_it_is() -> None:
+    """Its own key wins: a delete may be known by nothing else."""
+    assert json.loads(FactEvents(ROWS).event(row(1)).body) == row(1)
+    kept = {"body": row(1, "d"), "key": {"id": 1}, "properties": {"p": "v"}}
+    event = FactEvents(ROWS).event(kept)
+    assert (json.loads(event.body), event.key, event.properties) == (row(1, "d"), '{"id": 1}', {"p": "v"})
+    change = FactEvents(ROWS).change(kept)
+    assert change is not None
+    assert (change.id, change.is_delete) == ("1", True)
+
+
+def test_an_event_that_its_source_ignores_is_sent_all_the_same() -> None:
+    """It may be for another source of the hub."""
+    assert FactEvents(ROWS).change({"body": ""}) is None
+    assert FactEvents(ROWS).event({"body": ""}).body == b""
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        (row(1, "d"), "its record has no key in JSON"),
+        ({"body": row(1, "d"), "key": "k" * (LONGEST_KEY + 1)}, f"the service takes {LONGEST_KEY}"),
+        ({"bodyBase64": "?"}, "it is no event that a hub kept"),
+    ],
+)
+def test_an_event_that_would_be_a_dead_letter_is_refused(line: dict[str, Any], reason: str) -> None:
+    """Before any is sent."""
+    with pytest.raises(UnreadableChangeError, match=reason):
+        FactEvents(ROWS).event(line)
+
+
+def test_an_event_of_the_sdk_is_one_that_a_dead_letter_can_keep() -> None:
+    """Its properties may be of any type that AMQP has."""
+    data = EventData(b"{}")
+    data.properties = {b"ce_type": b"t", "at": NOW, "share": float("nan"), "n": 1, "no": None}
+    event = received(data)
+    assert event.properties == {"ce_type": "t", "at": str(NOW), "share": "nan", "n": 1, "no": None}
+    assert json.loads(json.dumps(dict(event.properties), allow_nan=False)) == event.properties

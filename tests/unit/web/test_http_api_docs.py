@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from shared.catalog.rows import CatalogGeneration
 from shared.inputs.faults import TITLES
-from shared.lookup.conditions import COMPARISONS, NULL
-from shared.lookup.options import NAMES
+from shared.lookup.asking.conditions import COMPARISONS, NULL
+from shared.lookup.asking.options import NAMES
 from shared.web.api.lifecycle import generation_json
 from shared.web.error_problems import DEFINITIONS_BROKEN, INTERNAL, KINDS, REFUSALS
 from shared.web.openapi.document import openapi

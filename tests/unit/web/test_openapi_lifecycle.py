@@ -43,7 +43,9 @@ def check_members(answer: Any, schema: dict[str, Any], place: str) -> None:
     if "$ref" in schema:
         schema = DOCUMENT["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
     if isinstance(answer, dict) and "properties" in schema:
-        assert answer.keys() == schema["properties"].keys() == set(schema["required"]), place
+        assert set(schema["required"]) <= answer.keys() <= schema["properties"].keys(), place
+        # Only what an account that is down leaves behind is not in every answer.
+        assert schema["properties"].keys() - set(schema["required"]) <= {"owing"}, place
         for name, member in answer.items():
             check_members(member, schema["properties"][name], f"{place}.{name}")
 

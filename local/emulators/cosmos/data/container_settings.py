@@ -39,11 +39,8 @@ def _refuse_ignored(settings: dict[str, Any]) -> None:
 
 
 def _check_ttl(settings: dict[str, Any]) -> None:
-    ttl = settings.get("defaultTtl")
-    if ttl is None:
-        settings.pop("defaultTtl", None)
-    elif not is_ttl(ttl):
-        raise BadRequestError("defaultTtl must be -1 or a positive number of seconds.")
+    if "defaultTtl" in settings and not is_ttl(settings["defaultTtl"]):
+        raise BadRequestError("defaultTtl must be -1 or a positive number of seconds: leave it out for none.")
 
 
 def is_ttl(value: Any) -> bool:

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 from local.emulators.cosmos.data.container_settings import is_ttl
 from local.emulators.cosmos.data.resource_ids import item_rid
 from local.emulators.cosmos.errors import BadRequestError, TooLargeError
-from local.emulators.cosmos.exchange import MAX_DOCUMENT_BYTES, encode_json
+from local.emulators.cosmos.exchange import MAX_BODY_BYTES, encode_json
 
 if TYPE_CHECKING:
     from local.emulators.cosmos.data.containers import Container
 
 MAX_ID_BYTES = 1023
 SYSTEM_PROPERTIES = ("_rid", "_self", "_etag", "_attachments", "_ts", "_lsn")
-_FORBIDDEN_IN_ID = re.compile(r"[/\\?#]")
+_FORBIDDEN_IN_ID = re.compile(r"[/\\#]")
 
 
 def checked_document(document: Any) -> dict[str, Any]:
@@ -23,8 +23,7 @@ def checked_document(document: Any) -> dict[str, Any]:
     if not isinstance(document, dict):
         raise BadRequestError("A document must be a JSON object.")
     checked_id(document.get("id"))
-    ttl = document.get("ttl")
-    if ttl is not None and not is_ttl(ttl):
+    if "ttl" in document and not is_ttl(document["ttl"]):
         raise BadRequestError("`ttl` must be -1 or a positive number of seconds.")
     for name in SYSTEM_PROPERTIES:
         document.pop(name, None)
@@ -36,7 +35,7 @@ def checked_id(value: Any) -> str:
     if not isinstance(value, str) or not 0 < len(value.encode()) <= MAX_ID_BYTES:
         raise BadRequestError(f"`id` must be a string of 1 to {MAX_ID_BYTES} bytes.")
     if _FORBIDDEN_IN_ID.search(value):
-        raise BadRequestError(f"`id` {value!r} must not contain / \\ ? or #.")
+        raise BadRequestError(f"`id` {value!r} must not contain / \\ or #.")
     return value
 
 
@@ -48,8 +47,8 @@ def stamped(container: Container, document: dict[str, Any], serial: int, etag: s
         f'"_attachments":"attachments/","_ts":{ts}}}'
     )
     text = encode_json(document)
-    if len(text) > MAX_DOCUMENT_BYTES:
-        raise TooLargeError(f"The document has {len(text)} bytes; the limit is {MAX_DOCUMENT_BYTES}.")
+    if len(text) > MAX_BODY_BYTES:
+        raise TooLargeError(f"The document has {len(text)} bytes; the limit is {MAX_BODY_BYTES}.")
     return text[:-1] + system.encode()
 
 

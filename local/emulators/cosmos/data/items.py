@@ -37,6 +37,7 @@ _PUT = (
     " ON CONFLICT (container, key, id) DO UPDATE SET range = excluded.range, lsn = excluded.lsn,"
     " etag = excluded.etag, expires = excluded.expires"
 )
+_RENAME = "UPDATE items SET id = ? WHERE container = ? AND key = ? AND id = ?"
 _REMOVE = "DELETE FROM items WHERE container = ? AND key = ? AND id = ?"
 _LOG = (
     "INSERT INTO versions (container, range, lsn, epk, ts, operation, previous_lsn, body, key, id)"
@@ -52,11 +53,11 @@ class EtagConditions:
     if_match: str | None = None
     if_none_match: str | None = None
 
-    def check(self, etag: str | None) -> None:
-        """Refuse when the version with `etag` (None: there is none) does not satisfy them."""
-        if self.if_match is not None and (etag is None or self.if_match not in ("*", etag)):
+    def check(self, etag: str) -> None:
+        """Refuse when the version with `etag` does not satisfy them."""
+        if self.if_match is not None and self.if_match not in ("*", etag):
             raise PreconditionFailedError("If-Match does not hold: the item has another _etag. Read it again.")
-        if self.if_none_match is not None and etag is not None and self.if_none_match in ("*", etag):
+        if self.if_none_match is not None and self.if_none_match in ("*", etag):
             raise PreconditionFailedError("If-None-Match does not hold: the item exists with that _etag.")
 
 
@@ -112,15 +113,21 @@ class Items:
         document: dict[str, Any],
         key: PartitionKey,
         conditions: EtagConditions,
+        item_id: str,
     ) -> ItemOutcome:
-        """Store a checked document. Call it inside a transaction."""
-        item_id = document["id"]
+        """Store a checked document as, or in place of, the item `item_id`. Call it inside a transaction.
+
+        Conditions are those of a version: where there is none, an upsert creates the item, whatever they say.
+        """
         current = self._current(container, key, item_id)
         if current is not None and mode == "create":
             raise ConflictError(f"An item {item_id!r} with partition key {key.text} exists already.")
         if current is None and mode == "replace":
             raise NotFoundError(f"There is no item {item_id!r} with partition key {key.text}.")
-        conditions.check(current.etag if current else None)
+        if current is not None:
+            conditions.check(current.etag)
+        if document["id"] != item_id:
+            self._rename(container, key, item_id, document["id"])
         effective = key.effective
         home = container.range_of(effective)
         lsn = last_lsn(self._store, container.number, home) + 1
@@ -129,11 +136,16 @@ class Items:
         serial = current.serial if current else home.number << 48 | lsn
         body = documents.stamped(container, document, serial, etag, ts)
         expires = documents.expiry(container, document, ts)
-        self._store.execute(_PUT, (container.number, key.text, item_id, home.number, lsn, serial, etag, expires))
+        self._store.execute(_PUT, (container.number, key.text, document["id"], home.number, lsn, serial, etag, expires))
         operation, previous = ("replace", current.lsn) if current else ("create", 0)
         place = (container.number, home.number, lsn, effective, ts)
         self._store.execute(_LOG, (*place, operation, previous, body, None, None))
         return ItemOutcome(200 if current else 201, body, etag, home.number, lsn)
+
+    def _rename(self, container: Container, key: PartitionKey, item_id: str, new_id: str) -> None:
+        if self._current(container, key, new_id) is not None:
+            raise ConflictError(f"An item {new_id!r} with partition key {key.text} exists already.")
+        self._store.execute(_RENAME, (new_id, container.number, key.text, item_id))
 
     def delete(self, container: Container, key: PartitionKey, item_id: str, conditions: EtagConditions) -> ItemOutcome:
         """Remove an item. Call it inside a transaction."""

@@ -6,6 +6,7 @@ undefined). The clients compute the hash too, to choose ranges; both must agree 
 
 from __future__ import annotations
 
+import re
 import struct
 from dataclasses import dataclass
 from functools import lru_cache
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 HASH = "Hash"
 MULTI_HASH = "MultiHash"
 MAX_LEVELS = 3
+# A step of a path is a name, or any text in quotes.
+_PATH_STEP = re.compile(r"""/(?:"([^"]+)"|'([^']+)'|([^/"'*?\[\]]+))""")
+_PATH = re.compile(f"(?:{_PATH_STEP.pattern})+")
 # The service's limit for the values of one key with large partition keys (version 2).
 MAX_KEY_BYTES = 2048
 
@@ -46,7 +50,10 @@ class PartitionKeyDefinition:
         most = 1 if kind == HASH else MAX_LEVELS
         if len(spec["paths"]) > most:
             raise BadRequestError(f"A {kind} partition key has at most {most} path(s).")
-        return cls(tuple(_split_path(path) for path in spec["paths"]), kind)
+        paths = tuple(_split_path(path) for path in spec["paths"])
+        if len(set(paths)) < len(paths):
+            raise BadRequestError("partitionKey.paths has one path twice.")
+        return cls(paths, kind)
 
     def of_document(self, document: dict[str, Any]) -> PartitionKey:
         """The key that `document` itself carries."""
@@ -104,9 +111,12 @@ class PartitionKey:
 
 
 def _split_path(path: Any) -> tuple[str, ...]:
-    if not isinstance(path, str) or not path.startswith("/") or len(path) < 2:
-        raise BadRequestError(f"The partition key path {path!r} must look like /name or /outer/inner.")
-    return tuple(part.strip('"') for part in path[1:].split("/"))
+    if not isinstance(path, str) or not _PATH.fullmatch(path):
+        raise BadRequestError(
+            f'The partition key path {path!r} must look like /name, /outer/inner or /"any name": '
+            "without * or [], and without a slash at its end."
+        )
+    return tuple("".join(spellings) for spellings in _PATH_STEP.findall(path))
 
 
 def _at(document: Any, path: tuple[str, ...]) -> Any:

@@ -14,6 +14,8 @@ from local.emulators.cosmos.errors import BadRequestError
 
 # The highest bit of the second word tells a container from other children of a database.
 _CONTAINER_BIT = 0x80000000
+# What is below a container is numbered with the lowest byte first. The highest four bits say its kind: 0 for an item.
+_RANGE_KIND = 5 << 60
 
 
 def _encode(raw: bytes) -> str:
@@ -32,31 +34,30 @@ def container_rid(database: int, container: int) -> str:
 
 def item_rid(database: int, container: int, serial: int) -> str:
     """The rid of an item; `serial` is unique in its container."""
-    return _encode(struct.pack(">IIQ", database, container | _CONTAINER_BIT, serial))
+    return _encode(struct.pack(">II", database, container | _CONTAINER_BIT) + struct.pack("<Q", serial))
 
 
 def range_rid(database: int, container: int, partition_range: int) -> str:
-    """The rid of a partition key range; 0x50 in the lowest byte is how the service marks its kind."""
-    return _encode(
-        struct.pack(">II", database, container | _CONTAINER_BIT) + struct.pack("<Q", partition_range << 8 | 0x50)
-    )
+    """The rid of a partition key range."""
+    return item_rid(database, container, partition_range | _RANGE_KIND)
 
 
 def container_number(rid: str) -> int:
     """The number of the container that a rid names."""
-    return _words(rid, ">II")[1] & ~_CONTAINER_BIT
+    _, word = struct.unpack(">II", _raw(rid, 8))
+    return int(word) & ~_CONTAINER_BIT
 
 
 def item_serial(rid: str) -> int:
     """The serial number of the item that a rid names."""
-    return _words(rid, ">IIQ")[2]
+    return int.from_bytes(_raw(rid, 16)[8:], "little")
 
 
-def _words(rid: str, layout: str) -> tuple[int, ...]:
+def _raw(rid: str, length: int) -> bytes:
     try:
         raw = base64.b64decode(rid.replace("-", "/"), validate=True)
     except (binascii.Error, ValueError) as error:
         raise BadRequestError(f"{rid!r} is not a resource id.") from error
-    if len(raw) != struct.calcsize(layout):
+    if len(raw) != length:
         raise BadRequestError(f"{rid!r} is not a resource id of this kind.")
-    return struct.unpack(layout, raw)
+    return raw

@@ -52,6 +52,11 @@ class Scope:
             return self.range
         return self.container.ranges[0]
 
+    @property
+    def crosses_ranges(self) -> bool:
+        """Whether the part may lie in more than one range."""
+        return self.only_range is None
+
     def of_items(self) -> tuple[str, list[Any]]:
         """The part as an SQL condition on an item `i` and its version `v`."""
         return _condition(

@@ -57,6 +57,7 @@ CREATE TABLE IF NOT EXISTS items (
     lsn INTEGER NOT NULL, serial INTEGER NOT NULL, etag TEXT NOT NULL, expires INTEGER,
     PRIMARY KEY (container, key, id)) WITHOUT ROWID;
 CREATE UNIQUE INDEX IF NOT EXISTS items_by_lsn ON items (container, range, lsn);
+CREATE UNIQUE INDEX IF NOT EXISTS items_by_serial ON items (container, serial, range);
 CREATE INDEX IF NOT EXISTS items_by_expiry ON items (expires) WHERE expires IS NOT NULL;
 
 CREATE TABLE IF NOT EXISTS versions (

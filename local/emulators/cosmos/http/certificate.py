@@ -34,7 +34,9 @@ def _make() -> bytes:
         from cryptography.hazmat.primitives.asymmetric import ec
         from cryptography.x509.oid import NameOID
     except ImportError as error:
-        raise LocalRunError("--https needs the package `cryptography`: pip install -r requirements-dev.txt.") from error
+        raise LocalRunError(
+            "--https needs the package `cryptography`: pip install -r requirements/local.txt."
+        ) from error
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
     now = dt.datetime.now(dt.UTC)

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 from aiohttp import web
 
 from local.emulators.cosmos.data.store import DocumentStore
+from local.emulators.cosmos.exchange import MAX_BODY_BYTES
 from local.emulators.cosmos.http.auth import Signatures
 from local.emulators.cosmos.http.certificate import server_context
-from local.emulators.cosmos.http.gateway import MAX_BODY_BYTES, Gateway
+from local.emulators.cosmos.http.gateway import Gateway
 from local.emulators.cosmos.http.options import MAX_RANGES
 from local.emulators.cosmos.http.service import build_service
 from local.process.errors import LocalRunError

@@ -13,8 +13,8 @@ import orjson
 
 from local.emulators.cosmos.data.items import EtagConditions, ItemOutcome, WriteMode
 from local.emulators.cosmos.data.scope import whole_key
-from local.emulators.cosmos.errors import BadRequestError, CosmosError, TooLargeError
-from local.emulators.cosmos.exchange import MAX_DOCUMENT_BYTES, Answer, encode_json
+from local.emulators.cosmos.errors import BadRequestError, CosmosError
+from local.emulators.cosmos.exchange import Answer
 from local.emulators.cosmos.routes.charges import read_charge, write_charge
 
 if TYPE_CHECKING:
@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 IS_BATCH = "x-ms-cosmos-is-batch-request"
 _IS_ATOMIC = "x-ms-cosmos-batch-atomic"
 MAX_OPERATIONS = 100
+_GOES_ON = "x-ms-cosmos-batch-continue-on-error"
+# The first byte of the binary form in which .NET sends batches.
+_HYBRID_ROW = b"\x81"
 _MODES: dict[str, WriteMode] = {"Create": "create", "Upsert": "upsert", "Replace": "replace"}
 # The status of operations that failed only because another one of the batch did.
 _FAILED_DEPENDENCY = 424
@@ -49,16 +52,21 @@ class Batches:
     writes: Writes
 
     def run(self, call: Call, container: Container) -> Answer:
+        if call.body[:1] == _HYBRID_ROW:
+            raise BadRequestError(
+                "The local Cosmos DB takes batches as JSON, not as HybridRow: from .NET, send one operation at a time."
+            )
         operations = call.json()
         if not isinstance(operations, list) or not 0 < len(operations) <= MAX_OPERATIONS:
             raise BadRequestError(f"A batch must be a list of 1 to {MAX_OPERATIONS} operations.")
-        # Clients escape what is not ASCII: only a body that is too large as sent needs a second look.
-        if len(call.body) > MAX_DOCUMENT_BYTES and len(encode_json(operations)) > MAX_DOCUMENT_BYTES:
-            raise TooLargeError(f"The batch is over {MAX_DOCUMENT_BYTES} bytes: make it smaller.")
         if call.is_set(_IS_ATOMIC):
             results = self._atomic(container, whole_key(call, container), operations)
         else:
-            results = [self._alone(call, container, operation) for operation in operations]
+            results = self._one_by_one(call, container, operations)
+        if call.prefers_minimal:
+            for operation, result in zip(operations, results, strict=True):
+                if "resourceBody" in result and operation["operationType"] != "Read":
+                    del result["resourceBody"]
         is_whole = all(result["statusCode"] < 400 for result in results)
         charge = sum(result["requestCharge"] for result in results)
         answer = Answer(200 if is_whole else 207, orjson.dumps(results))
@@ -81,6 +89,15 @@ class Batches:
         except CosmosError as error:
             raise _BatchFailedError(index, error) from error
 
+    def _one_by_one(self, call: Call, container: Container, operations: list[Any]) -> list[dict[str, Any]]:
+        """Each operation stands alone; when the caller says so, those behind a failure are not tried."""
+        results: list[dict[str, Any]] = []
+        stops = call.headers.get(_GOES_ON, "true").lower() == "false"
+        for operation in operations:
+            has_failed = stops and results and results[-1]["statusCode"] >= 400
+            results.append(_dependent() if has_failed else self._alone(call, container, operation))
+        return results
+
     def _alone(self, call: Call, container: Container, operation: Any) -> dict[str, Any]:
         try:
             text = operation.get("partitionKey") if isinstance(operation, dict) else None
@@ -99,10 +116,10 @@ class Batches:
             operation.get("resourceBody"),
         )
         conditions = EtagConditions(operation.get("ifMatch"), operation.get("ifNoneMatch"))
-        if kind in _MODES:
+        if kind in _MODES and (item_id is None or isinstance(item_id, str)):
             return self.writes.put(container, _MODES[kind], body, key, conditions, item_id)
         if not isinstance(item_id, str):
-            raise BadRequestError(f"The batch operation {kind!r} needs an `id`.")
+            raise BadRequestError(f"The batch operation {kind!r} needs an `id` that is a string.")
         if kind == "Patch":
             return self.writes.patch(container, key, item_id, body, conditions)
         if kind == "Delete":

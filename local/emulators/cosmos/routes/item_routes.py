@@ -91,7 +91,7 @@ def _refuse_triggers(call: Call) -> None:
 
 def _answer(call: Call, container: Container, outcome: ItemOutcome) -> Answer:
     charge = read_charge if call.method == "GET" else write_charge
-    wants_body = call.method == "GET" or call.headers.get("prefer", "") != "return=minimal"
+    wants_body = call.method == "GET" or not call.prefers_minimal
     answer = Answer(outcome.status, outcome.body if wants_body else b"")
     answer.headers["etag"] = outcome.etag
     answer.headers["x-ms-request-charge"] = str(charge(len(outcome.body)))

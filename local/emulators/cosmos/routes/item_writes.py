@@ -38,7 +38,10 @@ class Writes:
         conditions: EtagConditions,
         item_id: str | None = None,
     ) -> ItemOutcome:
-        """Create, upsert or replace; the body must agree with the `key` and `item_id` of the request."""
+        """Create, upsert or replace; the body must agree with the `key` of the request.
+
+        It has the request's `item_id`, too, unless it replaces that item by one with another id.
+        """
         document = checked_document(body)
         own = container.partition_key.of_document(document)
         if key is not None and key.text != own.text:
@@ -46,9 +49,10 @@ class Writes:
                 f"The document's partition key {own.text} is not the one in the header, {key.text}.",
                 PARTITION_KEY_MISMATCH,
             )
-        if item_id is not None and document["id"] != item_id:
+        item_id = document["id"] if item_id is None else item_id
+        if mode != "replace" and document["id"] != item_id:
             raise BadRequestError(f"The document's id {document['id']!r} is not {item_id!r}, the one addressed.")
-        return self.items.put(container, mode, document, own, conditions)
+        return self.items.put(container, mode, document, own, conditions, item_id)
 
     def patch(
         self, container: Container, key: PartitionKey, item_id: str, body: Any, conditions: EtagConditions

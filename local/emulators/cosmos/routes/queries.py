@@ -12,9 +12,10 @@ from local.emulators.cosmos.data.scope import Scope
 from local.emulators.cosmos.errors import BadRequestError
 from local.emulators.cosmos.exchange import Answer, answer_feed, answer_json
 from local.emulators.cosmos.routes.charges import query_charge
+from local.emulators.cosmos.routes.ordering import PlaceOrder, Resume
 from local.emulators.cosmos.routes.paging import page_size
 from local.emulators.cosmos.routes.query_pages import Continuation, run_page
-from local.emulators.cosmos.sql.plan import query_plan
+from local.emulators.cosmos.sql.plan import query_plan, sole_aggregate
 from local.emulators.cosmos.sql.prepare import prepare
 
 if TYPE_CHECKING:
@@ -22,11 +23,14 @@ if TYPE_CHECKING:
     from local.emulators.cosmos.data.containers import Container
     from local.emulators.cosmos.data.store import DocumentStore
     from local.emulators.cosmos.exchange import Call
+    from local.emulators.cosmos.sql.prepare import PreparedQuery
 
 CONTINUATION = "x-ms-continuation"
 IS_PLAN = "x-ms-cosmos-is-query-plan-request"
 _IS_QUERY = "x-ms-documentdb-isquery"
 _CROSSES = "x-ms-documentdb-query-enablecrosspartition"
+_RESUME = "resumeFilter"
+_EXECUTION = "x-ms-cosmos-query-execution-info"
 _EVERYTHING = {"query": "SELECT * FROM c"}
 
 
@@ -59,15 +63,26 @@ class Queries:
 
     async def _page(self, call: Call, scope: Scope, spec: Any) -> Answer:
         query = prepare(spec)
+        if query.aggregates and scope.crosses_ranges:
+            sole_aggregate(query.parsed)
         token = call.headers.get(CONTINUATION)
         start = Continuation.decode(token, query) if token else None
-        page = await run_page(query, Scan(self.store, self.clock, scope), page_size(call), start)
+        given = spec.get(_RESUME)
+        resume = None if given is None else Resume.of(given, len(query.order))
+        page = await run_page(query, Scan(self.store, self.clock, scope), page_size(call), start, resume)
         answer = answer_feed(scope.container.rid, "Documents", page.rows)
         if page.continuation is not None:
             answer.headers[CONTINUATION] = page.continuation.encode()
         answer.headers["x-ms-request-charge"] = str(query_charge(page.scanned, len(answer.body)))
         answer.headers["x-ms-alt-content-path"] = scope.container.path
+        if query.order:
+            answer.headers[_EXECUTION] = orjson.dumps(_execution(query)).decode()
         return answer
+
+
+def _execution(query: PreparedQuery) -> dict[str, bool]:
+    """What a client must know to find its place among items with equal sort keys."""
+    return {"reverseRidEnabled": False, "reverseIndexScan": PlaceOrder(query.descending).is_reversed}
 
 
 def query_described(call: Call, rid: str, name: str, described: list[dict[str, Any]]) -> Answer:

@@ -9,16 +9,18 @@ from __future__ import annotations
 import base64
 import binascii
 from dataclasses import dataclass
-from functools import cmp_to_key
 from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from local.emulators.cosmos.data.scan import START
 from local.emulators.cosmos.errors import BadRequestError
+from local.emulators.cosmos.routes.ordering import Place, PlaceOrder
 from local.emulators.cosmos.routes.paging import MAX_PAGE_BYTES, fitting
 
 if TYPE_CHECKING:
-    from local.emulators.cosmos.data.scan import Position, Scan
+    from local.emulators.cosmos.data.scan import Scan
+    from local.emulators.cosmos.routes.ordering import Resume
     from local.emulators.cosmos.sql.prepare import PreparedQuery
 
 
@@ -27,25 +29,34 @@ class Continuation:
     """Where the last page ended, and of which query it was."""
 
     fingerprint: int
-    after: Position
+    after: int
     taken: int
     sort_keys: list[Any] | None = None
 
     def encode(self) -> str:
-        fields = [self.fingerprint, *self.after, self.taken, self.sort_keys]
+        fields = [self.fingerprint, self.after, self.taken, self.sort_keys]
         return base64.urlsafe_b64encode(orjson.dumps(fields)).decode()
 
     @classmethod
     def decode(cls, text: str, query: PreparedQuery) -> Continuation:
         """Read a continuation and make sure that it belongs to `query`."""
         try:
-            fingerprint, key, item_id, taken, sort_keys = orjson.loads(base64.urlsafe_b64decode(text))
+            fingerprint, after, taken, sort_keys = orjson.loads(base64.urlsafe_b64decode(text))
         except (binascii.Error, ValueError, TypeError) as error:
             raise BadRequestError("The continuation token cannot be read: start the query again.") from error
-        shapes = (isinstance(key, str), isinstance(item_id, str), isinstance(taken, int))
+        shapes = (_is_serial(after), isinstance(taken, int))
         if fingerprint != query.fingerprint or not all(shapes) or not _fits(sort_keys, query):
             raise BadRequestError("The continuation token belongs to another query: start the query again.")
-        return cls(fingerprint, (key, item_id), taken, sort_keys)
+        return cls(fingerprint, after, taken, sort_keys)
+
+    @property
+    def place(self) -> Place:
+        """Where an ordered query goes on."""
+        return Place([(rank, value) for rank, value in self.sort_keys or []], self.after)
+
+
+def _is_serial(value: Any) -> bool:
+    return isinstance(value, int) and START <= value < 2**63
 
 
 def _fits(sort_keys: Any, query: PreparedQuery) -> bool:
@@ -73,19 +84,21 @@ class Page:
     continuation: Continuation | None
 
 
-async def run_page(query: PreparedQuery, scan: Scan, size: int, start: Continuation | None) -> Page:
+async def run_page(
+    query: PreparedQuery, scan: Scan, size: int, start: Continuation | None, resume: Resume | None
+) -> Page:
     """The next page of at most `size` results."""
     if query.aggregates:
         return await _aggregated(query, scan)
     if query.order:
-        return await _ordered(query, scan, size, start)
+        return await _ordered(query, scan, size, start, resume)
     return await _plain(query, scan, size, start)
 
 
 async def _aggregated(query: PreparedQuery, scan: Scan) -> Page:
     accumulators = query.accumulators()
     scanned = 0
-    async for _, body in scan.rows(None):
+    async for _, body in scan.rows():
         scanned += 1
         document = orjson.loads(body)
         if query.matches(document):
@@ -98,10 +111,10 @@ async def _aggregated(query: PreparedQuery, scan: Scan) -> Page:
 async def _plain(query: PreparedQuery, scan: Scan, size: int, start: Continuation | None) -> Page:
     reads_document = query.where is not None or not query.gives_documents
     to_skip, taken = (0, start.taken) if start else (query.offset, 0)
-    after = start.after if start else None
+    after = start.after if start else START
     rows: list[bytes] = []
     page_bytes = scanned = 0
-    async for position, body in scan.rows(after):
+    async for serial, body in scan.rows(after):
         if query.limit is not None and taken >= query.limit:
             break
         scanned += 1
@@ -112,54 +125,38 @@ async def _plain(query: PreparedQuery, scan: Scan, size: int, start: Continuatio
         if to_skip:
             to_skip -= 1
             continue
-        if after is not None and (len(rows) == size or page_bytes > MAX_PAGE_BYTES):
+        if rows and (len(rows) == size or page_bytes > MAX_PAGE_BYTES):
             return Page(rows, scanned, Continuation(query.fingerprint, after, taken))
         rows.append(result)
         page_bytes += len(result)
-        taken, after = taken + 1, position
+        taken, after = taken + 1, serial
     return Page(rows, scanned, None)
 
 
-@dataclass(frozen=True, slots=True)
-class _Candidate:
-    sort_keys: list[tuple[int, Any]]
-    position: Position
-    result: bytes
-
-
-async def _ordered(query: PreparedQuery, scan: Scan, size: int, start: Continuation | None) -> Page:
-    candidates: list[_Candidate] = []
+async def _ordered(
+    query: PreparedQuery, scan: Scan, size: int, start: Continuation | None, resume: Resume | None
+) -> Page:
+    found: list[tuple[Place, bytes]] = []
     scanned = 0
-    async for position, body in scan.rows(None):
+    async for serial, body in scan.rows():
         scanned += 1
         document = orjson.loads(body)
         result = query.result(document, body) if query.matches(document) else None
         if result is not None:
-            candidates.append(_Candidate(query.sort_keys(document), position, result))
-    compare = _comparison(query.descending)
-    candidates.sort(key=cmp_to_key(compare))
+            found.append((Place(query.sort_keys(document), serial), result))
+    order = PlaceOrder(query.descending)
+    found.sort(key=lambda each: order.key(each[0]))
+    if resume is not None:
+        found = [each for each in found if resume.includes(each[0], order)]
     if start is None:
-        candidates, taken = candidates[query.offset :], 0
+        found, taken = found[query.offset :], 0
     else:
-        last = _Candidate([(rank, value) for rank, value in start.sort_keys or []], start.after, b"")
-        candidates, taken = [each for each in candidates if compare(each, last) > 0], start.taken
+        found, taken = [each for each in found if order.compare(each[0], start.place) > 0], start.taken
     if query.limit is not None:
-        candidates = candidates[: query.limit - taken]
-    page = candidates[: fitting(each.result for each in candidates[:size])]
-    if len(page) == len(candidates):
-        return Page([each.result for each in page], scanned, None)
-    end = page[-1]
-    going_on = Continuation(query.fingerprint, end.position, taken + len(page), list(end.sort_keys))
-    return Page([each.result for each in page], scanned, going_on)
-
-
-def _comparison(descending: tuple[bool, ...]) -> Any:
-    """Compares candidates by their sort keys, and by position where those are equal."""
-
-    def compare(left: _Candidate, right: _Candidate) -> int:
-        for mine, other, is_descending in zip(left.sort_keys, right.sort_keys, descending, strict=True):
-            if mine != other:
-                return 1 if (mine > other) != is_descending else -1
-        return (left.position > right.position) - (left.position < right.position)
-
-    return compare
+        found = found[: query.limit - taken]
+    page = found[: fitting(result for _, result in found[:size])]
+    rows = [result for _, result in page]
+    if len(page) == len(found):
+        return Page(rows, scanned, None)
+    end = page[-1][0]
+    return Page(rows, scanned, Continuation(query.fingerprint, end.serial, taken + len(page), list(end.sort_keys)))

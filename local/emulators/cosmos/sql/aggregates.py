@@ -106,19 +106,4 @@ def has_aggregate(expression: nodes.Expression) -> bool:
     """Whether an aggregate is anywhere in an expression."""
     if isinstance(expression, nodes.Aggregate):
         return True
-    return any(has_aggregate(child) for child in _children(expression))
-
-
-def _children(expression: nodes.Expression) -> list[nodes.Expression]:
-    found: list[nodes.Expression] = []
-    for name in expression.__dataclass_fields__:
-        found.extend(_expressions_in(getattr(expression, name)))
-    return found
-
-
-def _expressions_in(value: Any) -> list[nodes.Expression]:
-    if isinstance(value, nodes.Expression):
-        return [value]
-    if isinstance(value, tuple):
-        return [found for each in value for found in _expressions_in(each)]
-    return []
+    return any(has_aggregate(child) for child in expression.children())

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     from local.emulators.cosmos.sql.cursor import Cursor
 
+# Python's own limit is some 1,000 calls, and evaluating a level takes up to three.
+MAX_LEVELS = 100
 AGGREGATES = ("COUNT", "SUM", "MIN", "MAX", "AVG")
 _COMPARISONS = ("=", "!=", "<>", "<", "<=", ">", ">=")
 _CONSTANTS = {"TRUE": True, "FALSE": False, "NULL": None, "UNDEFINED": UNDEFINED}
@@ -39,6 +41,16 @@ class ExpressionParser:
         expression = self._chain(self._disjunction, "??")
         self._cursor.leave()
         return expression
+
+    def parse_whole(self) -> nodes.Expression:
+        """One expression that is part of no other. Chains such as c[0][0] make it deep without nesting in the text."""
+        expression = self.parse()
+        level = [expression]
+        for _ in range(MAX_LEVELS):
+            level = [child for each in level for child in each.children()]
+            if not level:
+                return expression
+        raise SqlError(f"the expression has more than {MAX_LEVELS} levels.", expression.start)
 
     def _chain(self, operand: Callable[[], nodes.Expression], *operators: str) -> nodes.Expression:
         """Operands joined by operators of one precedence, from left to right."""

@@ -13,6 +13,18 @@ class Expression:
     start: int
     end: int
 
+    def children(self) -> list[Expression]:
+        """The expressions that this one is made of."""
+        return [found for name in self.__dataclass_fields__ for found in _expressions_in(getattr(self, name))]
+
+
+def _expressions_in(value: Any) -> list[Expression]:
+    if isinstance(value, Expression):
+        return [value]
+    if isinstance(value, tuple):
+        return [found for each in value for found in _expressions_in(each)]
+    return []
+
 
 @dataclass(frozen=True, slots=True)
 class Literal(Expression):

@@ -31,7 +31,7 @@ class _QueryParser:
         top = self._count() if cursor.accept("TOP") else None
         value, columns, selects_all = self._selection()
         alias = self._source()
-        where = self._expressions.parse() if cursor.accept("WHERE") else None
+        where = self._expressions.parse_whole() if cursor.accept("WHERE") else None
         self._refuse("GROUP")
         order_by = self._order() if cursor.accept("ORDER") else ()
         offset = limit = None
@@ -64,7 +64,7 @@ class _QueryParser:
         if self._cursor.accept("*"):
             return None, (), True
         if self._cursor.accept("VALUE"):
-            return self._expressions.parse(), (), False
+            return self._expressions.parse_whole(), (), False
         return None, self._columns(), False
 
     def _columns(self) -> tuple[nodes.Column, ...]:
@@ -72,7 +72,7 @@ class _QueryParser:
         unnamed = 0
         while True:
             start = self._cursor.token.start
-            expression = self._expressions.parse()
+            expression = self._expressions.parse_whole()
             name = self._column_name(expression)
             if name is None:
                 unnamed += 1
@@ -106,7 +106,7 @@ class _QueryParser:
         found: list[nodes.OrderBy] = []
         while True:
             start = self._cursor.token.start
-            expression = self._expressions.parse()
+            expression = self._expressions.parse_whole()
             if not isinstance(expression, nodes.Property):
                 raise SqlError("ORDER BY takes property paths, such as c.name.", start)
             found.append(nodes.OrderBy(expression, self._cursor.accept("ASC", "DESC") == "DESC"))

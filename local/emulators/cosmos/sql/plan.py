@@ -28,7 +28,7 @@ def query_plan(query: PreparedQuery) -> dict[str, Any]:
     aggregates: list[str] = []
     rewritten = ""
     if query.aggregates:
-        aggregate = _only_aggregate(parsed)
+        aggregate = sole_aggregate(parsed)
         aggregates, rewritten = [_NAMES[aggregate.name]], _rewrite_aggregate(parsed, aggregate)
     elif parsed.order_by:
         rewritten = _rewrite_ordered(query)
@@ -56,11 +56,12 @@ def query_plan(query: PreparedQuery) -> dict[str, Any]:
     }
 
 
-def _only_aggregate(parsed: nodes.Query) -> nodes.Aggregate:
+def sole_aggregate(parsed: nodes.Query) -> nodes.Aggregate:
+    """The aggregate of a query that can be merged from several ranges; others are refused, as in the service."""
     if isinstance(parsed.value, nodes.Aggregate):
         return parsed.value
     place = parsed.columns[0].expression.start if parsed.columns else 0
-    raise SqlError("an aggregate over several ranges must be SELECT VALUE of one aggregate.", place)
+    raise SqlError("Cross partition query only supports 'VALUE <AggregateFunc>' for aggregates: select one.", place)
 
 
 def _rewrite_aggregate(parsed: nodes.Query, aggregate: nodes.Aggregate) -> str:

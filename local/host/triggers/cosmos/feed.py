@@ -1,4 +1,4 @@
-"""Pages of the change feed, each with the token that continues after it."""
+"""Pages of a container's change feed, range by range, each with the places where reading goes on after it."""
 
 from __future__ import annotations
 
@@ -14,60 +14,65 @@ if TYPE_CHECKING:
     from azure.cosmos.aio import ContainerProxy
 
     from local.host.triggers.cosmos.options import CosmosTriggerOptions
+    from shared.sources.feed_tokens import FeedPosition
 
 
 @dataclass(frozen=True, slots=True)
 class FeedPage:
-    """Some changes in their order, and where to go on after them."""
+    """Some changes in their order, and where to go on: in one place, or in several once the range was split."""
 
     documents: list[dict[str, Any]]
-    continuation: str
+    positions: list[FeedPosition]
 
 
-def starts_now(options: CosmosTriggerOptions) -> bool:
-    """Whether changes made before the leases do not count; a feed of all versions cannot look back."""
-    return options.mode == ALL_VERSIONS or not (options.from_beginning or options.start_time)
+def plain_range(low: str, high: str) -> dict[str, Any]:
+    """A range as the SDK reads it."""
+    return {"min": low, "max": high, "isMinInclusive": True, "isMaxInclusive": False}
 
 
-def started(
-    container: ContainerProxy, feed_range: dict[str, Any], options: CosmosTriggerOptions
-) -> AsyncIterator[FeedPage]:
-    """The pages of one range from its beginning, from a time, or from now on."""
-    arguments: dict[str, Any] = {
-        "feed_range": feed_range,
-        "mode": options.mode,
-        "start_time": "Now" if starts_now(options) else options.start_time or "Beginning",
-        "max_item_count": options.max_items,
-    }
-    return _pages(container, arguments)
+@dataclass(frozen=True, slots=True)
+class ContainerFeed:
+    """The feed of one container, as one trigger reads it."""
 
+    container: ContainerProxy
+    container_rid: str
+    options: CosmosTriggerOptions
 
-async def position_now(container: ContainerProxy, feed_range: dict[str, Any], options: CosmosTriggerOptions) -> str:
-    """The token of this moment in one range.
+    @property
+    def starts_now(self) -> bool:
+        """Whether changes made before the leases do not count; a feed of all versions cannot look back."""
+        options = self.options
+        return options.mode == ALL_VERSIONS or not (options.from_beginning or options.start_time)
 
-    A feed from now on starts with an empty page, which the pager swallows with its token; what is left of it is the
-    client's last answer. So nothing else may use the client meanwhile.
-    """
-    async for _ in started(container, feed_range, options):
-        pass
-    return str(container.client_connection.last_response_headers["etag"])
+    async def ranges(self) -> dict[str, dict[str, Any]]:
+        """The ranges of the container by their ids, which leases are named by."""
+        connection = cast(Any, self.container.client_connection)
+        found = connection._ReadPartitionKeyRanges(self.container.container_link)  # noqa: SLF001 - feed ranges have no ids
+        return {each["id"]: plain_range(each["minInclusive"], each["maxExclusive"]) async for each in found}
 
+    def pages(self, feed_range: dict[str, Any], etag: str | None) -> AsyncIterator[FeedPage]:
+        """The pages of one range after an ETag; without one, from where the trigger starts."""
+        if etag is not None:
+            token = feed_tokens.new_token(self.container_rid, self.options.mode, feed_range, etag)
+            return self._pages({"continuation": token})
+        start = "Now" if self.starts_now else self.options.start_time or "Beginning"
+        return self._pages({"feed_range": {"Range": feed_range}, "mode": self.options.mode, "start_time": start})
 
-def continued(container: ContainerProxy, continuation: str, max_items: int) -> AsyncIterator[FeedPage]:
-    """The pages after `continuation`, which carries the range and the mode."""
-    return _pages(container, {"continuation": continuation, "max_item_count": max_items})
+    async def position_now(self, feed_range: dict[str, Any]) -> str:
+        """The ETag of this moment in one range.
 
+        A feed from now on starts with an empty page, which the pager swallows with its token; what is left of it is
+        the client's last answer. So nothing else may use the client meanwhile.
+        """
+        async for _ in self.pages(feed_range, None):
+            pass
+        token = str(self.container.client_connection.last_response_headers["etag"])
+        return str(feed_tokens.positions(token)[0]["token"])
 
-async def _pages(container: ContainerProxy, arguments: dict[str, Any]) -> AsyncIterator[FeedPage]:
-    # The pager has the token as an attribute, which its declared type does not mention.
-    pages = cast(Any, container.query_items_change_feed(**arguments).by_page())
-    async for page in pages:
-        yield FeedPage([document async for document in page], pages.continuation_token)
-
-
-def by_range(continuation: str) -> list[tuple[dict[str, Any], str | None]]:
-    """The ranges that a token goes on in, each with a token of its own; None where nothing was read yet."""
-    return [
-        ({"Range": place["range"]}, feed_tokens.token_for_one_range(continuation, place))
-        for place in feed_tokens.positions(continuation)
-    ]
+    async def _pages(self, arguments: dict[str, Any]) -> AsyncIterator[FeedPage]:
+        # The pager has the token as an attribute, which its declared type does not mention.
+        found = self.container.query_items_change_feed(**arguments, max_item_count=self.options.max_items)
+        pages = cast(Any, found.by_page())
+        async for page in pages:
+            documents = [document async for document in page]
+            yield FeedPage(documents, feed_tokens.positions(pages.continuation_token))

@@ -18,18 +18,17 @@ from azure.core.exceptions import AzureError
 from local.host.errors import FunctionTimedOutError, HostStoppingError, LeaseLostError, UnreadablePageError
 from local.host.messages import TypedData
 from local.host.runtime import Function, Invocation
-from local.host.triggers.cosmos import feed
+from local.host.triggers.cosmos.lease_store import range_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
-    from azure.cosmos.aio import ContainerProxy
-
     from local.host.services import HostServices
     from local.host.triggers.cosmos.extension_json import ExtensionJson
-    from local.host.triggers.cosmos.feed import FeedPage
+    from local.host.triggers.cosmos.feed import ContainerFeed, FeedPage
     from local.host.triggers.cosmos.lease_store import LeaseStore
     from local.host.triggers.cosmos.options import CosmosTriggerOptions
+    from shared.sources.feed_tokens import FeedPosition
 
 log = logging.getLogger("host.cosmos")
 
@@ -43,7 +42,7 @@ class LeasePump:
         services: HostServices,
         options: CosmosTriggerOptions,
         extension_json: ExtensionJson,
-        container: ContainerProxy,
+        feed: ContainerFeed,
         store: LeaseStore,
         lease: dict[str, Any],
     ) -> None:
@@ -51,7 +50,7 @@ class LeasePump:
         self._services = services
         self._options = options
         self._json = extension_json
-        self._container = container
+        self._feed = feed
         self._store = store
         self._lease = lease
         # Renewals and checkpoints change the same document: one at a time, each on the other's ETag.
@@ -101,9 +100,7 @@ class LeasePump:
         return self._lost.is_set() or self._services.stop.requested
 
     def _pages(self) -> AsyncIterator[FeedPage]:
-        if self._lease["ContinuationToken"]:
-            return feed.continued(self._container, self._lease["ContinuationToken"], self._options.max_items)
-        return feed.started(self._container, self._lease["FeedRange"], self._options)
+        return self._feed.pages(range_of(self._lease), self._lease["ContinuationToken"])
 
     async def _handle(self, page: FeedPage) -> None:
         if not page.documents:
@@ -117,17 +114,18 @@ class LeasePump:
             return  # as in Azure: what ends after the stop began comes again
         if outcome.failure is not None:
             log.error("%s gave up a batch of %d; the feed goes on without it", self._function.name, len(page.documents))
-        await self._change(lambda lease: self._store.checkpoint(lease, page.continuation))
-        await self._split_if_needed(page.continuation)
+        if len(page.positions) == 1:
+            await self._change(lambda lease: self._store.checkpoint(lease, page.positions[0]["token"]))
+        else:
+            await self._split(page.positions)
 
-    async def _split_if_needed(self, continuation: str) -> None:
+    async def _split(self, positions: list[FeedPosition]) -> None:
         """A range that was split has a lease for each child from now on, so that hosts can share them."""
-        children = feed.by_range(continuation)
-        if len(children) > 1:
-            async with self._changing:
-                await self._store.split(self._lease, children)
-            log.info("The range of the lease %s was split into %d", self._lease["id"], len(children))
-            self._lost.set()
+        ranges = await self._feed.ranges()
+        async with self._changing:
+            await self._store.split(self._lease, ranges, positions)
+        log.info("The range of the lease %s was split into %d", self._lease["id"], len(positions))
+        self._lost.set()
 
     async def _change(self, change: Callable[[dict[str, Any]], Any]) -> None:
         async with self._changing:

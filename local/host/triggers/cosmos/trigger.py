@@ -15,10 +15,10 @@ from azure.cosmos.aio import CosmosClient
 from azure.cosmos.exceptions import CosmosResourceNotFoundError
 
 from local.host.errors import LeaseLostError
-from local.host.triggers.cosmos import feed
 from local.host.triggers.cosmos.balance import leases_to_take
 from local.host.triggers.cosmos.extension_json import ExtensionJson
-from local.host.triggers.cosmos.lease_store import LeaseStore, covers
+from local.host.triggers.cosmos.feed import ContainerFeed
+from local.host.triggers.cosmos.lease_store import LeaseStore, overlap, range_of
 from local.host.triggers.cosmos.options import ALL_VERSIONS, from_binding
 from local.host.triggers.cosmos.pump import LeasePump
 from local.process.errors import LocalRunError
@@ -50,7 +50,7 @@ class CosmosTrigger:
 
     async def prepare(self) -> None:
         """Reach both containers and make the leases, so that changes from now on are seen."""
-        self._container = await self._reach(
+        container = await self._reach(
             self._options.connection, self._options.database, self._options.container, create=False
         )
         leases = await self._reach(
@@ -59,9 +59,23 @@ class CosmosTrigger:
             self._options.lease_container,
             create=self._options.create_lease_container,
         )
-        prefix = await self._prefix()
-        self._store = LeaseStore(leases, prefix, self._owner, self._options.lease_expiry_seconds)
-        await self._make_leases()
+        described = await container.read()
+        self._feed = ContainerFeed(container, described["_rid"], self._options)
+        # Of "dbs/DATABASE/colls/CONTAINER/": the resource id of the database.
+        names = (described["_self"].split("/")[1], self._options.database)
+        host = urlsplit(container.client_connection.url_connection).hostname
+        self._store, former = (
+            LeaseStore(
+                leases,
+                f"{self._options.lease_prefix}{host}_{name}_{described['_rid']}",
+                self._owner,
+                self._options.lease_expiry_seconds,
+            )
+            for name in names
+        )
+        ranges = await self._feed.ranges()
+        await former.move(self._store, ranges)
+        await self._make_leases(ranges)
 
     async def listen(self) -> None:
         """Take leases, work on them, give them back when the host stops."""
@@ -96,33 +110,23 @@ class CosmosTrigger:
             ) from None
         return reached
 
-    async def _prefix(self) -> str:
-        """What the leases of this trigger start with: account, database and container, by their resource ids."""
-        container_rid = (await self._container.read())["_rid"]
-        host = urlsplit(self._container.client_connection.url_connection).hostname
-        return f"{self._options.lease_prefix}{host}_{self._options.database}_{container_rid}"
-
-    async def _make_leases(self) -> None:
+    async def _make_leases(self, ranges: dict[str, dict[str, Any]]) -> None:
         mode = LEASE_MODES.get(self._options.mode, LATEST_LEASE_MODE)
         existing = await self._store.all()
         self._check_mode(existing, mode)
-        for feed_range in [feed_range async for feed_range in self._container.read_feed_ranges()]:
+        for feed_range in ranges.values():
             # A host may have died after some of them; ranges that were split meanwhile are their parent's.
-            if not any(covers(lease["FeedRange"], feed_range) for lease in existing):
-                await self._store.create(feed_range, mode, await self._starting_point(feed_range))
+            if not any(overlap(range_of(lease), feed_range) for lease in existing):
+                etag = await self._feed.position_now(feed_range) if self._feed.starts_now else None
+                await self._store.create(ranges, feed_range, mode, etag)
+        await self._store.note_completeness()
 
     def _check_mode(self, leases: list[dict[str, Any]], mode: str) -> None:
-        if any(lease["Mode"] != mode for lease in leases):
+        if any(lease.get("Mode", LATEST_LEASE_MODE) != mode for lease in leases):
             raise LocalRunError(
                 f"Function {self._function.name}: its leases were made for another change feed mode, which a lease "
                 "cannot change; give the trigger a leaseContainerPrefix of its own."
             )
-
-    async def _starting_point(self, feed_range: dict[str, Any]) -> str | None:
-        """The token of this moment, for a feed that does not start from the beginning."""
-        if not feed.starts_now(self._options):
-            return None
-        return await feed.position_now(self._container, feed_range, self._options)
 
     async def _balance(self) -> None:
         leases = {lease["id"]: lease for lease in await self._store.all()}
@@ -134,7 +138,7 @@ class CosmosTrigger:
                 self._start(await self._store.take(leases[lease_id]))
 
     def _start(self, lease: dict[str, Any]) -> None:
-        pump = LeasePump(self._function, self._services, self._options, self._json, self._container, self._store, lease)
+        pump = LeasePump(self._function, self._services, self._options, self._json, self._feed, self._store, lease)
         self._pumps[lease["id"]] = asyncio.create_task(pump.run())
 
     def _collect_ended(self) -> None:

@@ -1,0 +1,123 @@
+"""Lookups of many keys behind a service that takes a while for each call: what waits once, and what waits each time.
+
+Azurite answers one request after the other, which a service does not: here calls overlap, and each takes as long as
+one takes within a region.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from bench.cases.facts import customer
+from bench.cases.pipeline import Pipeline
+from bench.measure.case import Case
+from shared.definitions.loading.load import load
+from shared.entries.changes.step_budget import StepBudget
+from shared.entries.rows.columns import StoredEntry
+from shared.inputs.page_tokens import PageTokens
+from shared.lookup.asking.filters import compile_filter
+from shared.lookup.batch import answer_batch, page_of
+from shared.lookup.generations import DefinedGenerations
+from shared.lookup.lookups import Lookups
+from shared.lookup.reading.replicas import Replicas
+from shared.tables.memory.memory_tables import MemoryTables
+from shared.web.answers import json_answer
+
+if TYPE_CHECKING:
+    from shared.tables.memory.calls import Call
+    from shared.tables.memory.store import Store
+
+T = TypeVar("T")
+
+KEYS: Final = 100
+PARTITIONS: Final = 50
+ROWS: Final = 1000
+# As the Table service takes within a region, its network included.
+SERVICE_SECONDS: Final = 0.02
+FILTER: Final = "data.phone && key.lastName >= 'name' && data.email != 'nobody'"
+
+
+class Slow:
+    """A service whose calls overlap, and take a while each once it is on."""
+
+    def __init__(self) -> None:
+        self.is_on = False
+
+    async def carry(self, call: Call[T], store: Store) -> T:
+        """The answer, later."""
+        if self.is_on:
+            await asyncio.sleep(SERVICE_SECONDS)
+        return call.perform(store)
+
+
+async def filled(yaml: str) -> Lookups:
+    """Lookups behind such a service, over customers each of whom has a town."""
+    slow = Slow()
+    tables = MemoryTables(carrier=slow)
+    pipeline = Pipeline(yaml, tables)
+    await pipeline.prepare()
+    await pipeline.apply([customer(number, town=f"own {number}") for number in range(KEYS)])
+    slow.is_on = True
+    return Lookups(DefinedGenerations(load(yaml).require()), Replicas(tables), PageTokens(b"key"))
+
+
+def one(lookups: Lookups, count: int) -> Case:
+    """A lookup of one key."""
+
+    async def run() -> dict[str, int]:
+        rows = 0
+        for number in range(count):
+            page = await lookups.find("by-town", {"town": f"own {number % KEYS}"})
+            json_answer({"value": page.entries})
+            rows += len(page.entries)
+        return {"rows": rows}
+
+    return Case("one", count, run)
+
+
+def in_one_call(lookups: Lookups, count: int) -> Case:
+    """A hundred lookups in one call."""
+
+    async def run() -> dict[str, int]:
+        rows = 0
+        for _ in range(count):
+            asked = [{"town": f"own {number}"} for number in range(KEYS)]
+            pages = [page_of(each) for each in await answer_batch(lookups, "by-town", asked, {})]
+            json_answer({"value": [{"value": page.entries} for page in pages]})
+            rows += sum(len(page.entries) for page in pages)
+        return {"rows": rows}
+
+    return Case(f"{KEYS} in one call", count, run)
+
+
+def merged(lookups: Lookups, count: int) -> Case:
+    """One lookup of fifty partitions."""
+    towns = json.dumps([f"own {number}" for number in range(PARTITIONS)])
+
+    async def run() -> dict[str, int]:
+        rows = 0
+        for _ in range(count):
+            page = await lookups.find("by-town", {"town.in": towns})
+            json_answer({"value": page.entries})
+            rows += len(page.entries)
+        return {"rows": rows}
+
+    return Case(f"{PARTITIONS} partitions", count, run)
+
+
+def filtering(count: int) -> Case:
+    """A filter on a thousand entries."""
+    entry = StoredEntry(
+        "1", ("c",), {"town": "t", "lastName": "name 1"}, {"phone": "555-0001", "email": "a@example.com"}, False
+    )
+
+    def run() -> dict[str, int]:
+        held = 0
+        for _ in range(count):
+            holds = compile_filter(FILTER, StepBudget())
+            held += sum(holds(entry) for _ in range(ROWS))
+        return {"rows": held}
+
+    return Case("filter", count * ROWS, run)

@@ -1,0 +1,46 @@
+"""`index-tables count`: how many entries a lookup would find."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Final
+
+from cli.arguments import add_command
+from cli.output import write_rows
+from cli.service.app_client import client_for, index_path
+from cli.service.lookup_arguments import add_lookup_arguments, add_values_argument, asked_parameters
+
+if TYPE_CHECKING:
+    import argparse
+
+    from cli.arguments import Commands
+
+_EXAMPLES: Final = """\
+  index-tables count customers-by-town town=Redmond lastName.prefix=S
+  index-tables count customers-by-town --in town=Redmond,Kirkland
+"""
+
+
+def add(commands: Commands) -> None:
+    """Declare the command."""
+    parser = add_command(
+        commands,
+        "count",
+        run,
+        summary="count entries of an index",
+        description="Count the entries that a lookup would find in a running app, by reading keys only. "
+        "Of more than 100 000 rows it counts the first, and says so.",
+        examples=_EXAMPLES,
+    )
+    add_lookup_arguments(parser)
+    add_values_argument(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the number; says on stderr when there are more."""
+    client = client_for(args)
+    counted = client.get(index_path(args.index, "count"), asked_parameters(client, args))
+    write_rows([counted], ["count", "isExact"], args.format, lambda row: str(row["count"]))
+    if not counted["isExact"]:
+        print("there are more, or entries moved while they were counted", file=sys.stderr)
+    return 0

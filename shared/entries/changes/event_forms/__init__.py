@@ -1,0 +1,1 @@
+"""What events look like: the forms that a source may name, and its own mapping. Pure."""

@@ -1,0 +1,193 @@
+"""What would answer a lookup that its index cannot: another index, or the definition of a new one.
+
+Each suggestion has been planned before it is made: it is never one that would be refused itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from shared.definitions.field_paths import segments
+from shared.definitions.model import Index, KeyPart
+from shared.entries.keys.index_keys import IndexKeys
+from shared.errors import BadLookupError
+from shared.inputs.faults import REFUSALS
+from shared.lookup.asking.conditions import COMPARISONS, NULL
+from shared.lookup.asking.options import NAMES, read_options
+from shared.lookup.asking.plan import plan
+from shared.lookup.asking.value_lists import IN
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+
+    from shared.definitions.model import Source
+    from shared.errors import Fault, SuggestionJson
+    from shared.lookup.generations import ReadableGeneration
+
+# What another index may have an answer to: a lookup that fits no key, or names what is no part of it.
+_ANSWERABLE: Final = REFUSALS | {"UnknownParameter"}
+_OPERATORS: Final = (NULL, IN, *COMPARISONS)
+
+
+class _Asked(NamedTuple):
+    """A condition: on which field, with which operator, and the part of the index that was asked, if it is one."""
+
+    path: str
+    operator: str
+    text: str
+    part: KeyPart | None
+
+    @property
+    def is_equality(self) -> bool:
+        return self.operator in ("", NULL, IN)
+
+
+def suggestion(
+    asked: ReadableGeneration,
+    others: Iterable[ReadableGeneration],
+    names: Collection[str],
+    parameters: Mapping[str, str],
+    faults: Sequence[Fault],
+) -> SuggestionJson | None:
+    """What would answer these parameters, of which these faults were found; None when nothing is known to.
+
+    `names` are those of all indexes: a new one gets another.
+    """
+    if any(each.code not in _ANSWERABLE for each in faults):
+        return None
+    options = {name: text for name, text in parameters.items() if name in NAMES and name != "token"}
+    conditions = [_condition(asked.index, name, text) for name, text in parameters.items() if name not in NAMES]
+    if not conditions:
+        return None
+    for other in others:
+        if (found := _parameters_for(other, asked, conditions, options)) is not None:
+            return {"index": other.index.name, "parameters": found}
+    definition = _definition(asked, names, conditions, options)
+    return None if definition is None else {"definition": definition}
+
+
+def _condition(index: Index, name: str, text: str) -> _Asked:
+    by_name = {part.name: part for part in index.parts}
+    base, _, operator = name.rpartition(".")
+    if name in by_name or operator not in _OPERATORS:
+        base, operator = name, ""
+    part = by_name.get(base)
+    return _Asked(base if part is None else part.path, operator, text, part)
+
+
+def _parameters_for(
+    other: ReadableGeneration, asked: ReadableGeneration, conditions: Sequence[_Asked], options: Mapping[str, str]
+) -> dict[str, str] | None:
+    """The parameters that ask another index the same; None when it has no answer, or one about other facts."""
+    if _subject(other.index) != _subject(asked.index):
+        return None
+    parts = {part.name: part.name for part in other.index.parts} | {part.path: part.name for part in other.index.parts}
+    if any(each.path not in parts for each in conditions):
+        return None
+    found = {f"{parts[each.path]}.{each.operator}".rstrip("."): each.text for each in conditions}
+    return _answered(other.index, other.source, other.keys, {**found, **options})
+
+
+def _subject(index: Index) -> tuple[object, ...]:
+    """Which facts an index is about, and whether it shows them or adds them up."""
+    return index.source, index.each, index.where, index.summarize
+
+
+def _answered(index: Index, source: Source, keys: IndexKeys, parameters: dict[str, str]) -> dict[str, str] | None:
+    """The parameters, if the index answers them; without what only says how entries are shown, if need be."""
+    shown = ("select", "filter", "expand")
+    for tried in (parameters, {name: text for name, text in parameters.items() if name not in shown}):
+        try:
+            read_options(index, source, tried)
+            plan(index, keys, tried)
+        except BadLookupError:
+            continue
+        return tried
+    return None
+
+
+def _definition(
+    asked: ReadableGeneration, names: Collection[str], conditions: Sequence[_Asked], options: Mapping[str, str]
+) -> str | None:
+    """A definition like that of the index, with a key that answers; None where none is known to."""
+    index = asked.index
+    # A time of expiry has many forms, and a field that the index does not know may be no field at all.
+    if index.expire is not None or any(each.part is None and not _is_carried(index, each) for each in conditions):
+        return None
+    parts = {each.path: each.part or KeyPart(each.path, _name_of(each.path)) for each in conditions}
+    equal = list(dict.fromkeys(each.path for each in conditions if each.is_equality))
+    ranged = list(dict.fromkeys(each.path for each in conditions if each.path not in equal))
+    lead = [path for path in equal if parts[path] in index.partition] or equal[:1]
+    if not lead or len(ranged) > 1:
+        return None
+    sort = [path for path in [*equal, *ranged] if path not in lead]
+    new = _NewIndex(index, [parts[path] for path in lead], [parts[path] for path in sort])
+    built = new.built(names)
+    renamed = {f"{parts[each.path].name}.{each.operator}".rstrip("."): each.text for each in conditions}
+    if _answered(built, asked.source, IndexKeys(built), {**renamed, **options}) is None:
+        return None
+    return new.yaml(built)
+
+
+def _is_carried(index: Index, condition: _Asked) -> bool:
+    """Whether a field that is no key part is projected, so that there is one. Its type is not known: no ranges."""
+    is_field = isinstance(index.project, tuple) and condition.path in index.project and index.each is None
+    return is_field and condition.operator in ("", IN) and segments(condition.path) is not None
+
+
+def _name_of(path: str) -> str:
+    return (segments(path) or (path,))[-1]
+
+
+@dataclass(frozen=True, slots=True)
+class _NewIndex:
+    """A definition with the facts and fields of an index, and another key."""
+
+    like: Index
+    partition: Sequence[KeyPart]
+    sort: Sequence[KeyPart]
+
+    def built(self, names: Collection[str]) -> Index:
+        """The definition as a value, under a name that no index has."""
+        base = "-".join([self.like.source, "by", *(part.name.lower() for part in self.partition)])
+        name = "".join(letter if letter.isascii() and letter.isalnum() else "-" for letter in base).strip("-")
+        while name in names:
+            name += "-2"
+        partition = tuple(replace(part, order="asc") for part in self.partition)
+        return replace(
+            self.like, name=name, partition=partition, sort=tuple(self.sort), shards=1, hot=(), placement=None
+        )
+
+    def yaml(self, built: Index) -> str:
+        """The definition as it stands in indexes.yaml."""
+        import yaml  # only for callers that a refusal helps
+
+        members: dict[str, Any] = {"source": built.source}
+        if built.each is not None:
+            members["each"] = {built.each.name: built.each.path}
+        if built.where is not None:
+            members["where"] = built.where
+        members["partition"] = [_written(part) for part in built.partition]
+        if built.sort:
+            members["sort"] = [_written(part) for part in built.sort]
+        if built.summarize is None:
+            members["project"] = built.project if isinstance(built.project, str) else list(built.project)
+        else:
+            members["summarize"] = {measure.name: measure.written for measure in built.summarize}
+        return str(yaml.safe_dump({"indexes": {built.name: members}}, sort_keys=False, allow_unicode=True))
+
+
+def _written(part: KeyPart) -> str | dict[str, str]:
+    written = {"path": part.path}
+    if part.name != part.path:
+        written["name"] = part.name
+    if part.type != "string":
+        written["type"] = part.type
+    if part.order != "asc":
+        written["order"] = part.order
+    if part.fold:
+        written["fold"] = "case"
+    if part.keeps_nulls:
+        written["nulls"] = "index"
+    return part.path if len(written) == 1 else written

@@ -1,0 +1,1 @@
+"""Writes of summaries: contributions and totals that change together, their sweep, and the recount of a group."""

@@ -1,0 +1,1 @@
+"""How many calls to one storage account may be out at the same time."""

@@ -1,0 +1,132 @@
+"""One of two index accounts is dead behind a proxy: nothing else waits, and the account gets everything later."""
+
+from __future__ import annotations
+
+import re
+import time
+from typing import TYPE_CHECKING, Any
+
+import requests
+from azure.cosmos import CosmosClient
+
+from tests.e2e import runs
+from tests.e2e.gate import Gate
+from tests.e2e.outside_reader import entries
+from tests.support import wait_until
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+DEFINITIONS = """
+version: 1
+sources:
+  people: {cosmos: {database: down, container: people}, partitionKey: id, deletes: {when: gone}}
+  orders: {cosmos: {database: down, container: orders}, partitionKey: id}
+indexes:
+  by-town:
+    source: people
+    partition: town
+    project: [phone]
+    placement: {by: range, map: [{to: M, account: INDEX_2}, {from: M, account: INDEX_STORAGE}]}
+  by-name: {source: people, partition: name, project: [phone]}
+  by-item: {source: orders, partition: item}
+"""
+OUTAGE_SECONDS = 20.0
+LAG_SECONDS = 3.0
+TOWNS = ("Aberdeen", "Zürich")
+
+
+def person(number: int, phone: str) -> dict[str, Any]:
+    """Every second one is in the account that goes down."""
+    return {"id": str(number), "town": TOWNS[number % 2], "name": f"n{number}", "phone": phone}
+
+
+class Run:
+    """A local run whose second account is behind a gate."""
+
+    def __init__(self, found: dict[str, Any], gate: Gate, second: str) -> None:
+        self.url = found["http"]
+        self.gate = gate
+        self.second = second
+        database = CosmosClient(found["cosmos"]["endpoint"], found["cosmos"]["key"]).get_database_client("down")
+        self.people, self.orders = (database.get_container_client(name) for name in ("people", "orders"))
+
+    def get(self, path: str) -> requests.Response:
+        """A call of the app."""
+        return requests.get(f"{self.url}/api/{path}", timeout=20)
+
+    def seconds_until(self, path: str, phone: str | None = None) -> float:
+        """How long it takes until a lookup shows an entry, with this phone if it has one."""
+        began = time.monotonic()
+
+        def is_there() -> bool:
+            found = self.get(f"indexes/{path}").json().get("value", ())
+            return any(phone is None or entry["data"]["phone"] == phone for entry in found)
+
+        wait_until(is_there, f"{path} is shown")
+        return time.monotonic() - began
+
+
+def test_an_account_that_is_down_holds_up_nothing_else(tmp_path: Path, own_azurite: str) -> None:
+    """Other indexes of the source, other partitions of the index and other sources go on; then all of it arrives."""
+    (tmp_path / "indexes.yaml").write_text(DEFINITIONS)
+    table_port = int(re.findall(r"TableEndpoint=http://127.0.0.1:(\d+)/", own_azurite)[0])
+    with Gate(table_port) as gate:
+        setting = {"INDEX_2": own_azurite.replace(f":{table_port}/", f":{gate.port}/")}
+        arguments = ("--definitions", str(tmp_path / "indexes.yaml"))
+        with runs.ready(tmp_path / "data", *arguments, environment=setting) as (_, found):
+            run = Run(found, gate, own_azurite)
+            for number in range(4):
+                run.people.upsert_item(person(number, "old"))
+            run.seconds_until("by-town/entries?town=Aberdeen")
+            run.seconds_until("by-town/entries?town=Z%C3%BCrich")
+            gate.shut(silent=True)
+            lags, written = _write_during_the_outage(run)
+            assert max(lags[1:]) < LAG_SECONDS, lags
+            _check_what_operators_see(run)
+            gate.open()
+            wait_until(lambda: _phones(run.second) == written, "the account has everything")
+            wait_until(lambda: run.get("health/ready").json() == {"status": "ready"}, "nothing is owed any more")
+
+
+def _write_during_the_outage(run: Run) -> tuple[list[float], dict[str, str]]:
+    """Lags of what does not need the account, and what the account should have in the end."""
+    lags: list[float] = []
+    written = {str(number): "old" for number in (0, 2)}
+    end = time.monotonic() + OUTAGE_SECONDS
+    round_ = 0
+    while time.monotonic() < end:
+        round_ += 1
+        phone = f"p{round_}"
+        for number in (round_ % 2 * 2, 1, 100 + 2 * round_):
+            run.people.upsert_item(person(number, phone))
+            if number % 2 == 0:
+                written[str(number)] = phone
+        run.orders.upsert_item({"id": str(round_), "item": f"i{round_}"})
+        lags.append(run.seconds_until(f"by-name/entries?name=n{round_ % 2 * 2}", phone))
+        lags.append(run.seconds_until("by-town/entries?town=Z%C3%BCrich", phone))
+        lags.append(run.seconds_until(f"by-item/entries?item=i{round_}"))
+    return lags, written
+
+
+def _check_what_operators_see(run: Run) -> None:
+    """Lookups that need the account fail at once; readiness and status name it, and the index."""
+    answer = run.get("indexes/by-town/entries?town=Aberdeen")
+    assert (answer.status_code, answer.json()["code"]) == (503, "StorageUnreachable")
+    wait_until(lambda: "limits" in run.get("health/ready").json(), "readiness says it")
+    ready = run.get("health/ready")
+    assert (ready.status_code, ready.json()["status"]) == (200, "degraded")
+    wait_until(lambda: any("by-town" in limit for limit in run.get("health/ready").json()["limits"]), "and the index")
+
+    def owed() -> Any:
+        accounts = {each["name"]: each for each in run.get("status").json()["storage"]["accounts"]}
+        return accounts["INDEX_2"]["owed"]
+
+    wait_until(lambda: owed() is not None, "the status says it")
+    assert owed()["indexes"] == ["by-town"]
+    assert owed()["facts"] > 0
+
+
+def _phones(connection: str) -> dict[str, str]:
+    """What the account has, read past the gate."""
+    return {entry["id"]: entry["data"]["phone"] for entry in entries(connection, "by-town")}

@@ -1,0 +1,43 @@
+"""Everything that a deployment does, at once and under faults, for many seeds: nothing is lost, and nothing stays.
+
+A seed that fails prints its trace and how to play it again: `python -m tests.simulation --seeds SEED`.
+"""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from tests.simulation.random_runs.coverage import missing
+from tests.simulation.random_runs.play import Played, play
+
+CHUNKS = 3
+SEEDS = range(600)
+# Those that `make test-long` adds; `.ci/run` takes fewer, to end in time.
+MANY_RUNS = int(os.environ.get("SIM_MANY_RUNS", "20000"))
+MANY_SEEDS = range(1_000_000, 1_000_000 + MANY_RUNS)
+# As many seeds in each as cover all that can happen.
+MANY_CHUNKS = max(1, MANY_RUNS // 500)
+
+
+def played_right(seeds: range) -> Played:
+    """What runs without a violation have covered."""
+    played = play(seeds)
+    assert not played.violations, "\n\n".join(map(str, played.violations[:3]))
+    assert played.runs == len(seeds)
+    return played
+
+
+@pytest.mark.parametrize("chunk", range(CHUNKS))
+def test_random_runs_end_right(chunk: int) -> None:
+    """Readers miss nothing, and every index and dead letter is right in the end. Each part of the seeds covers all that
+    can happen: what no run meets any more is not tested."""
+    assert missing(played_right(SEEDS[chunk::CHUNKS]).coverage) == []
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("chunk", range(MANY_CHUNKS))
+def test_many_random_runs_end_right(chunk: int) -> None:
+    """The same with twenty thousand other seeds."""
+    assert missing(played_right(MANY_SEEDS[chunk::MANY_CHUNKS]).coverage) == []

@@ -1,0 +1,76 @@
+"""Summaries for the simulations: definitions, and histories of few facts or of several."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from shared.entries.projection.generations import plan_of
+from tests.simulation.programs import Worker, batches_of
+from tests.worlds.world import Writer, definitions_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from shared.entries.changes.change import Change
+    from shared.entries.projection.generations import SourcePlan
+
+_SOURCES = """
+version: 1
+sources:
+  people: {cosmos: {database: d, container: people}, partitionKey: id, deletes: {when: gone}}
+indexes:
+"""
+ONE = _SOURCES + "  by-town: {source: people, partition: town, summarize: {people: facts, spent: {sum: spent}}}\n"
+# Groups of one partition.
+TOGETHER = ONE.replace("partition: town", "partition: group, sort: town")
+EXTREMES = ONE.replace("spent: {sum: spent}", "most: {max: spent}")
+SEVERAL = (
+    _SOURCES
+    + """
+  by-town:
+    source: people
+    partition: group
+    sort: {path: town, fold: case}
+    summarize: {people: facts, spent: {sum: spent}, mean: {average: spent}, least: {min: spent}, most: {max: spent}}
+  by-home:
+    source: people
+    each: {home: homes}
+    partition: home
+    summarize: {homes: count, spent: {sum: spent}, most: {max: spent}}
+    where: "!hidden"
+    shards: 2
+"""
+)
+
+DEFINITIONS = definitions_of(ONE)
+PLAN = plan_of(DEFINITIONS, "people")
+PLAN_TOGETHER = plan_of(definitions_of(TOGETHER), "people")
+PLAN_EXTREMES = plan_of(definitions_of(EXTREMES), "people")
+SEVERAL_DEFINITIONS = definitions_of(SEVERAL)
+SEVERAL_PLAN = plan_of(SEVERAL_DEFINITIONS, "people")
+
+
+class Facts:
+    """Makes versions of several facts, in the order of a feed."""
+
+    def __init__(self) -> None:
+        self._writer = Writer(DEFINITIONS, "people")
+
+    def change(self, spec: str) -> Change:
+        """`f A 0.1`: fact f in town A spends 0.1; `f` alone is deleted."""
+        fact, *fields = spec.split()
+        if not fields:
+            return self._writer.change(fact, None)
+        town, spent = fields
+        return self._writer.change(fact, {"group": "g", "town": town, "spent": float(spent)})
+
+
+def versions(*specs: str) -> tuple[Change, ...]:
+    """One version for each text."""
+    facts = Facts()
+    return tuple(map(facts.change, specs))
+
+
+def workers(changes: Iterable[Change], plan: SourcePlan = PLAN) -> tuple[Worker, ...]:
+    """One worker for each version."""
+    return tuple(Worker(plan, batches_of(change), reads_first=True) for change in changes)
