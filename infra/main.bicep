@@ -146,7 +146,7 @@ param allowedTenants array = []
 @description('Ranges of addresses that may call the app, such as 203.0.113.0/24; empty: all may. Each call needs a key all the same.')
 param allowedAddresses array = []
 
-@description('Logs every call to the data of storage, Cosmos DB and Event Hubs in the workspace. That costs more than the calls.')
+@description('Logs every call to the data of storage, Cosmos DB and, in the Premium tier, Event Hubs in the workspace. That costs more than the calls.')
 param auditLogs bool = false
 
 @description('Where alerts are mailed to; empty: they only show in the portal.')

@@ -93,6 +93,8 @@ resource diagnostics 'Microsoft.Insights/diagnosticSettings@2021-05-01-preview' 
   scope: account
   properties: {
     workspaceId: workspaceId
+    // In tables of this service, not in the one for all.
+    logAnalyticsDestinationType: 'Dedicated'
     logs: isAudited ? [
       {
         categoryGroup: 'audit'

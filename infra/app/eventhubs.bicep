@@ -51,6 +51,9 @@ resource diagnostics 'Microsoft.Insights/diagnosticSettings@2021-05-01-preview' 
   scope: namespace
   properties: {
     workspaceId: workspaceId
+    // In tables of this service, not in the one for all.
+    logAnalyticsDestinationType: 'Dedicated'
+    // Azure logs calls to events in the Premium tier only.
     logs: isAudited ? [
       {
         categoryGroup: 'audit'

@@ -13,6 +13,7 @@ import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
+import yaml
 
 from tests.infra.templates import INFRA
 from tests.support import ROOT
@@ -71,6 +72,16 @@ def test_a_warning_is_a_fault(bicep: str, file: str, old: str, new: str, tmp_pat
     assert old in text
     template.write_text(text.replace(old, new))
     assert said(bicep, "build", tmp_path / "infra") != ""
+
+
+def test_pull_requests_are_compiled_where_there_is_a_compiler() -> None:
+    """In a job that fails without one."""
+    workflow = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text())
+    # YAML 1.1 reads the key `on` as true.
+    assert "pull_request" in workflow[True]
+    steps = [step for job in workflow["jobs"].values() for step in job["steps"]]
+    (compiling,) = [step for step in steps if "REQUIRE_BICEP" in step.get("env", {})]
+    assert "tests/infra/test_compiler.py" in compiling["run"]
 
 
 def test_every_rule_of_the_linter_that_is_set_is_an_error() -> None:

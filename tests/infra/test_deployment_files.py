@@ -14,8 +14,9 @@ import pytest
 import yaml
 
 from shared.sources.hub_events import EVENT_CONSUMER_GROUP, EVENT_LAG_GROUP
+from tests.infra.bicep.deployment import deploy
 from tests.infra.checks import project_deployment
-from tests.infra.templates import INFRA
+from tests.infra.templates import BASE, INFRA
 from tests.support import ROOT
 
 if TYPE_CHECKING:
@@ -223,6 +224,16 @@ def test_the_docs_turn_on_the_feed_of_hard_deletes_for_new_accounts_too() -> Non
     assert json.loads(body[1]) == {"properties": {"enableAllVersionsAndDeletesChangeFeed": True}}
     assert min(re.findall(r"api-version=([\w-]+)", section)) >= "2024-12-01-preview"
     assert "4.16.1" in section
+
+
+def test_the_docs_register_an_app_whose_tokens_have_the_issuer_of_the_template() -> None:
+    """Entra ID gives an API tokens of version 1, with another issuer, unless its registration asks for version 2."""
+    asked = deploy(INFRA / "main.bicep", {**BASE, "entraClientId": "mine"})
+    (config,) = [one.body["properties"] for one in asked if one.name.endswith("/authsettingsV2")]
+    issuer = config["identityProviders"]["azureActiveDirectory"]["registration"]["openIdIssuer"]
+    section = (ROOT / "docs/deploy.md").read_text().partition("### Callers with tokens")[2].partition("\n### ")[0]
+    assert re.findall(r"az ad app create .*--requested-access-token-version (\d)", section) == ["2"]
+    assert issuer.endswith("/v2.0")
 
 
 def leaves(prefix: str, value: Any) -> list[str]:

@@ -198,6 +198,14 @@ def test_every_call_to_data_is_logged_on_demand() -> None:
     assert [one for one in project_deployment() if one.body.get("properties", {}).get("logs")] == []
 
 
+@pytest.mark.parametrize("service", ["databaseAccounts", "namespaces"])
+def test_calls_to_data_are_logged_in_tables_of_their_service(service: str) -> None:
+    """Otherwise Azure puts them into one table for all services, which the docs do not name."""
+    asked = deploy(INFRA / "main.bicep", {**BASE, "auditLogs": True}, EVERYTHING)
+    (setting,) = [one for one in asked if one.body.get("properties", {}).get("logs") and service in one.scope]
+    assert setting.body["properties"]["logAnalyticsDestinationType"] == "Dedicated"
+
+
 def test_a_hard_deleting_source_turns_continuous_backup_on() -> None:
     """The all-versions feed needs it."""
     account = next(
