@@ -33,6 +33,7 @@ from cli.commands import (
 )
 from cli.errors import UsageError
 from cli.output import discard_output
+from cli.text import visible_lines
 from shared.errors import IndexTablesError
 
 if TYPE_CHECKING:
@@ -87,10 +88,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return _run(args)
     except UsageError as error:
-        print(f"index-tables: {error}", file=sys.stderr)
+        print(f"index-tables: {visible_lines(str(error))}", file=sys.stderr)
         return WRONG_USAGE
     except IndexTablesError as error:
-        print(f"index-tables: {error}", file=sys.stderr)
+        print(f"index-tables: {visible_lines(str(error))}", file=sys.stderr)
         return PROBLEM
     except KeyboardInterrupt as interrupt:
         # A command that waits for the app says what becomes of the work there.

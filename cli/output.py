@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import csv
-import json
 import os
 import shutil
 import sys
 import textwrap
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from cli.text import json_text, visible, visible_lines
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 Row: TypeAlias = "Mapping[str, Any]"
 
@@ -44,16 +45,44 @@ def _print_rows(
     rows: Iterable[Row], columns: Sequence[str], output_format: str, as_text: Callable[[Row], str] | None
 ) -> None:
     if output_format == "table":
-        _write_text([as_text(row) for row in rows] if as_text else table_lines(list(rows), columns))
+        _write_text([visible_lines(as_text(row)) for row in rows] if as_text else table_lines(list(rows), columns))
     elif output_format == "json":
-        print(json.dumps([_ordered(row, columns) for row in rows], indent=2, ensure_ascii=False))
+        print(json_text([_ordered(row, columns) for row in rows], indent=2))
     elif output_format == "jsonl":
         for row in rows:
-            print(json.dumps(_ordered(row, columns), ensure_ascii=False))
+            print(json_text(_ordered(row, columns)))
     else:
-        writer = csv.writer(sys.stdout, lineterminator="\n")
-        writer.writerow(columns)
-        writer.writerows([_cell(row.get(column)) for column in columns] for row in rows)
+        _write_csv(list(rows), columns)
+
+
+def _write_csv(rows: Sequence[Row], columns: Sequence[str]) -> None:
+    """One column for each member of an object, such as `key.town`."""
+    cells = [{name: value for column in columns for name, value in _members(column, row.get(column))} for row in rows]
+    found = dict.fromkeys(name for row in cells for name in row)
+    names = [name for column in columns for name in _of_column(column, found)]
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    writer.writerow(map(visible, names))
+    writer.writerows([_csv_cell(row.get(name)) for name in names] for row in cells)
+
+
+def _members(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """A value under its name, or the members of an object under theirs; nothing for None."""
+    if isinstance(value, dict) and value:
+        for inner, member in value.items():
+            yield from _members(f"{name}.{inner}", member)
+    elif value is not None:
+        yield name, value
+
+
+def _of_column(column: str, names: Iterable[str]) -> list[str]:
+    """The names that a column was made into; its own when no row has it."""
+    return [name for name in names if name == column or name.startswith(f"{column}.")] or [column]
+
+
+def _csv_cell(value: Any) -> str:
+    """A value in one cell. A spreadsheet would run a text that begins like a formula, so that it gets a quote."""
+    text = _cell(value)
+    return f"'{text}" if isinstance(value, str | list) and text.startswith(("=", "+", "-", "@")) else text
 
 
 def _write_text(lines: Iterable[str]) -> None:
@@ -66,12 +95,12 @@ def _ordered(row: Row, columns: Sequence[str]) -> dict[str, Any]:
 
 
 def _cell(value: Any) -> str:
-    """A value in one cell: lists separated by commas, empty text for None."""
+    """A value in one cell: lists separated by commas, empty text for None, control characters as escapes."""
     if value is None:
         return ""
-    if isinstance(value, (list, tuple)):
-        return ", ".join(map(str, value))
-    return str(value) if isinstance(value, (str, int, float)) else json.dumps(value, ensure_ascii=False)
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_cell, value))
+    return visible(str(value)) if isinstance(value, str | int | float) else json_text(value)
 
 
 def table_lines(rows: Sequence[Row], columns: Sequence[str]) -> list[str]:

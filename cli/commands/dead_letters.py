@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections import Counter
 from itertools import islice
@@ -12,6 +11,7 @@ from cli.arguments import add_command, add_group, non_empty
 from cli.errors import UsageError
 from cli.output import counted, wrapped, write_rows
 from cli.service.app_client import add_app_arguments, client_for, path_segment
+from cli.text import json_text
 
 if TYPE_CHECKING:
     import argparse
@@ -170,9 +170,9 @@ def _counted(number: int) -> str:
 
 def _as_text(row: Row) -> str:
     lines = [f"{name}: {_value(row[name])}" for name in _IN_A_TABLE if name in row]
-    lines += [wrapped(row["reason"], "    "), json.dumps(row[_DOCUMENT], indent=2, ensure_ascii=False)]
+    lines += [wrapped(row["reason"], "    "), json_text(row[_DOCUMENT], indent=2)]
     return "\n".join(lines)
 
 
 def _value(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return value if isinstance(value, str) else json_text(value)

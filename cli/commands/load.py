@@ -20,12 +20,13 @@ from cli.sources.connections import (
     reason_of,
     run_to_end,
 )
-from cli.sources.fact_files import facts_in
+from cli.sources.csv_files import CELL_TYPES, read_types
+from cli.sources.fact_files import FactFiles
 from shared.errors import FactsNotWrittenError
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Mapping
+    from collections.abc import Iterator, Mapping
 
     from azure.cosmos.aio import CosmosClient
 
@@ -37,7 +38,8 @@ if TYPE_CHECKING:
 _EXAMPLES: Final = """\
   index-tables load customers.jsonl --source customers
   index-tables load movies.csv more-movies.json --source movies --data .local
-  index-tables load orders.jsonl --source orders --events
+  index-tables load airports.csv --source airports --id iata --types elevation=integer,isOpen=boolean
+  index-tables load orders.jsonl --source orders
   COSMOS__accountEndpoint=https://NAME.documents.azure.com index-tables load facts.jsonl --source customers --azure
   EVENTHUB="Endpoint=sb://...;" index-tables load orders.jsonl --source orders --events --azure
 """
@@ -65,6 +67,14 @@ def add(commands: Commands) -> None:
         "--events", action="store_true", help="send them as events, keyed by fact key, to the source's event hub"
     )
     parser.add_argument("--source", required=True, help="the source, as the definitions call it")
+    parser.add_argument("--id", dest="identity", metavar="FIELD", help="the field that is the id of a fact")
+    parser.add_argument(
+        "--types",
+        metavar="NAME=TYPE,...",
+        action="append",
+        default=[],
+        help=f"types of CSV columns: {', '.join(CELL_TYPES)}; or auto for all of them (default: string)",
+    )
     add_source_arguments(parser)
 
 
@@ -72,8 +82,10 @@ def run(args: argparse.Namespace) -> int:
     """Check all files, then write them one after the other."""
     definitions = read(args.definitions).require()
     source = named_source(args, definitions)
+    files = FactFiles(read_types(args.types), args.identity)
     try:
-        counts = (_send_files if args.events else _write_files)(args, definitions, source)
+        write = _send_files if args.events or source.cosmos is None else _write_files
+        counts = write(args, definitions, source, files)
     except KeyboardInterrupt:
         raise KeyboardInterrupt("not all facts were written: run the same command again") from None
     rows: list[dict[str, Any]] = [
@@ -83,31 +95,29 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _checked(files: list[Path], fault_of: Callable[[dict[str, Any]], str | None]) -> dict[Path, int]:
-    """How many facts each file has, once all of them are fine."""
-    return {file: sum(1 for _ in facts_in(file, fault_of)) for file in files}
-
-
 # ---------------------------------------------------------------------------------------------------- documents
 
 
-def _write_files(args: argparse.Namespace, definitions: Definitions, source: Source) -> dict[Path, int]:
+def _write_files(
+    args: argparse.Namespace, definitions: Definitions, source: Source, files: FactFiles
+) -> dict[Path, int]:
     from cli.sources.fact_checks import DocumentCheck
 
-    if source.cosmos is None:
-        raise UsageError(f"the source {source.name} has no Cosmos DB container: send its facts with --events")
-    counts = _checked(args.files, DocumentCheck(definitions, source.name).fault_of)
-    run_to_end(_write(cosmos_connection(args), source.cosmos, counts))
+    assert source.cosmos is not None
+    counts = files.checked(args.files, DocumentCheck(definitions, source.name).fault_of)
+    run_to_end(_write(cosmos_connection(args), source.cosmos, files, counts))
     return counts
 
 
-async def _write(connection: CosmosConnection, container: CosmosContainer, counts: Mapping[Path, int]) -> None:
+async def _write(
+    connection: CosmosConnection, container: CosmosContainer, files: FactFiles, counts: Mapping[Path, int]
+) -> None:
     from azure.core.exceptions import AzureError
 
     try:
         async with cosmos_account(connection) as client:
             for file, count in counts.items():
-                await _write_file(client, container, file, count)
+                await _write_file(client, container, file, files.facts(file), count)
     # The SDK has checks of its own, which raise the latter two.
     except* (AzureError, ValueError, TypeError) as errors:
         raise not_written(errors.exceptions[0]) from None
@@ -124,29 +134,35 @@ def not_written(error: Exception) -> FactsNotWrittenError:
     return FactsNotWrittenError(f"Not all facts were written: {reason_of(error)} {advice}")
 
 
-async def _write_file(client: CosmosClient, container: CosmosContainer, file: Path, count: int) -> None:
+async def _write_file(
+    client: CosmosClient, container: CosmosContainer, file: Path, facts: Iterator[dict[str, Any]], count: int
+) -> None:
     from shared.sources.upload import upload
 
     proxy = client.get_database_client(container.database).get_container_client(container.container)
     with Progress(file.name, count) as progress:
-        await upload(proxy, facts_in(file), progress.advance)
+        await upload(proxy, facts, progress.advance)
 
 
 # ---------------------------------------------------------------------------------------------------- events
 
 
-def _send_files(args: argparse.Namespace, definitions: Definitions, source: Source) -> dict[Path, int]:
+def _send_files(
+    args: argparse.Namespace, definitions: Definitions, source: Source, files: FactFiles
+) -> dict[Path, int]:
     from cli.sources.fact_checks import EventCheck
     from shared.sources.sending import FactEvents
 
     if source.event_hub is None:
         raise UsageError(f"the source {source.name} has no event hub: load its facts without --events")
-    counts = _checked(args.files, EventCheck(definitions, source.name).fault_of)
-    run_to_end(_send(event_hubs_connection(args), source.event_hub, FactEvents(source), counts))
+    counts = files.checked(args.files, EventCheck(definitions, source.name).fault_of)
+    run_to_end(_send(event_hubs_connection(args), source.event_hub, FactEvents(source), files, counts))
     return counts
 
 
-async def _send(connection: EventHubsConnection, hub: str, events: FactEvents, counts: Mapping[Path, int]) -> None:
+async def _send(
+    connection: EventHubsConnection, hub: str, events: FactEvents, files: FactFiles, counts: Mapping[Path, int]
+) -> None:
     from azure.core.exceptions import AzureError
 
     from shared.app.app import app
@@ -156,6 +172,6 @@ async def _send(connection: EventHubsConnection, hub: str, events: FactEvents, c
     try:
         for file, count in counts.items():
             with Progress(file.name, count) as progress:
-                await send(open_hub, hub, map(events.event, facts_in(file)), progress.advance)
+                await send(open_hub, hub, map(events.event, files.facts(file)), progress.advance)
     except AzureError as error:
         raise not_written(error) from None

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from typing import TYPE_CHECKING, Final
 
 from cli.arguments import add_command
 from cli.definitions import add_file_argument, read, write_findings
+from cli.text import json_text
 
 if TYPE_CHECKING:
     import argparse
@@ -45,5 +45,5 @@ def run(args: argparse.Namespace) -> int:
         print("no document: fix the faults first", file=sys.stderr)
         return 1
     indent = 2 if args.format == "json" else None
-    print(json.dumps(openapi(loaded.definitions), indent=indent, ensure_ascii=False))
+    print(json_text(openapi(loaded.definitions), indent=indent))
     return 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from typing import TYPE_CHECKING, Any, Final
@@ -11,6 +10,7 @@ from cli.arguments import add_command, positive_seconds, seconds_limit
 from cli.errors import ServiceError, UsageError
 from cli.output import table_lines, write_rows
 from cli.service.app_client import add_app_arguments, client_for
+from cli.text import json_text
 
 if TYPE_CHECKING:
     import argparse
@@ -106,7 +106,7 @@ def _watch(args: argparse.Namespace) -> int:
 
 def _draw(status: Mapping[str, Any], output_format: str) -> None:
     if output_format == "jsonl":
-        print(json.dumps(status, ensure_ascii=False), flush=True)
+        print(json_text(status), flush=True)
         return
     if sys.stdout.isatty():
         print(_CLEAR, end="")
@@ -123,7 +123,7 @@ def problems(status: Mapping[str, Any], max_lag_seconds: float) -> list[str]:
 def write_status(status: Mapping[str, Any], output_format: str) -> None:
     """Print it for people, or for programs."""
     if output_format == "json":
-        print(json.dumps(status, indent=2, ensure_ascii=False))
+        print(json_text(status, indent=2))
     elif output_format == "table":
         print("\n".join(_view(status)))
     else:

@@ -14,6 +14,7 @@ from cli.service.app_client import add_app_arguments, client_for
 from cli.service.lookup_arguments import add_condition_arguments, read_parameters
 from cli.sources.connections import AZURE_HELP, run_to_end
 from cli.sources.source_tail import follow_source
+from cli.text import json_text, visible
 
 if TYPE_CHECKING:
     import argparse
@@ -120,7 +121,7 @@ def _name(entry: Mapping[str, Any]) -> str:
 
 def _line(event: str, entry: Mapping[str, Any], output_format: str) -> str:
     if output_format == "jsonl":
-        return json.dumps({"event": event, **entry}, ensure_ascii=False)
-    key = " ".join(f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in entry["key"].items())
-    name = f"{entry['id']}  " if "id" in entry else ""
-    return f"{_SIGNS[event]} {name}{key}  {json.dumps(entry['data'], ensure_ascii=False)}"
+        return json_text({"event": event, **entry})
+    key = " ".join(f"{name}={json_text(value)}" for name, value in entry["key"].items())
+    name = f"{visible(entry['id'])}  " if "id" in entry else ""
+    return f"{_SIGNS[event]} {name}{key}  {json_text(entry['data'])}"

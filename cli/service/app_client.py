@@ -11,7 +11,7 @@ import urllib.request
 from dataclasses import dataclass, field
 from http.client import HTTPException
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 from cli.arguments import folder, non_empty
 from cli.errors import ServiceError, UsageError
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 _KEY_VARIABLE: Final = "INDEX_TABLES_KEY"
 _TOKEN_VARIABLE: Final = "INDEX_TABLES_TOKEN"
 _ANSWER_SECONDS: Final = 60
+_USUAL_PORTS: Final = {"http": 80, "https": 443}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,9 @@ class AppClient:
         return self.get_link(f"{self.base}{path}{_query(parameters)}")
 
     def get_link(self, link: str, method: str = "GET") -> dict[str, Any]:
-        """The same for a whole address, such as a nextLink."""
+        """The same for a whole address, such as a nextLink. The key goes to the host of `base` and to no other."""
+        if _origin(link) != _origin(self.base):
+            raise ServiceError(f"{self.base} names a next page on another host, {link!a}, which is not asked")
         return self._send(urllib.request.Request(link, method=method))
 
     def post(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
@@ -56,7 +59,7 @@ class AppClient:
         if self.token:
             request.add_header("Authorization", f"Bearer {self.token}")
         try:
-            with urllib.request.urlopen(request, timeout=_ANSWER_SECONDS) as answer:
+            with urllib.request.build_opener(_SameHost).open(request, timeout=_ANSWER_SECONDS) as answer:
                 content: dict[str, Any] = json.load(answer)
                 return content
         except urllib.error.HTTPError as error:
@@ -76,6 +79,26 @@ class AppClient:
         while "nextLink" in page:
             page = self.get_link(page["nextLink"], method)
             yield page
+
+
+class _SameHost(urllib.request.HTTPRedirectHandler):
+    """Follows redirects on the host that was asked: the key would go along to any other."""
+
+    def redirect_request(
+        self, req: urllib.request.Request, fp: Any, code: int, msg: str, headers: Any, newurl: str
+    ) -> urllib.request.Request | None:
+        """The next request; raises `ServiceError` for one to another host."""
+        if _origin(newurl) != _origin(req.full_url):
+            raise ServiceError(f"{req.full_url} redirects to {newurl!a}: if that is the app, name it with --url")
+        return super().redirect_request(req, fp, code, msg, headers, newurl)
+
+
+def _origin(address: str) -> tuple[str, str | None, int | None] | None:
+    """Scheme, host and port; None for what is no address."""
+    if not is_address(address):
+        return None
+    parts = urlsplit(address)
+    return parts.scheme, parts.hostname, parts.port or _USUAL_PORTS[parts.scheme]
 
 
 def index_path(index: str, call: str) -> str:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any, Final
 
 from cli.errors import UsageError
 from cli.output import wrapped
 from cli.sources.event_files import EventFile
+from cli.text import json_text
 from shared.definitions.suggestions import did_you_mean
 from shared.entries.changes.hub_reader import HubReader
 from shared.entries.keys.fact_key import MISSING
@@ -50,7 +50,7 @@ def as_text(row: Row) -> str:
     """A line for people, with the reason below it."""
     head = f"{row['event']}  {row['source']}: {'dead letter' if row['becomes'] == DEAD_LETTER else row['becomes']}"
     if row["id"] is not None:
-        key = json.dumps(row["partitionKey"], ensure_ascii=False)
+        key = json_text(row["partitionKey"])
         entries = ", ".join(f"{index} {count}" for index, count in row["entries"].items()) or "none"
         head += f" {row['id']}  partition key {key}  version {row['version']}  entries: {entries}"
     return head if row["reason"] is None else f"{head}\n{wrapped(row['reason'], '    ')}"

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from typing import TYPE_CHECKING, Any, Final
 
 from cli.definitions import read
 from cli.output import discard_output
 from cli.sources.connections import cosmos_connection, event_hubs_connection, named_source
+from cli.text import json_text, visible_lines
 
 if TYPE_CHECKING:
     import argparse
@@ -79,7 +79,7 @@ def _line(item: FollowedItem, output_format: str) -> str:
     texts = [row["reason"]] if item.change is None else [row["id"], _json(row["partitionKey"])]
     if row.get("document") is not None:
         texts.append(_json(row["document"]))
-    return "  ".join([f"{_SIGNS[row['op']]} {row['from']}", *texts])
+    return visible_lines("  ".join([f"{_SIGNS[row['op']]} {row['from']}", *texts]))
 
 
 def _row(item: FollowedItem) -> dict[str, Any]:
@@ -110,4 +110,4 @@ def _document(change: Change) -> dict[str, Any] | None:
 
 
 def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)
+    return json_text(value)

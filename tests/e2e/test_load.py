@@ -127,8 +127,8 @@ def test_a_namespace_that_does_not_answer_ends_the_load(tmp_path: Path) -> None:
     [
         (["--source", "custmers"], "choose one of customers, movies, orders"),
         (["--source", "customers", "--events"], "the source customers has no event hub"),
-        (["--source", "orders"], "send its facts with --events"),
-        (["--source", "orders", "--events"], "fact at 1: A change of source"),
+        (["--source", "orders"], "line 1: A change of source"),
+        (["--source", "orders", "--events"], "line 1: A change of source"),
         (["--source", "customers", "--definitions", "none.yaml"], "there is no file none.yaml"),
     ],
 )

@@ -14,7 +14,7 @@ from cli.commands.load import not_written
 from cli.errors import UsageError
 from cli.main import main
 from cli.sources.fact_checks import LARGEST_DOCUMENT_BYTES, LONGEST_ID_BYTES, DocumentCheck, EventCheck
-from cli.sources.fact_files import facts_in
+from cli.sources.fact_files import FactFiles
 from shared.definitions.loading.load import load
 
 if TYPE_CHECKING:
@@ -132,8 +132,8 @@ def test_a_fault_has_its_file_and_place(tmp_path: Path) -> None:
     """The number of the line, here with a number that no double holds."""
     file = tmp_path / "movies.jsonl"
     file.write_text('{"id": "1"}\n{"id": "2", "rating": 1e400}\n')
-    with pytest.raises(UsageError, match=r"movies.jsonl, fact at 2: it is no JSON that can be written"):
-        list(facts_in(file, DocumentCheck(DEFINITIONS, "movies").fault_of))
+    with pytest.raises(UsageError, match=r"movies.jsonl, line 2: it is no JSON that can be written"):
+        FactFiles().checked([file], DocumentCheck(DEFINITIONS, "movies").fault_of)
 
 
 def refusal(status: int) -> HttpResponseError:
