@@ -29,6 +29,8 @@ _COLUMNS: Final = (
     "repaired",
     "unrepaired",
     "examples",
+    "events",
+    "untold",
 )
 _EXAMPLE_COLUMNS: Final = ("kind", "id", "partitionKey", "row")
 
@@ -127,9 +129,12 @@ def _summary(found: dict[str, Any]) -> str:
         f"{found['tombstones']:,} tombstones",
         f"{found['masked']:,} hidden rows",
     ]
+    if found.get("untold"):
+        besides.append(f"{found['untold']:,} facts of which the hub has no event any more")
+    facts = f"{found['events']:,} events" if "events" in found else f"{found['facts']:,} facts"
     lines = [
         f"{found['index']}, generation {found['generation']}",
-        f"  read      {found['facts']:,} facts, {found['ledgerRows']:,} ledger rows, {found['rows']:,} rows{looked}",
+        f"  read      {facts}, {found['ledgerRows']:,} ledger rows, {found['rows']:,} rows{looked}",
         f"  differs   {kinds}",
         f"  besides   {', '.join(besides)}",
     ]

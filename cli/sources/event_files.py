@@ -17,7 +17,7 @@ from shared.entries.changes.received_event import ReceivedEvent, is_plain_event
 from shared.sources.hub_events import PAGE_EVENTS, EventPage
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncGenerator
     from pathlib import Path
 
     from shared.definitions.model import Source
@@ -36,7 +36,7 @@ class EventFile:
 
     async def pages(
         self, source: Source, partition: str, continuation: str | None = None, page_events: int = PAGE_EVENTS
-    ) -> AsyncIterator[EventPage]:
+    ) -> AsyncGenerator[EventPage, None]:
         """A thousand lines at a time, or fewer; the continuation is a line's number and where it begins."""
         number, offset = json.loads(continuation or "[0, 0]")
         # A line without a time gets the time of the file.

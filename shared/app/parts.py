@@ -191,7 +191,7 @@ class Parts:
     @cached_property
     def verifications(self) -> Verifications:
         """Verifications and repairs."""
-        from shared.verification.assembly import VerificationDependencies
+        from shared.verification.assembly import Hubs, VerificationDependencies
         from shared.verification.confirm import GracePeriod
         from shared.verification.task import Verifications
 
@@ -204,6 +204,7 @@ class Parts:
             timing.chance,
             timing.steady_seconds,
             outside.report_verified,
+            Hubs(outside.build_sources.replay, self.definitions),
         )
         return Verifications(self.catalog, dependencies)
 

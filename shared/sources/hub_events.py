@@ -14,7 +14,7 @@ from shared.entries.changes.received_event import ReceivedEvent
 from shared.errors import FactsUnavailableError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import AsyncGenerator, Callable
     from datetime import datetime
 
     from azure.eventhub import EventData
@@ -49,7 +49,7 @@ class EventReplay(Protocol):
 
     def pages(
         self, source: Source, partition: str, continuation: str | None = None, page_events: int = PAGE_EVENTS
-    ) -> AsyncIterator[EventPage]:
+    ) -> AsyncGenerator[EventPage, None]:
         """The pages of one partition, from the earliest event or after a continuation, up to the last one there is."""
 
 
@@ -71,7 +71,7 @@ class HubReplay:
 
     async def pages(
         self, source: Source, partition: str, continuation: str | None = None, page_events: int = PAGE_EVENTS
-    ) -> AsyncIterator[EventPage]:
+    ) -> AsyncGenerator[EventPage, None]:
         """The pages of one partition up to the event that was its last when this began."""
         client = self._client(source)
         pages: asyncio.Queue[list[ReceivedEvent]] = asyncio.Queue(maxsize=1)

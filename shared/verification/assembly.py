@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from shared.entries.changes.hub_reader import HubReader
 from shared.entries.keys.versions import ticks_of
 from shared.entries.projection.generations import place_of
 from shared.errors import OperationFailedError, TableMissingError
@@ -18,6 +19,7 @@ from shared.tasks.budget import metered
 from shared.verification.confirm import RECONCILABLE, REPAIRABLE, Confirmer
 from shared.verification.examine import Examiner
 from shared.verification.repair import RepairDependencies, Repairer
+from shared.verification.retained_events import RetainedEvents
 from shared.verification.sample import Sampling
 from shared.verification.scans import FactScan, LedgerScan, TableScan
 from shared.verification.summary_scan import SummaryScan
@@ -27,9 +29,10 @@ from shared.verification.verify import StrayRemoval, Verification
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from shared.definitions.model import Source
+    from shared.definitions.model import Definitions, Source
     from shared.entries.projection.generations import Generation, SourcePlan
     from shared.pipeline.apply.services import Services
+    from shared.sources.hub_events import EventReplay
     from shared.sources.ports import CurrentFacts
     from shared.tasks.budget import Budget
     from shared.verification.confirm import GracePeriod
@@ -48,12 +51,20 @@ class RepairOptions:
 
 
 @dataclass(frozen=True, slots=True)
+class Hubs:
+    """Reads hubs; the definitions say which sources share one."""
+
+    replay: EventReplay
+    definitions: Definitions
+
+
+@dataclass(frozen=True, slots=True)
 class VerificationDependencies:
     """What verifications work with.
 
     Facts run by `services.run_buckets` and their calls by `services.run_all`: work that runs other work has permits of
     its own. `report_verified` hears of every verification that ended: the index, the size of the sample (None for all
-    facts), and the report as JSON.
+    facts), and the report as JSON. Without `hubs` facts that come as events are compared with the ledger alone.
     """
 
     services: Services
@@ -62,6 +73,7 @@ class VerificationDependencies:
     chance: Callable[[], float]
     steady_seconds: Callable[[], float]
     report_verified: Callable[[str, int | None, Mapping[str, object]], None]
+    hubs: Hubs | None = None
 
     def within(self, budget: Budget) -> VerificationDependencies:
         """The same, with every storage request counted against a budget."""
@@ -96,6 +108,25 @@ def new_verification(
         stray_removal if options.repairs else None,
         partial(_oldest_open, generation, services),
         None if generation.layout is None else _new_totals_confirmer(subject, dependencies, options),
+        _new_retained_events(subject, dependencies, options),
+    )
+
+
+def _new_retained_events(
+    subject: Subject, dependencies: VerificationDependencies, options: RepairOptions
+) -> RetainedEvents | None:
+    source, hubs = subject.source, dependencies.hubs
+    if source.cosmos is not None or hubs is None:
+        return None
+    return RetainedEvents(
+        source,
+        subject.plan,
+        subject.generation,
+        HubReader.of(source, hubs.definitions),
+        hubs.replay,
+        dependencies.services,
+        dependencies.grace_period,
+        repairs=options.repairs,
     )
 
 

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 EXAMPLES_MAX: Final = 20
 # In a report only while an account was down.
 OWING: Final = "owing"
+# In a report only of a source whose facts come as events: events that were read, and facts that no event told of.
+EVENTS: Final = "events"
+UNTOLD: Final = "untold"
+_RARE: Final = (OWING, EVENTS, UNTOLD)
 COUNTS: Final = tuple(FoundCountsJson.__annotations__)
 MORE_COUNTS: Final = tuple(WorkCountsJson.__annotations__)
 
@@ -45,8 +49,7 @@ class DifferenceReport:
     def plain(self) -> DifferenceReportJson:
         """As JSON."""
         counts = {name: self.counts[name] for name in (*COUNTS, *MORE_COUNTS)}
-        if self.counts[OWING]:
-            counts[OWING] = self.counts[OWING]
+        counts |= {name: self.counts[name] for name in _RARE if self.counts[name]}
         return {
             **cast("VerificationCountsJson", counts),
             "differences": {kind: self.differences[kind] for kind in KINDS},
@@ -58,7 +61,7 @@ class DifferenceReport:
     def of_plain(cls, plain: dict[str, Any]) -> DifferenceReport:
         """The report that `plain` gave."""
         counts = Counter({name: plain[name] for name in (*COUNTS, *MORE_COUNTS)})
-        counts[OWING] = plain.get(OWING, 0)
+        counts.update({name: plain.get(name, 0) for name in _RARE})
         return cls(counts, Counter(plain["differences"]), list(plain["examples"]))
 
 

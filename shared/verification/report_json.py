@@ -43,9 +43,15 @@ class DifferenceJson(TypedDict):
 
 
 class VerificationCountsJson(FoundCountsJson, WorkCountsJson):
-    """All counts. `owing`: facts whose entries wait for a storage account that was down; they arrive by themselves."""
+    """All counts.
+
+    `owing`: facts whose entries wait for a storage account that was down; they arrive by themselves. `events`: events
+    that the hub still had. `untold`: facts of which it had no event any more; from some thousand facts on, about.
+    """
 
     owing: NotRequired[Count]
+    events: NotRequired[Count]
+    untold: NotRequired[Count]
 
 
 class DifferenceReportJson(VerificationCountsJson):

@@ -4,6 +4,7 @@
     look      only when something differs: read them again, and suspect the facts that may be wrong
     confirm   examine every suspect twice, with a pause: what is still wrong then is a difference; with a repairer it is
               repaired
+    told      of a source whose facts come as events: compare those that its hub still has with the ledger
 
 Changes that are applied meanwhile make facts differ between the scans; their examination clears them. The end of a
 period does so to all its facts: then everything is summed up again.
@@ -18,7 +19,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from shared.pipeline.cleanup.messages import Tombstone, to_messages
 from shared.verification.differences import Difference
 from shared.verification.examine import GroupAddress
-from shared.verification.report import MORE_COUNTS, DifferenceReport
+from shared.verification.report import MORE_COUNTS, UNTOLD, DifferenceReport
+from shared.verification.retained_events import ToldFacts
 from shared.verification.scans import FACTS, TABLE
 from shared.verification.sketch import Sketch
 from shared.verification.suspects import Suspects
@@ -29,10 +31,11 @@ if TYPE_CHECKING:
     from shared.entries.projection.generations import Place
     from shared.pipeline.cleanup.messages import SweepQueue, Swept
     from shared.verification.confirm import Confirmer
+    from shared.verification.retained_events import RetainedEvents
     from shared.verification.scans import Cursor, Item, Scan, StrayRow
     from shared.verification.totals import TotalsConfirmer
 
-ScanPhase = Literal["sum", "look", "done"]
+ScanPhase = Literal["sum", "look", "told", "done"]
 # So many suspects are kept until they are examined together.
 SUSPECTS_MAX: Final = 200
 _USELESS: Final = frozenset({"masked", "tombstones"})
@@ -53,6 +56,8 @@ class ScanState:
     # The first period that was not over when the sum began, and whether it began anew since.
     open_from: str | None = None
     is_second_sum: bool = False
+    # What the events of a hub have told so far.
+    facts_told: ToldFacts = field(default_factory=ToldFacts)
 
     def plain(self) -> dict[str, Any]:
         """As JSON, without the sketch."""
@@ -66,7 +71,8 @@ class ScanState:
             "isSecondSum": self.is_second_sum,
         }
         # As an earlier release wrote it, where there is nothing to add.
-        return plain | ({"groups": sorted(map(list, self.groups))} if self.groups else {})
+        plain |= {"groups": sorted(map(list, self.groups))} if self.groups else {}
+        return plain | ({"factsTold": self.facts_told.plain()} if self.phase == "told" else {})
 
     @classmethod
     def of_plain(cls, plain: dict[str, Any], sketch: bytes) -> ScanState:
@@ -74,7 +80,9 @@ class ScanState:
         report, suspects = DifferenceReport.of_plain(plain["report"]), Suspects.of_plain(plain["suspects"])
         periods = plain.get("openFrom"), plain.get("isSecondSum", False)
         groups = {GroupAddress(*group) for group in plain.get("groups", ())}
-        return cls(plain["phase"], plain["scan"], plain["cursor"], report, suspects, groups, Sketch(sketch), *periods)
+        told = ToldFacts.of_plain(plain["factsTold"]) if "factsTold" in plain else ToldFacts()
+        cursor = plain["cursor"]
+        return cls(plain["phase"], plain["scan"], cursor, report, suspects, groups, Sketch(sketch), *periods, told)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +106,9 @@ class Verification:
         stray_removal: StrayRemoval | None = None,
         oldest_open: Callable[[], str] = str,
         totals: TotalsConfirmer | None = None,
+        events: RetainedEvents | None = None,
     ) -> None:
+        self._events = events
         self._totals = totals
         self._oldest_open = oldest_open
         self._scans = scans
@@ -114,6 +124,9 @@ class Verification:
     async def step(self) -> None:
         """One page of one scan; at the end of all of them, what follows."""
         state = self.state
+        if state.phase == "told":
+            await self._compare_events()
+            return
         if state.open_from is None:
             state.open_from = self._oldest_open()
         scan = self._scans[state.scan]
@@ -143,7 +156,15 @@ class Verification:
             return
         await self._confirmer.confirm_and_repair(state.suspects.take(), state.report)
         await self._confirm_totals()
-        state.phase = "done"
+        state.phase = "done" if self._events is None else "told"
+
+    async def _compare_events(self) -> None:
+        state = self.state
+        assert self._events is not None
+        state.cursor = await self._events.compare_page(state.cursor, state.facts_told, state.report)
+        if state.cursor is None:
+            state.report.counts[UNTOLD] = max(0, state.report.counts["ledgerRows"] - state.facts_told.told.count())
+            state.phase = "done"
 
     async def _confirm_totals(self) -> None:
         """After the contributions of these groups: their repair changes totals by what they change."""

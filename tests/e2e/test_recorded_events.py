@@ -6,7 +6,7 @@ import json
 import subprocess
 import sys
 import urllib.request
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from azure.eventhub import EventData, EventHubProducerClient
 
@@ -57,6 +57,19 @@ def test_recorded_events_become_entries(tmp_path: Path) -> None:
         ignored = {"rows": 14, "papers": 14, "photos": 15, "records": 0}
         wait_until(lambda: counted(endpoints["http"], "ignored") == ignored, "the counts of the status")
         assert not any(counted(endpoints["http"], "deadLettered").values())
+        # What the hubs still have says the same, read by the same readers.
+        report = verified(tmp_path, "rows-by-town")
+        assert (report["examples"], report["events"], report["untold"]) == ([], 20, None), report
+        assert verified(tmp_path, "records-by-town")["events"] == 5
+
+
+def verified(folder: Path, index: str) -> dict[str, Any]:
+    """The report of the command as a user calls it."""
+    command = [sys.executable, "-m", "cli", "verify", index, "--format", "json", "--data", str(folder / "data")]
+    ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+    assert ended.returncode == 0, ended.stderr + ended.stdout
+    (report,) = json.loads(ended.stdout)
+    return cast("dict[str, Any]", report)
 
 
 def load(folder: Path, file: str, source: str) -> None:

@@ -23,7 +23,7 @@ from tests.worlds.kept_facts import FACT_TABLE, KeptFacts, kept_key, stored
 from tests.worlds.world import TOWNS, KeptMessages, definitions_of, services_on, visible
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncGenerator, AsyncIterator
 
     from shared.definitions.model import Source
     from shared.entries.changes.received_event import ReceivedEvent
@@ -79,7 +79,7 @@ class KeptEvents:
 
     async def pages(
         self, source: Source, partition: str, continuation: str | None = None, page_events: int = 1000
-    ) -> AsyncIterator[EventPage]:
+    ) -> AsyncGenerator[EventPage, None]:
         """Two events at a time."""
         start = int(continuation or 0)
         for position in range(start, len(self.events), 2):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import aclosing
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,23 @@ async def send(hub: HubUnderTest, *bodies: str) -> None:
     """Put events into the partition, one after the other."""
     async with EventHubProducerClient.from_connection_string(hub.connection_string, eventhub_name=hub.name) as producer:
         await producer.send_batch([EventData(body) for body in bodies], partition_id=PARTITION)
+
+
+async def first_page(hub: HubUnderTest, page_events: int) -> EventPage:
+    """Of a reader that stops there."""
+    connection = EventHubsConnection(connection_string=hub.connection_string)
+    replay = HubReplay(partial(app().connections.event_hub_client, connection, group=REPLAY_CONSUMER_GROUP))
+    async with aclosing(replay.pages(Source("orders", event_hub=hub.name), PARTITION, None, page_events)) as pages:
+        return await anext(pages)
+
+
+async def test_a_reader_may_stop_after_a_page(hub: HubUnderTest) -> None:
+    """As often as it likes: nothing is left open that a partition has only a few of."""
+    await send(hub, *"abcde")
+    for _ in range(8):
+        page = await first_page(hub, 2)
+    rest = await read(hub, page.continuation, 1000)
+    assert rest[-1].events[-1].body == b"e"
 
 
 async def read(hub: HubUnderTest, continuation: str | None, page_events: int) -> list[EventPage]:

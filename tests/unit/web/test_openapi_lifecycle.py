@@ -44,8 +44,8 @@ def check_members(answer: Any, schema: dict[str, Any], place: str) -> None:
         schema = DOCUMENT["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
     if isinstance(answer, dict) and "properties" in schema:
         assert set(schema["required"]) <= answer.keys() <= schema["properties"].keys(), place
-        # Only what an account that is down leaves behind is not in every answer.
-        assert schema["properties"].keys() - set(schema["required"]) <= {"owing"}, place
+        # Only what an account that is down leaves behind, and what a hub tells, is not in every answer.
+        assert schema["properties"].keys() - set(schema["required"]) <= {"owing", "events", "untold"}, place
         for name, member in answer.items():
             check_members(member, schema["properties"][name], f"{place}.{name}")
 
