@@ -59,8 +59,8 @@ _PHOTO = "/blobServices/default/containers/photos/blobs/harbour.png"
 
 
 def definitions_for(recording: str) -> str:
-    """The definitions for a recording, which may have a schema around every event."""
-    return DEFINITIONS[recording.removesuffix("-with-schema")]
+    """The definitions for a recording, which may have a schema or a CloudEvent around every event."""
+    return DEFINITIONS[recording.removesuffix("-with-schema").removesuffix("-cloudevents")]
 
 
 def expected_of(recording: str) -> list[tuple[Any, ...]]:

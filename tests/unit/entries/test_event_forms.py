@@ -205,6 +205,48 @@ def test_an_event_of_debezium_that_cannot_be_read_says_what_to_do(event: object,
     assert what in reason(event, f"events: debezium{source}")
 
 
+CLOUD_EVENT = {
+    "id": "name:test_server;lsn:29274832;txId:565",
+    "source": "/debezium/postgresql/test_server",
+    "specversion": "1.0",
+    "type": "io.debezium.connector.postgresql.DataChangeEvent",
+    "time": "2020-01-13T13:55:39.738Z",
+    "datacontenttype": "application/json",
+    "iodebeziumop": "r",
+    "iodebeziumconnector": "postgresql",
+    "iodebeziumtsms": "1578923739738",
+    "iodebeziumtable": "a",
+    "iodebeziumlsn": "29274832",
+    "iodebeziumxmin": None,
+    "data": {"before": None, "after": ROW},
+}
+
+
+@pytest.mark.parametrize("data", [CLOUD_EVENT["data"], {"schema": {"type": "struct"}, "payload": CLOUD_EVENT["data"]}])
+def test_a_change_that_was_wrapped_as_a_cloud_event_is_the_same_change(data: object) -> None:
+    """Also for `when`; the attributes are what stood in `source`."""
+    plain = debezium("r", None, ROW, connector="postgresql", ts_ms=1578923739738, table="a", lsn=29274832)
+    source = "events: {form: debezium, when: source.table == 'a'}"
+    assert read({**CLOUD_EVENT, "data": data}, source) == read(plain, source)
+
+
+def test_a_change_in_binary_mode_is_the_same_change() -> None:
+    """Attributes as headers, though Debezium does not send them so yet."""
+    headers = {f"ce_{name}": value for name, value in CLOUD_EVENT.items() if name != "data"}
+    assert read(CLOUD_EVENT["data"], "events: debezium", properties=headers) == read(CLOUD_EVENT, "events: debezium")
+
+
+def test_a_change_with_data_in_avro_says_how_to_send_json() -> None:
+    """The converter writes it in Base64."""
+    event = {**CLOUD_EVENT, "datacontenttype": "application/avro", "data": "AAAAAAEAAgICAg=="}
+    assert "set `value.converter.data.serializer.type` to json" in reason(event, "events: debezium")
+
+
+def test_a_change_of_debezium_in_an_envelope_names_the_form() -> None:
+    """Its type ends in neither .upserted nor .deleted, and no other type would help."""
+    assert "it is a change event of Debezium: write `events: debezium`" in reason(CLOUD_EVENT, "events: envelope")
+
+
 def test_types_of_mongodb_are_written_plainly() -> None:
     """So that keys and entries have what a person expects."""
     document = {

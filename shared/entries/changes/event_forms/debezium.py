@@ -1,4 +1,5 @@
-"""Change events of Debezium, with or without the schema around them: rows of databases, documents of MongoDB.
+"""Change events of Debezium, with or without the schema around them, also as CloudEvents: rows of databases, documents
+of MongoDB.
 
 `c`, `r` and `u` upsert what is `after`. `d` deletes: what `before` and the record's key say is enough to know which
 fact. A tombstone (an empty body, or an empty payload) follows a delete and says nothing more.
@@ -10,6 +11,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Any, Final
 
+from shared.entries.changes.event_forms.debezium_cloud_event import is_wrapped, wrapped_change
 from shared.entries.changes.event_forms.extended_json import plain_json
 from shared.entries.changes.event_forms.said import SaidByEvent
 from shared.entries.changes.shown_values import value_in_message
@@ -41,8 +43,15 @@ class DebeziumForm:
         self._reader = reader
 
     def subject(self, body: EventBody) -> Any:
-        """The change event without the schema around it; None for a tombstone."""
-        return self._unwrapped(body.value)
+        """The change event without the schema or CloudEvent around it; None for a tombstone."""
+        event = self._unwrapped(body.event)
+        if not is_wrapped(event):
+            return event
+        change = wrapped_change(event)
+        if change is None:
+            fix = "set `value.converter.data.serializer.type` to json"
+            raise self._reader.unreadable(f"the `data` of the CloudEvent is no JSON object: {fix}")
+        return change
 
     def _unwrapped(self, value: Any) -> Any:
         if not isinstance(value, dict) or "op" in value or "schema" not in value:

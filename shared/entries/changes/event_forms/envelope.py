@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from shared.entries.changes.event_forms.debezium_cloud_event import is_wrapped
 from shared.entries.changes.event_forms.said import SaidByEvent
 from shared.entries.changes.shown_values import value_in_message
 from shared.entries.keys.fact_key import MISSING
@@ -59,6 +60,8 @@ class EnvelopeForm:
     def _cloud_event(self, event: dict[str, Any]) -> SaidByEvent:
         if not str(event["specversion"]).startswith("1."):
             raise self._reader.unknown_form(f"CloudEvents {value_in_message(event['specversion'])} is not 1.0")
+        if is_wrapped(event):
+            raise self._reader.unknown_form("it is a change event of Debezium: write `events: debezium`")
         kind = str(event.get("type"))
         if not kind.endswith((".upserted", ".deleted")):
             raise self._reader.unknown_form(f"`type` is {value_in_message(kind)}: it must end in .upserted or .deleted")
