@@ -8,6 +8,8 @@ import pytest
 from azure.cosmos import exceptions
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from azure.cosmos import ContainerProxy
 
 START = {"id": "a", "pk": "p", "n": 1, "list": [1, 2, 3], "inner": {"x": "y"}, "gone": True}
@@ -131,4 +133,33 @@ def test_a_batch_has_at_most_a_hundred_operations(container: ContainerProxy) -> 
     with pytest.raises(exceptions.CosmosHttpResponseError) as refusal:
         container.execute_item_batch(many, partition_key="p")
     assert refusal.value.status_code == 400
+    assert "Batch request has more operations than what is supported." in str(refusal.value)
     assert len(container.execute_item_batch(many[:100], partition_key="p")) == 100
+    with pytest.raises(exceptions.CosmosHttpResponseError, match=r"Batch request has no operations\."):
+        container.execute_item_batch([], partition_key="p")
+
+
+def test_a_batch_and_a_read_say_how_far_their_range_has_come(container: ContainerProxy) -> None:
+    """Clients take their session from it; an item's own number stands beside that of its range."""
+    first = headers_of(container.create_item({"id": "a", "pk": "p"}))
+    second = headers_of(container.create_item({"id": "b", "pk": "p"}))
+    read = headers_of(container.read_item("a", "p"))
+    assert (read["lsn"], read["x-ms-item-lsn"]) == (second["lsn"], first["lsn"])
+    batch = headers_of(container.execute_item_batch([("upsert", ({"id": "a", "pk": "p"},))], partition_key="p"))
+    assert int(batch["lsn"]) == int(second["lsn"]) + 1
+    range_id = second["x-ms-documentdb-partitionkeyrangeid"]
+    assert batch["x-ms-documentdb-partitionkeyrangeid"] == range_id
+    assert batch["x-ms-session-token"] == f"{range_id}:-1#{batch['lsn']}"
+
+
+def headers_of(answer: Any) -> dict[str, str]:
+    """The headers that the SDK keeps with a result."""
+    return {name.lower(): value for name, value in answer.get_response_headers().items()}
+
+
+def test_a_batch_needs_every_level_of_its_partition_key(new_container: Callable[..., ContainerProxy]) -> None:
+    """In the words of the service."""
+    with pytest.raises(exceptions.CosmosHttpResponseError) as refusal:
+        new_container(["/state", "/city"]).execute_item_batch([("read", ("a",))], partition_key=["WA"])
+    assert refusal.value.status_code == 400
+    assert "doesn't correspond to definition in the collection" in str(refusal.value)

@@ -18,6 +18,11 @@ PARTITION_KEY = "x-ms-documentdb-partitionkey"
 RANGE_ID = "x-ms-documentdb-partitionkeyrangeid"
 _START = "x-ms-start-epk"
 _END = "x-ms-end-epk"
+# The service's own words, which clients look for, and what to do.
+_NO_WHOLE_KEY = (
+    "Partition key provided either doesn't correspond to definition in the collection or doesn't match partition key "
+    "field values specified in the document. The whole partition key must be in the header."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +88,7 @@ def whole_key(call: Call, container: Container) -> PartitionKey:
     text = call.headers.get(PARTITION_KEY)
     key = container.partition_key.of_header(text) if text is not None else None
     if key is None or not container.partition_key.is_whole(key):
-        raise BadRequestError("The whole partition key must be in the header.", PARTITION_KEY_MISMATCH)
+        raise BadRequestError(_NO_WHOLE_KEY, PARTITION_KEY_MISMATCH)
     return key
 
 

@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from local.emulators.cosmos.data.items import EtagConditions, ItemOutcome, WriteMode
+from local.emulators.cosmos.data.ranges import last_lsn
 from local.emulators.cosmos.data.scope import whole_key
 from local.emulators.cosmos.errors import BadRequestError, CosmosError
 from local.emulators.cosmos.exchange import Answer
+from local.emulators.cosmos.routes.change_feed import position_headers
 from local.emulators.cosmos.routes.charges import read_charge, write_charge
 
 if TYPE_CHECKING:
@@ -57,12 +59,19 @@ class Batches:
                 "The local Cosmos DB takes batches as JSON, not as HybridRow: from .NET, send one operation at a time."
             )
         operations = call.json()
-        if not isinstance(operations, list) or not 0 < len(operations) <= MAX_OPERATIONS:
-            raise BadRequestError(f"A batch must be a list of 1 to {MAX_OPERATIONS} operations.")
+        if not isinstance(operations, list):
+            raise BadRequestError("A batch must be a list of operations.")
+        if not operations:
+            raise BadRequestError("Batch request has no operations.")
+        if len(operations) > MAX_OPERATIONS:
+            raise BadRequestError("Batch request has more operations than what is supported.")
         if call.is_set(_IS_ATOMIC):
-            results = self._atomic(container, whole_key(call, container), operations)
+            key = whole_key(call, container)
+            results = self._atomic(container, key, operations)
+            home = container.range_of(key.effective)
+            position = position_headers(container, home.number, last_lsn(self.store, container.number, home))
         else:
-            results = self._one_by_one(call, container, operations)
+            results, position = self._one_by_one(call, container, operations), {}
         if call.prefers_minimal:
             for operation, result in zip(operations, results, strict=True):
                 if "resourceBody" in result and operation["operationType"] != "Read":
@@ -72,6 +81,7 @@ class Batches:
         answer = Answer(200 if is_whole else 207, orjson.dumps(results))
         answer.headers["x-ms-request-charge"] = str(charge)
         answer.headers["x-ms-alt-content-path"] = container.path
+        answer.headers.update(position)
         return answer
 
     def _atomic(self, container: Container, key: PartitionKey, operations: list[Any]) -> list[dict[str, Any]]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from local.emulators.cosmos.data.documents import checked_id
 from local.emulators.cosmos.data.items import EtagConditions, ItemOutcome, WriteMode
+from local.emulators.cosmos.data.ranges import find_range, last_lsn
 from local.emulators.cosmos.data.scope import PARTITION_KEY, whole_key
 from local.emulators.cosmos.errors import BadRequestError, MethodNotAllowedError
 from local.emulators.cosmos.exchange import Answer
@@ -65,7 +66,7 @@ class ItemRoutes:
         key = whole_key(call, container)
         conditions = _conditions(call)
         if call.method == "GET":
-            return _answer(call, container, self.writes.read(container, key, item_id, conditions))
+            return self._found(call, container, self.writes.read(container, key, item_id, conditions))
         _refuse_triggers(call)
         body = call.json() if call.method in ("PUT", "PATCH") else None
         with self.store.transaction():
@@ -78,6 +79,13 @@ class ItemRoutes:
             else:
                 raise MethodNotAllowedError(f"{call.method} is not possible on an item.")
         return _answer(call, container, outcome)
+
+    def _found(self, call: Call, container: Container, outcome: ItemOutcome) -> Answer:
+        """An item, with the position of its range beside its own."""
+        answer = _answer(call, container, outcome)
+        newest = last_lsn(self.store, container.number, find_range(container.ranges, str(outcome.range_number)))
+        answer.headers.update(position_headers(container, outcome.range_number, newest))
+        return answer
 
 
 def _conditions(call: Call) -> EtagConditions:
@@ -95,5 +103,6 @@ def _answer(call: Call, container: Container, outcome: ItemOutcome) -> Answer:
     answer = Answer(outcome.status, outcome.body if wants_body else b"")
     answer.headers["etag"] = outcome.etag
     answer.headers["x-ms-request-charge"] = str(charge(len(outcome.body)))
+    answer.headers["x-ms-item-lsn"] = str(outcome.lsn)
     answer.headers.update(position_headers(container, outcome.range_number, outcome.lsn))
     return answer
