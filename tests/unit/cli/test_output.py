@@ -25,7 +25,7 @@ def printed(
 
 def test_csv_has_a_column_for_each_member(capsys: pytest.CaptureFixture[str]) -> None:
     """Of any row, in the order of the columns; what no row has keeps its column."""
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"id": "1", "key": {"town": "Oslo"}, "data": {"phone": "5", "address": {"zip": "06"}}},
         {"id": "2", "key": {"town": "Lund", "age": 3}, "data": None},
     ]
