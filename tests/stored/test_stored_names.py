@@ -132,7 +132,7 @@ def test_literals_of_states_and_kinds() -> None:
     """As columns and counters have them."""
     assert set(get_args(of.GenerationState)) == {"building", "standby", "serving", "retired"}
     assert set(get_args(of.TaskState)) == {"running", "done", "failed"}
-    assert set(get_args(of.VerificationPhase)) == {"sum", "look", "done"}
+    assert set(get_args(of.VerificationPhase)) == {"sum", "told", "look", "done"}
     assert set(get_args(of.DifferenceKind)) == {"missing", "stale", "ghost", "unapplied", "orphan"}
     assert set(get_args(of.ArrivedBy)) == {"feed", "event"}
     assert set(get_args(of.FailureKind)) == {
