@@ -36,6 +36,9 @@ def main() -> int:
         free: SimpleQueue[Path] = SimpleQueue()
         for number in range(_COPIES):
             free.put(Path(shutil.copytree(ROOT, Path(folder) / str(number) / "project", ignore=_LEFT_OUT)))
+        if not _pass(Path(folder) / "0" / "project", wanted):
+            print("the tests fail without any mutant")
+            return 1
         killed = list(pool.map(lambda mutant: _is_killed(mutant, free), wanted))
     survivors = [mutant for mutant, is_killed in zip(wanted, killed, strict=True) if not is_killed]
     print(f"{len(wanted) - len(survivors)} of {len(wanted)} mutants killed")
@@ -83,14 +86,23 @@ def _fails(mutant: Mutant, copy: Path) -> bool:
     whole = path.read_text(encoding="utf-8")
     path.write_text(whole.replace(mutant.old, mutant.new), encoding="utf-8")
     try:
-        command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *mutant.tests.split()]
-        command += ["-k", "not azurite", "--no-header"]
-        done = subprocess.run(command, cwd=copy, capture_output=True, text=True, check=False)
+        # 1: a test failed. Anything else (no test, a wrong option) is a fault of this list.
+        is_killed = _exit_code(copy, mutant.tests.split()) == 1
     finally:
         path.write_text(whole, encoding="utf-8")
-    # 1: a test failed. Anything else (no test, a wrong option) is a fault of this list.
-    print(f"{'killed  ' if done.returncode == 1 else 'SURVIVED'}  {mutant.name} ({mutant.file})", flush=True)
-    return done.returncode == 1
+    print(f"{'killed  ' if is_killed else 'SURVIVED'}  {mutant.name} ({mutant.file})", flush=True)
+    return is_killed
+
+
+def _pass(copy: Path, wanted: list[Mutant]) -> bool:
+    """Tests that fail anyway would kill everything."""
+    return not wanted or _exit_code(copy, sorted({path for mutant in wanted for path in mutant.tests.split()})) == 0
+
+
+def _exit_code(copy: Path, tests: list[str]) -> int:
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *tests]
+    command += ["-k", "not azurite", "--no-header"]
+    return subprocess.run(command, cwd=copy, capture_output=True, text=True, check=False).returncode
 
 
 if __name__ == "__main__":

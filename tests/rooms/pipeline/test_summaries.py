@@ -9,6 +9,7 @@ import orjson
 import pytest
 
 from shared.entries.summaries import extremes
+from shared.errors import IncompleteBatchError, StorageUnavailableError
 from shared.pipeline.dead_letters.rows import DEAD_LETTER_TABLE
 from shared.pipeline.ledger.rows import LEDGER_TABLE
 from shared.tables.memory.calls import Get, Transact
@@ -38,11 +39,15 @@ class Counting(DirectCarrier):
 
     def __init__(self) -> None:
         self.calls: list[Call[Any]] = []
+        self.loses_answers = False
 
     async def carry(self, call: Call[Any], store: Store) -> Any:
         """Carry it out at once."""
         self.calls.append(call)
-        return await super().carry(call, store)
+        answer = await super().carry(call, store)
+        if self.loses_answers and isinstance(call, Transact) and call.table != LEDGER_TABLE:
+            raise StorageUnavailableError("The answer is lost.", outcome_unknown=True)
+        return answer
 
     def take(self, kind: type, *, ledger: bool | None = None) -> int:
         """How many there were since the last time."""
@@ -101,6 +106,21 @@ async def test_a_redelivery_that_is_finished_costs_nothing_more_than_a_look() ->
     await world.apply(*changes)
     assert carrier.take(Transact, ledger=False) == 0
     assert await totals(world) == before
+
+
+async def test_a_large_transaction_whose_answer_is_lost_is_not_sent_again() -> None:
+    """The rows as they were before are forgotten: each would cost a transaction, more than a batch may lose."""
+    world, carrier = await a_world()
+    await world.apply(*people(world, 90, town="A"))
+    changes = people(world, 90, town="A", spent=7)
+    carrier.loses_answers = True
+    with pytest.raises(IncompleteBatchError):
+        await world.apply(*changes)
+    carrier.loses_answers = False
+    carrier.calls.clear()
+    await world.apply(*changes)
+    assert carrier.take(Transact, ledger=False) == 0
+    assert (await totals(world))["00"]["of"]["spent"][:2] == ["6.3E+2", 90]
 
 
 async def test_more_rows_than_a_transaction_takes_are_split() -> None:
