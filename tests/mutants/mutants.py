@@ -468,7 +468,7 @@ MUTANTS = (
         "shared/pipeline/summaries/judge.py",
         "if not after.facts and seen.etag is not None:",
         "if not after.facts:",
-        "tests/simulation/test_summary_random_runs.py",
+        _SUMMARIES,
     ),
     Mutant(
         "the old row is kept after a conflict",

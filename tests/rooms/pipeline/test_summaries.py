@@ -14,7 +14,7 @@ from shared.pipeline.dead_letters.rows import DEAD_LETTER_TABLE
 from shared.pipeline.ledger.rows import LEDGER_TABLE
 from shared.tables.memory.calls import Get, Transact
 from shared.tables.memory.memory_tables import DirectCarrier, MemoryTables
-from shared.tables.port import RowRange
+from shared.tables.port import Delete, RowRange, Upsert
 from tests.worlds.world import World
 
 if TYPE_CHECKING:
@@ -199,6 +199,30 @@ async def test_workers_that_meet_in_a_group_part() -> None:
     await world.apply(world.writer.change("x", {"town": "A", "spent": 1}))
     await other.apply(world.writer.change("y", {"town": "A", "spent": 1}))
     assert carrier.take(Transact, ledger=False) == 2
+
+
+async def test_a_worker_that_loses_on_a_total_reads_it_again() -> None:
+    """A value changes in the lane that it is in: there is no other to go to."""
+    world, _ = await a_world()
+    other = World(world.tables, TEXT)
+    await world.apply(*people(world, 2, town="A"))
+    await other.apply(world.writer.change("f0", {"town": "A", "spent": 2}))
+    await world.apply(world.writer.change("f1", {"town": "A", "spent": 3}))
+    assert (await totals(world))["00"]["of"]["spent"][0] == "5"
+
+
+async def test_a_damaged_contribution_without_a_total_can_leave() -> None:
+    """Nothing is known of what the total loses, and there is none: the contribution goes all the same."""
+    world, _ = await a_world()
+    await world.apply(*people(world, 1, town="A"))
+    table = world.plan.generations[0].table
+    _, contribution = (await world.tables.query(table, RowRange("A !"))).rows
+    await world.tables.transact(table, [Upsert({**contribution.entity, "_json": "damaged"}), Delete("A !", "00")])
+    world.restart()
+    await world.apply(world.writer.change("f0", None))
+    await world.sweep()
+    assert (await world.tables.query(table, RowRange("A !", "1"))).rows == ()
+    assert (await totals(world))["00"]["facts"] == 0
 
 
 async def test_rows_that_are_gone_are_swept_many_at_once() -> None:
