@@ -115,6 +115,13 @@ MUTANTS = (
         "tests/rooms/lifecycle/test_lifecycle.py",
     ),
     Mutant(
+        "a generation is retired whatever happened to its row",
+        "shared/lifecycle/generations.py",
+        'replace(generation, state="retired", retired_at=now)',
+        'replace(generation, state="retired", retired_at=now, etag="*")',
+        "tests/rooms/lifecycle/test_lifecycle.py",
+    ),
+    Mutant(
         "a reader does not look again after an empty page",
         "shared/lookup/reading/stretches.py",
         "if not passed_over.newest:",
