@@ -514,4 +514,11 @@ MUTANTS = (
         "claims.gone += first.gone[:0]",
         _SUMMARIES,
     ),
+    Mutant(
+        "contributions that were not waited for count as written",
+        "shared/pipeline/summaries/summary_writer.py",
+        "failed = [each.fact for each in of_place if (place, each.fact) in unwritten]",
+        "failed = [each.fact for each in of_place if not result.failures]",
+        "tests/rooms/pipeline/test_summaries_in_outages.py",
+    ),
 )

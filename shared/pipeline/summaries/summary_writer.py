@@ -59,15 +59,18 @@ class SummaryWriter:
         # What fails here is read again below, where the failure counts.
         to_read = [(place, each) for place, of_place in by_place.items() for each in _to_read(of_place)]
         await self._calls([(place.account, partial(writers[place].prepare, each)) for place, each in to_read])
-        places = list(by_place)
+        # Whoever does not come to be written has failed: by an error, or because the account was not waited for.
+        unwritten = {(place, each.fact) for place, of_place in by_place.items() for each in of_place}
         answers = await self._calls(
-            [(place.account, partial(self._write_place, writers[place], by_place[place], result)) for place in places]
+            [
+                (place.account, partial(self._write_place, writers[place], of_place, result.gone, unwritten))
+                for place, of_place in by_place.items()
+            ]
         )
-        for place, answer in zip(places, answers, strict=True):
-            facts = {(each.fact, place.account) for each in by_place[place]}
-            # What was not tried at all has failed, too.
-            if isinstance(answer, Exception) and facts.isdisjoint(result.failures):
-                result.failures |= dict.fromkeys(facts, answer)
+        for (place, of_place), answer in zip(by_place.items(), answers, strict=True):
+            if isinstance(answer, Exception):
+                failed = [each.fact for each in of_place if (place, each.fact) in unwritten]
+                result.failures |= {(fact, place.account): answer for fact in failed}
         return result
 
     def _writer(self, first: WantedInPlace) -> PartitionWriter:
@@ -77,23 +80,19 @@ class SummaryWriter:
         return PartitionWriter(tables, first.place, layout, self._known.cache, self._known.lanes)
 
     async def _write_place(
-        self, writer: PartitionWriter, of_place: Sequence[WantedInPlace], result: WaveResult
+        self,
+        writer: PartitionWriter,
+        of_place: Sequence[WantedInPlace],
+        gone: list[GoneContribution],
+        unwritten: set[tuple[Place, str]],
     ) -> None:
         """One transaction after the other: the totals of one are where the next begins. A failure ends them all."""
         place = of_place[0].place
-        error: Exception | None = None
         for transaction in _transactions(of_place):
-            try:
-                if error is None:
-                    wanted = {contribution.row_key: contribution for contribution in transaction}
-                    for row_key, etag in (await writer.write(transaction)).items():
-                        result.gone.append(GoneContribution(place, row_key, wanted[row_key].at, etag))
-            except Exception as raised:  # every fact of this partition hears of it
-                error = raised
-            if error is not None:
-                result.failures |= {(contribution.fact, place.account): error for contribution in transaction}
-        if error is not None:
-            raise error
+            wanted = {contribution.row_key: contribution for contribution in transaction}
+            for row_key, etag in (await writer.write(transaction)).items():
+                gone.append(GoneContribution(place, row_key, wanted[row_key].at, etag))
+            unwritten.difference_update([(place, contribution.fact) for contribution in transaction])
 
 
 def _to_read(of_place: Iterable[WantedInPlace]) -> Iterable[WantedContribution]:

@@ -6,11 +6,15 @@ A seed that fails prints its trace and how to play it again: `python -m tests.si
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.simulation.random_runs.coverage import missing
 from tests.simulation.random_runs.play import Played, play
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 CHUNKS = 3
 SEEDS = range(600)
@@ -30,14 +34,25 @@ def played_right(seeds: range) -> Played:
 
 
 @pytest.mark.parametrize("chunk", range(CHUNKS))
-def test_random_runs_end_right(chunk: int) -> None:
+def test_random_runs_end_right(chunk: int, tell: Callable[[Played], None]) -> None:
     """Readers miss nothing, and every index and dead letter is right in the end. Each part of the seeds covers all that
     can happen: what no run meets any more is not tested."""
-    assert missing(played_right(SEEDS[chunk::CHUNKS]).coverage) == []
+    played = played_right(SEEDS[chunk::CHUNKS])
+    tell(played)
+    assert missing(played.coverage) == []
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("chunk", range(MANY_CHUNKS))
-def test_many_random_runs_end_right(chunk: int) -> None:
+def test_many_random_runs_end_right(chunk: int, tell: Callable[[Played], None]) -> None:
     """The same with twenty thousand other seeds."""
-    assert missing(played_right(MANY_SEEDS[chunk::MANY_CHUNKS]).coverage) == []
+    played = played_right(MANY_SEEDS[chunk::MANY_CHUNKS])
+    tell(played)
+    assert missing(played.coverage) == []
+
+
+def test_the_long_tests_play_twenty_thousand_seeds() -> None:
+    """Each of them once, and none that the short tests play."""
+    played = [seed for chunk in range(MANY_CHUNKS) for seed in MANY_SEEDS[chunk::MANY_CHUNKS]]
+    assert len(set(played) - set(SEEDS)) == len(played) == MANY_RUNS
+    assert "SIM_MANY_RUNS" in os.environ or MANY_RUNS >= 20_000
