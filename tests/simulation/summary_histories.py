@@ -39,6 +39,7 @@ SEVERAL = (
     summarize: {homes: count, spent: {sum: spent}, most: {max: spent}}
     where: "!hidden"
     shards: 2
+    placement: {by: list, map: {A: ONE, B: TWO}, default: INDEX_STORAGE}
 """
 )
 

@@ -4,7 +4,7 @@ After every request, every total that it may have changed is compared with its c
 
 A worker that takes over starts at the checkpoint while the one before it may still run. A batch that is not
 acknowledged comes again. A sweep message waits until every run and every late request from before it has ended, as
-its delay promises.
+its delay promises. Accounts go down and come back, and what they lack is delivered.
 """
 
 from __future__ import annotations
@@ -18,14 +18,18 @@ from shared.pipeline.cleanup.messages import from_message
 from shared.pipeline.dead_letters.rows import DEAD_LETTER_TABLE
 from shared.tables.memory.calls import Query, Transact
 from shared.tables.port import key_of
+from tests.simulation.debts import Deliver, debts_in
 from tests.simulation.explore import describe, describe_answer, no_answer, resent
 from tests.simulation.programs import Replay, SendMessage, Sweep, new_process, new_store, stored_name
+from tests.simulation.random_runs.accounts_down import AccountsDown
+from tests.simulation.random_runs.coverage import Coverage
 from tests.simulation.scenario import wrong_dead_letters
 from tests.simulation.steps import Answer, Ended, Run, ViolationError, perform
 from tests.simulation.summary_histories import SEVERAL_DEFINITIONS, SEVERAL_PLAN
 from tests.simulation.summary_truth import broken_totals_in
 from tests.simulation.truth import difference
 from tests.worlds.dead_letters import refusing
+from tests.worlds.kept_facts import FACT_TABLE, kept_key, stored_change
 from tests.worlds.world import Writer
 
 if TYPE_CHECKING:
@@ -88,12 +92,16 @@ class SummarySimulation:
         self.random = random
         self.feed = random_feed(random)
         self.store = new_store(self.plan)
+        self.store.create(FACT_TABLE)
+        self.accounts_down = AccountsDown(random, self.store, Coverage())
         self.trace: list[str] = []
         self.actors: list[Actor] = []
         # Requests that will land later, each with the number of the run that sent it.
         self.late: list[tuple[int, Call[Any]]] = []
         self.waiting: list[Waiting] = []
         self.checkpoint = 0
+        # So many versions are in the container.
+        self.written = 0
         self.started = 0
         # Until code with a fault has put dead letters, or a request that puts one may land after the dead letter was
         # closed.
@@ -122,11 +130,14 @@ class SummarySimulation:
 
     def _step(self) -> None:
         random = self.random
+        self.accounts_down.step(self.plan)
         is_stopped = self._processes() == 0 and self.checkpoint < len(self.feed)
         if is_stopped or (self._processes() < 3 and random.random() < 0.02):
             self._start_process()
         elif random.random() < 0.01:
             self._start(Run(Replay(self.plan, SEVERAL_DEFINITIONS)), "replay")
+        elif random.random() < 0.01:
+            self._start(Run(Deliver(self.plan, SEVERAL_DEFINITIONS)), "delivery")
         if self.late and random.random() < 0.1:
             self._land(random.randrange(len(self.late)))
         ready = self._ready()
@@ -154,7 +165,11 @@ class SummarySimulation:
         elif self.random.random() < 0.2:
             plan = FAULTY
             self.dead_letters_are_exact = False
-        process = Process(new_process(), replace(plan, removed_max=self.random.choice([0, 1, 4])), self.checkpoint)
+        process = Process(
+            new_process(down=self.accounts_down.believed),
+            replace(plan, removed_max=self.random.choice([0, 1, 4])),
+            self.checkpoint,
+        )
         process.batches_left = self.random.randint(1, 6)
         if self.random.random() < 0.5:
             process.applier._claimer.insert_or_read.observe(existing=10, absent=0)
@@ -163,9 +178,17 @@ class SummarySimulation:
     def _start_batch(self, process: Process) -> None:
         process.batch_end = min(len(self.feed), process.position + self.random.randint(1, 6))
         batch = self._seen(self.feed[process.position : process.batch_end])
+        self._write_facts_until(process.batch_end)
         versions = "+".join(f"{change.id}{change.version[33:35]}" for change in batch)
         run = Run(partial(process.applier.apply, process.plan, batch))
         self._start(run, f"worker({versions})", process)
+
+    def _write_facts_until(self, position: int) -> None:
+        """The container is never behind its feed."""
+        for change in self.feed[self.written : position]:
+            key = (FACT_TABLE, change.source, kept_key(change.id))
+            self.store.put(key, None if change.document is None else stored_change(change))
+        self.written = max(self.written, position)
 
     def _seen(self, changes: tuple[Change, ...]) -> list[Change]:
         """What the feed shows: a version that a later one replaced may be missing, others may come twice."""
@@ -276,9 +299,13 @@ class SummarySimulation:
             self._start_batch(process)
 
     def _settle(self) -> None:
-        """Late requests land; then every delay is over and everything is swept, some messages twice."""
+        """Late requests land; then every delay is over, what is owed is delivered, and everything is swept, some
+        messages twice."""
         while self.late:
             self._land(0)
+        self._finish(Run(Deliver(self.plan, SEVERAL_DEFINITIONS)), "the last delivery")
+        if text := debts_in(self.store, self.plan):
+            raise ViolationError(text)
         for waiting in [*self.waiting, *self.waiting[:2]]:
             run = Run(Sweep((waiting.message,)))
             self._finish(run, f"sweeper of {len(from_message(waiting.message))}")
@@ -292,6 +319,7 @@ class SummarySimulation:
             self._finish(run, "redelivery")
 
     def _finish(self, run: Run, name: str) -> None:
+        self.accounts_down.end()
         while not isinstance(run.state, Ended):
             call = run.state[0]
             answer = self.perform(call, 0)

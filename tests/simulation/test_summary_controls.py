@@ -13,6 +13,7 @@ from shared.entries.summaries import decimals, extremes
 from shared.entries.summaries.totals import Amount, Contribution
 from shared.errors import StorageError
 from shared.pipeline.apply import claim_batch as claiming
+from shared.pipeline.apply import settle_debts
 from shared.pipeline.apply.decide import decide
 from shared.pipeline.summaries import judge, partition_writer, sweeping, wanted
 from shared.pipeline.summaries.partition_writer import PartitionWriter
@@ -336,6 +337,14 @@ def test_an_absent_total_that_nothing_depends_on(monkeypatch: pytest.MonkeyPatch
             SummarySimulation(Random(seed)).run()
 
 
+def test_what_an_account_that_is_down_lacks_is_not_owed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A worker that acknowledges without a debt."""
+    monkeypatch.setattr(settle_debts, "_owing", lambda state, *_: state)
+    with pytest.raises(ViolationError):
+        for seed in range(1000):
+            SummarySimulation(Random(seed)).run()
+
+
 def test_sums_of_doubles(monkeypatch: pytest.MonkeyPatch) -> None:
     """0.1 + 0.2 - 0.1 is not 0.2."""
 
@@ -353,9 +362,9 @@ def test_sums_of_doubles(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_is_only_passed_over_counts_as_finished(monkeypatch: pytest.MonkeyPatch) -> None:
     """A worker that failed to write its contributions remembers them as written."""
 
-    async def silent(self: Any, writer: PartitionWriter, of_place: Any, result: Any) -> None:
+    async def silent(self: Any, writer: PartitionWriter, *rest: Any) -> None:
         with suppress(StorageError):
-            await write_place(self, writer, of_place, type(result)())
+            await write_place(self, writer, *rest)
 
     write_place = SummaryWriter._write_place
     monkeypatch.setattr(SummaryWriter, "_write_place", silent)
