@@ -521,4 +521,11 @@ MUTANTS = (
         "failed = [each.fact for each in of_place if not result.failures]",
         "tests/rooms/pipeline/test_summaries_in_outages.py",
     ),
+    Mutant(
+        "rows that were not waited for stay in the cache",
+        "shared/pipeline/summaries/partition_writer.py",
+        "except BaseException:",
+        "except Exception:",
+        "tests/rooms/pipeline/test_summaries_in_outages.py",
+    ),
 )

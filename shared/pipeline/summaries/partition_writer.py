@@ -159,7 +159,7 @@ class PartitionWriter:
         except OperationFailedError as error:
             self._cache.forget(self._place, writes[error.index].row_key)
             raise
-        except Exception:
+        except BaseException:  # also when nobody waits for the answer any more
             for write in writes:
                 self._cache.forget(self._place, write.row_key)
             raise
