@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     Compiled = TypeVar("Compiled", bound=Callable[[Any], Any])
     # A part of a key: its name, its value, and how the key spells it.
     _Made: TypeAlias = tuple[str, PartValue | None, str]
+    # The fact, the element, and the fact with the element in it.
+    Roots: TypeAlias = tuple[Any, Any, Any]
 
 # What an expression is evaluated on: the fact, the element, or the fact with the element in it.
 _FACT: Final = 0
@@ -119,7 +121,7 @@ class KeyValueReader:
             key = self._key((document, None, document))
             return [] if key is None else [key]
         found: dict[tuple[str, str], EntryKeyValues] = {}
-        for key in self._element_keys(document, self._each.name):
+        for key in self._element_keys(document):
             found.setdefault((key.partition, key.sort), key)
         return list(found.values())
 
@@ -129,30 +131,39 @@ class KeyValueReader:
             yield from self.keys(document)
             return
         self._budget.refill()
-        yield from self._element_keys(document, self._each.name)
+        yield from self._element_keys(document)
 
-    def compiled(self, path: str) -> Callable[[dict[str, Any], Any], Any]:
-        """Reads the value at another path from a fact and the element of a key; counted with the keys."""
+    def compiled(self, path: str) -> Callable[[Roots], Any]:
+        """Reads the value at another path from what expressions are evaluated on; counted with the keys."""
         root, get = self._compile(path, compile_path)
-        if root == _FACT:
-            return lambda document, _: get(document)
-        if root == _ELEMENT:
-            return lambda _, element: get(element)
-        name = "" if self._each is None else self._each.name
-        return lambda document, element: get({**document, name: element})
+        self._needs_both |= root == _BOTH
+        return lambda roots: get(roots[root])
 
-    def _element_keys(self, document: dict[str, Any], name: str) -> Iterator[EntryKeyValues]:
+    def roots_of(self, document: dict[str, Any]) -> Callable[[Any], Roots]:
+        """What expressions are evaluated on, for one element after the other: the fact is copied once for all of them,
+        and has the last one in it."""
+        if self._each is None:
+            return lambda element: (document, element, document)
+        name = self._each.name
+        both = dict(document) if self._needs_both else {}
+
+        def roots(element: Any) -> Roots:
+            both[name] = element
+            return document, element, both
+
+        return roots
+
+    def _element_keys(self, document: dict[str, Any]) -> Iterator[EntryKeyValues]:
         elements = self._listed_elements(document)
         if not elements or not self._holds_for_all(document):
             return
         if len(elements) > ELEMENTS_MAX:
             raise TooManyEntriesError(f"it has {len(elements)} elements, over the limit of {ELEMENTS_MAX}")
         of_fact = _OfFact(len(self._reads))
-        both = dict(document) if self._needs_both else {}
+        roots = self.roots_of(document)
         found: set[tuple[str, str]] = set()
         for element in elements:
-            both[name] = element
-            key = self._element_key((document, element, both), of_fact)
+            key = self._element_key(roots(element), of_fact)
             if key is not None:
                 found.add((key.partition, key.sort))
                 if len(found) > ENTRIES_MAX:
@@ -176,7 +187,7 @@ class KeyValueReader:
         """False when `where` leaves out the fact with all its elements."""
         return self._where is None or self._where[0] != _FACT or bool(self._where[1](document))
 
-    def _element_key(self, roots: tuple[Any, Any, Any], of_fact: _OfFact) -> EntryKeyValues | None:
+    def _element_key(self, roots: Roots, of_fact: _OfFact) -> EntryKeyValues | None:
         """The key of one element of `each`, or None when it has no entry."""
         if self._where is not None and self._where[0] != _FACT and not self._where[1](roots[self._where[0]]):
             return None
@@ -227,14 +238,14 @@ class KeyValueReader:
             of_fact.made[at] = made
         return made
 
-    def _element_expires(self, path: tuple[int, Getter], roots: tuple[Any, Any, Any], of_fact: _OfFact) -> int | None:
+    def _element_expires(self, path: tuple[int, Getter], roots: Roots, of_fact: _OfFact) -> int | None:
         if path[0] != _FACT:
             return self._expires_seconds(path, roots)
         if not of_fact.has_expires:
             of_fact.expires_seconds, of_fact.has_expires = self._expires_seconds(path, roots), True
         return of_fact.expires_seconds
 
-    def _key(self, roots: tuple[Any, Any, Any]) -> EntryKeyValues | None:
+    def _key(self, roots: Roots) -> EntryKeyValues | None:
         """The key of a fact without `each`, or None when it has no entry."""
         if self._where is not None and not self._where[1](roots[self._where[0]]):
             return None
@@ -258,7 +269,7 @@ class KeyValueReader:
             None if self._expires is None else self._expires_seconds(self._expires, roots),
         )
 
-    def _expires_seconds(self, path: tuple[int, Getter], roots: tuple[Any, Any, Any]) -> int | None:
+    def _expires_seconds(self, path: tuple[int, Getter], roots: Roots) -> int | None:
         """When the entry goes, in seconds since 1970; a fact without that time keeps its entry."""
         assert self._expire is not None
         root, get = path

@@ -67,14 +67,16 @@ class SummaryProjector:
 
     def _groups(self, document: dict[str, Any]) -> list[_Group]:
         groups: dict[tuple[str, str], _Group] = {}
+        roots_of = self._keys.roots_of(document)
         for key in self._keys.keys_of_all(document):
             place = (key.partition, key.sort)
             group = groups.get(place)
             if group is None:
                 group = groups[place] = _Group(key, len(self._reads))
             group.elements += 1
+            roots = roots_of(key.element)
             for (path, read), values in zip(self._reads, group.values, strict=True):
-                value = read(document, key.element)
+                value = read(roots)
                 if value is not None:
                     values.append(_number(path, value))
         return list(groups.values())

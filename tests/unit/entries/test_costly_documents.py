@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -15,6 +16,7 @@ from shared.entries.changes.paths import EvaluationError, compile_condition, com
 from shared.entries.changes.step_budget import STEPS_MAX, StepBudget
 from shared.entries.projection.key_values import ELEMENTS_MAX, KeyValueReader, TooManyEntriesError
 from shared.entries.projection.projector import Projector
+from shared.entries.projection.summary_projector import SummaryProjector
 from shared.errors import UnprojectableError, UnreadableChangeError
 
 DOCUMENT_BYTES = 2_000_000
@@ -38,9 +40,24 @@ class Counted(dict[str, Any]):
         return super().get(*args)
 
 
+class Copied(dict[str, Any]):
+    """A document that counts how often all of its fields are copied."""
+
+    copies = 0
+
+    def keys(self) -> Any:
+        """All names, counted."""
+        Copied.copies += 1
+        return super().keys()
+
+    def __iter__(self) -> Any:
+        """Without this, a copy does not ask for the names."""
+        return super().__iter__()
+
+
 @pytest.fixture(autouse=True)
 def _nothing_read() -> None:
-    Counted.reads = 0
+    Counted.reads = Copied.copies = 0
 
 
 def index_of(body: str, source: str = "cosmos: {database: d, container: c}, partitionKey: pk") -> Any:
@@ -195,6 +212,25 @@ def test_elements_are_counted_before_any_is_evaluated() -> None:
     with pytest.raises(TooManyEntriesError, match="it has 20001 elements, over the limit of 20000"):
         reader.keys({"items": [Counted(open=False)] * (ELEMENTS_MAX + 1)})
     assert Counted.reads == 0
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "partition: {path: item.n, type: integer}, project: [item, pk]",
+        "partition: {path: to_string(item), name: text}, project: keys",
+        "partition: pk, summarize: {total: {sum: abs(item.n)}}",
+    ],
+)
+def test_a_fact_of_many_fields_is_not_copied_for_every_element(body: str) -> None:
+    """A fact of 150 000 fields and 20 000 elements took 9 s."""
+    index, source = index_of(f"each: {{item: items}}, {body}")
+    items = [{"n": number} for number in range(1000)]
+    change = CosmosReader(source).latest({"id": "1", "pk": "p", "_ts": 1, "_lsn": 1, "items": items})
+    assert change.document is not None
+    change = replace(change, document=Copied(change.document))
+    assert (SummaryProjector(index) if index.summarize else Projector(index, source)).project(change)
+    assert Copied.copies <= 3
 
 
 def test_a_fact_that_is_left_out_may_have_any_number_of_elements() -> None:
