@@ -12,7 +12,7 @@ BOOTSTRAP := $(firstword $(foreach name,python3 python3.13 python3.12 python3.11
 	$(shell $(name) -c 'print()' >/dev/null 2>&1 && echo $(name))))
 BIN := $(VENV)/bin
 
-.PHONY: run demo test test-long mutants bench baseline lint lock deployed licenses sbom clean setup setup-tests
+.PHONY: run demo test test-long mutants bench baseline docs docs-check lint lock deployed licenses sbom clean setup setup-tests setup-docs
 
 run: setup
 	@$(BIN)/python -m local up
@@ -38,6 +38,16 @@ baseline: bench
 	@$(BIN)/python -m bench baseline
 	@$(BIN)/python -m bench report
 
+# The site, at http://127.0.0.1:8000; made anew while pages change.
+docs: setup-docs
+	@NO_MKDOCS_2_WARNING=1 .venv-docs/bin/mkdocs serve --dev-addr 127.0.0.1:8000
+
+# Builds it strictly, looks for broken links and for anything that a network would have to bring, and checks the spelling.
+docs-check: setup-docs
+	NO_MKDOCS_2_WARNING=1 .venv-docs/bin/mkdocs build --quiet --strict
+	.venv-docs/bin/python docs/site/check.py
+	.venv-docs/bin/codespell --config docs/site/codespell.ini README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md docs
+
 lint: setup-tests
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -51,6 +61,7 @@ lock: setup-tests
 	$(LOCK) --universal --python-version 3.11 requirements/tests.in --output-file requirements/tests.txt
 	$(LOCK) --universal --python-version 3.11 requirements/local.in --output-file requirements/local.txt \
 		--constraints requirements/tests.txt
+	$(LOCK) --universal --python-version 3.11 requirements/docs.in --output-file requirements/docs.txt
 	$(LOCK) --python-version 3.13 --python-platform x86_64-manylinux_2_28 requirements/app.in \
 		--output-file requirements.txt --constraints requirements/tests.txt
 
@@ -69,12 +80,13 @@ sbom: deployed
 	$(BIN)/cyclonedx-py environment .venv-deployed --output-format JSON --output-file dist/index-tables.cdx.json
 
 clean:
-	rm -rf .venv .venv-* .local dist local/node_modules tests/*/*/node_modules *.egg-info
+	rm -rf .venv .venv-* .local dist local/node_modules docs/site/node_modules tests/*/*/node_modules *.egg-info
 	rm -rf .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 
-setup setup-tests:
+setup setup-tests setup-docs:
 ifeq ($(BOOTSTRAP),)
 	@echo "error: no Python was found: install Python 3.11 or newer." >&2; exit 1
 else
-	@$(BOOTSTRAP) local/run/setup.py --venv "$(VENV)" --python "$(PYTHON)" $(if $(filter setup-tests,$@),--tests)
+	@$(BOOTSTRAP) local/run/setup.py --venv "$(VENV)" --python "$(PYTHON)" $(if $(filter setup-tests,$@),--tests) \
+		$(if $(filter setup-docs,$@),--docs)
 endif

@@ -21,7 +21,7 @@ class Azure:
     ledger_partitions: int = BUCKETS
     # Within one region; an assumption, not a promise of Azure.
     call_seconds: float = 0.010
-    # What the limiter settles at, simulated at 10 ms and 0.4 ms of CPU per call (docs/design/concurrency.md).
+    # What the limiter settles at, simulated at 10 ms and 0.4 ms of CPU per call (docs/design.md).
     calls_at_once: int = 48
     batch_max: int = MAX_ITEMS
     poll_seconds: float = 1.0

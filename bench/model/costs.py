@@ -1,7 +1,7 @@
 """What a deployment costs per month for three sizes of load: `python -m bench.model.costs` prints a Markdown table.
 
 Prices come from shared/monitoring/prices.json and nowhere else. Free grants are left out, so that small loads look
-dearer than they are. Every assumption about the load is a field of `MonthlyLoad` or a constant here; docs/deploy.md
+dearer than they are. Every assumption about the load is a field of `MonthlyLoad` or a constant here; docs/cost.md
 shows the table as printed.
 """
 

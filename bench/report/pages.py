@@ -1,5 +1,5 @@
 """Writes what the documentation says about performance and money: docs/performance.md, its charts, the costs in
-docs/deploy.md, and a paragraph in the README.
+docs/cost.md, and a paragraph in the README.
 
 All of it is made from one result, the committed baseline, and from the price file. Nothing is typed in.
 """
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[2]
 PAGE, CHARTS, README = Path("docs/performance.md"), Path("docs/charts"), Path("README.md")
-DEPLOY = Path("docs/deploy.md")
+COST = Path("docs/cost.md")
 _WIDTH = 118
 _TEMPLATE = Path(__file__).with_name("performance_template.md")
 _COSTS = re.compile(r"\| US dollars a month \|.*?(?=\n\n)", re.DOTALL)
@@ -40,7 +40,7 @@ def files(result: Result, root: Path = ROOT) -> dict[Path, str]:
     readme = (root / README).read_text(encoding="utf-8")
     return {
         PAGE: _page(result, scale_text.table(answers, demands)),
-        DEPLOY: _COSTS.sub(lambda _: costs.table(), (root / DEPLOY).read_text(encoding="utf-8")),
+        COST: _COSTS.sub(lambda _: costs.table(), (root / COST).read_text(encoding="utf-8")),
         README: _BLOCK.sub(lambda found: found[1] + _paragraph(result) + found[2], readme),
         **{CHARTS / name: content for name, content in drawn.items()},
     }

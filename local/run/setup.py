@@ -24,6 +24,10 @@ CANDIDATES = ("python3.13", "python3", "python3.12", "python3.11", "python")
 RUNTIME_PACKAGE = "azure-functions-runtime"
 LOCAL_PACKAGES = ROOT / "requirements/local.txt"
 TEST_PACKAGES = ROOT / "requirements/tests.txt"
+DOCS_PACKAGES = ROOT / "requirements/docs.txt"
+DOCS_VENV = ROOT / ".venv-docs"
+# What draws the diagrams of the documentation; tests look whether it can.
+DOCS_NODE = ROOT / "docs/site"
 STAMP = ".index-tables-setup"
 
 
@@ -37,8 +41,12 @@ def main() -> int:
     parser.add_argument("--python", default="", help="the Python to use (default: 3.13 if it runs, else 3.11 or newer)")
     parser.add_argument("--venv", default=".venv", help="the virtual environment (default: .venv)")
     parser.add_argument("--tests", action="store_true", help="also what only the tests need")
+    parser.add_argument("--docs", action="store_true", help="only what the documentation site needs")
     options = parser.parse_args()
     try:
+        if options.docs:
+            set_up_docs(options.python)
+            return 0
         set_up_python(ROOT / options.venv, options.python, with_tests=options.tests)
         for folder in node_folders(with_tests=options.tests):
             set_up_node(folder)
@@ -69,6 +77,21 @@ def set_up_python(venv: Path, wanted: str, *, with_tests: bool) -> None:
         install_runtime(pip, packages)
     step([*pip, "--no-deps", "--editable", str(ROOT)], "this project's own commands")
     (venv / STAMP).write_text(stamps[packages])
+
+
+def set_up_docs(wanted: str) -> None:
+    """Make the environment of the documentation site, unless it is there: it shares no package with the app."""
+    interpreter = venv_python(DOCS_VENV)
+    stamp = digest(DOCS_PACKAGES, Path(__file__))
+    if python_version(interpreter) is None or read(DOCS_VENV / STAMP) != stamp:
+        chosen, _ = choose_python(wanted)
+        say(f"installing Python packages into {DOCS_VENV.name} (once)")
+        shutil.rmtree(DOCS_VENV, ignore_errors=True)
+        step([chosen, "-m", "venv", str(DOCS_VENV)], "the virtual environment (on Debian, install python3-venv)")
+        pip = [str(interpreter), "-m", "pip", "install", "-qq", "--disable-pip-version-check"]
+        step([*pip, "--require-hashes", "--requirement", str(DOCS_PACKAGES)], "the Python packages")
+        (DOCS_VENV / STAMP).write_text(stamp)
+    set_up_node(DOCS_NODE)
 
 
 def install_runtime(pip: list[str], packages: Path) -> None:
@@ -123,7 +146,7 @@ def node_folders(*, with_tests: bool) -> list[Path]:
     """The folders with a lock file that this set-up needs."""
     folders = [ROOT / "local"]
     if with_tests:
-        folders += [lock.parent for lock in sorted((ROOT / "tests").glob("*/*/package-lock.json"))]
+        folders += [DOCS_NODE, *(lock.parent for lock in sorted((ROOT / "tests").glob("*/*/package-lock.json")))]
     return folders
 
 

@@ -7,7 +7,7 @@
     look   for 16 calls few are let out at once: the quiet latency is measured again. This tells the limiter's own queue
            (quiet as before: cut) from a service that became slow (quiet rose: go on)
 
-Pure, as `Breaker` is: `now` is a parameter, and windows are counted in answers. docs/design/concurrency.md says why it
+Pure, as `Breaker` is: `now` is a parameter, and windows are counted in answers. docs/design.md says why it
 is this limiter and where the numbers come from.
 """
 

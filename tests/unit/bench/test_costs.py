@@ -16,7 +16,7 @@ from tests.support import ROOT
 
 def test_the_documentation_shows_the_table_as_printed() -> None:
     """Run `python -m bench.model.costs` and copy it after a change of prices."""
-    assert table() in (ROOT / "docs/deploy.md").read_text(encoding="utf-8")
+    assert table() in (ROOT / "docs/cost.md").read_text(encoding="utf-8")
 
 
 def test_every_price_says_where_it_comes_from() -> None:

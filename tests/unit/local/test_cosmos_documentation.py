@@ -1,4 +1,4 @@
-"""docs/local.md names everything that the local Cosmos DB offers."""
+"""docs/emulators.md names everything that the local Cosmos DB offers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from local.emulators.cosmos.sql.expressions import AGGREGATES
 from local.emulators.cosmos.sql.functions import FUNCTIONS
 from tests.support import ROOT
 
-TEXT = (ROOT / "docs" / "local.md").read_text(encoding="utf-8")
+TEXT = (ROOT / "docs" / "emulators.md").read_text(encoding="utf-8")
 
 
 def options() -> list[str]:

@@ -1,4 +1,4 @@
-"""docs/http-api.md documents everything that the API has, and nothing else; its Python runs."""
+"""docs/http-api.md and docs/errors.md document everything that the API has, and nothing else; the Python runs."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from shared.catalog.rows import CatalogGeneration
-from shared.inputs.faults import TITLES
 from shared.lookup.asking.conditions import COMPARISONS, NULL
 from shared.lookup.asking.options import NAMES
 from shared.web.api.lifecycle import generation_json
-from shared.web.error_problems import DEFINITIONS_BROKEN, INTERNAL, KINDS, REFUSALS
 from shared.web.openapi.document import openapi
 from tests.contract.tables.table_services import key_client
+from tests.docs.generated import statuses
 from tests.support import ROOT
 from tests.worlds.lookup_facts import DEFINITIONS, YAML, facts, put_facts
 
@@ -22,17 +21,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 TEXT = (ROOT / "docs" / "http-api.md").read_text(encoding="utf-8")
-
-
-def statuses() -> dict[str, int]:
-    """Every code with its status, as the code has it."""
-    kinds = [*KINDS.values(), *REFUSALS.values(), DEFINITIONS_BROKEN, INTERNAL]
-    return dict.fromkeys(TITLES, 400) | {kind.code: kind.status for kind in kinds}
+ERRORS = (ROOT / "docs" / "errors.md").read_text(encoding="utf-8")
 
 
 def test_every_code_is_documented_with_its_status() -> None:
     """One row each, and no row without a code."""
-    rows = re.findall(r"^\| `([A-Z][A-Za-z]+)` \| (\d{3}) \|", TEXT, re.MULTILINE)
+    rows = re.findall(r"^\| `([A-Z][A-Za-z]+)` \| (\d{3}) \|", ERRORS, re.MULTILINE)
     assert {code: int(status) for code, status in rows} == statuses()
 
 
@@ -60,7 +54,7 @@ def raised(path: Path) -> Iterator[str]:
 
 def test_all_codes_stand_in_one_table() -> None:
     """Anything between two rows would end the table on the rendered page."""
-    table = TEXT.partition("| code | status |")[2].partition("\n\n")[0]
+    table = ERRORS.partition("| code | status |")[2].partition("\n\n")[0]
     assert set(re.findall(r"^\| `([A-Z][A-Za-z]+)` \|", table, re.MULTILINE)) == set(statuses())
 
 

@@ -1,0 +1,87 @@
+"""What pages are made of: tables that the code itself decides.
+
+`UPDATE_DOCS=1 .venv/bin/pytest tests/docs/test_generated.py` writes them.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Any, Final
+
+from shared.app.settings import ALL
+from shared.inputs.faults import TITLES
+from shared.web.error_problems import DEFINITIONS_BROKEN, INTERNAL, KINDS, REFUSALS
+from tests.support import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from shared.app.settings import Setting
+
+CODE: Final = ("functions", "shared", "cli", "local")
+
+
+def settings_table() -> str:
+    """Name, type, default and meaning of every setting."""
+    return table("setting | type | default | meaning", map(_setting, ALL))
+
+
+def _setting(setting: Setting[Any]) -> str:
+    default = {None: "must be set", "": "empty"}.get(setting.default, f"`{setting.default}`")
+    return f"`{setting.name}` | {setting.type.words} | {default} | {setting.help}"
+
+
+def statuses() -> dict[str, int]:
+    """Every code of a problem with its status, as the code has it."""
+    kinds = [*KINDS.values(), *REFUSALS.values(), DEFINITIONS_BROKEN, INTERNAL]
+    return dict.fromkeys(TITLES, 400) | {kind.code: kind.status for kind in kinds}
+
+
+def errors_table() -> str:
+    """Every code of a problem, by status."""
+    kinds = [*KINDS.values(), *REFUSALS.values(), DEFINITIONS_BROKEN, INTERNAL]
+    titles = TITLES | {kind.code: kind.title for kind in kinds}
+    by_status = sorted(statuses().items(), key=lambda pair: (pair[1], pair[0]))
+    return table("code | status | what is wrong", (f"`{code}` | {status} | {titles[code]}" for code, status in by_status))
+
+
+def code_map() -> str:
+    """Every module with the first sentence of its docstring, folder by folder."""
+    sections = []
+    for folder, modules in sorted(modules_by_folder().items()):
+        rows = [f"`{name}` | {_sentence(f'{folder}/{name}.py')}" for name in sorted(modules)]
+        sections.append(f"## `{folder}/`\n\n{_sentence(f'{folder}/__init__.py')}\n\n{table('module | what it is', rows)}")
+    return "\n".join(sections)
+
+
+def modules_by_folder() -> dict[str, set[str]]:
+    """The modules of the code, by their folder."""
+    found: dict[str, set[str]] = {}
+    for name in tracked("*.py"):
+        path = PurePosixPath(name)
+        if path.parts[0] in CODE and path.name != "__init__.py":
+            found.setdefault(path.parent.as_posix(), set()).add(path.stem)
+    return found
+
+
+def tracked(pattern: str) -> Iterator[str]:
+    """The files of the project, also those that are new and not ignored."""
+    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", pattern]
+    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
+    return (name for name in dict.fromkeys(listed) if (ROOT / name).exists())
+
+
+def _sentence(path: str) -> str:
+    file = ROOT / path
+    doc = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) if file.exists() else None
+    paragraph = " ".join((doc or "").partition("\n\n")[0].split())
+    return re.split(r"(?<=[.!?]) (?=[A-Z`])", paragraph)[0].replace("|", "\\|")
+
+
+def table(heading: str, rows: Iterable[str]) -> str:
+    """A Markdown table."""
+    ruler = "|".join("---" for _ in heading.split("|"))
+    return "".join(f"{line}\n" for line in (f"| {heading} |", f"|{ruler}|", *(f"| {row} |" for row in rows)))
