@@ -20,7 +20,7 @@ from shared.entries.projection.projector import DIGEST_DIGITS
 from shared.entries.rows.columns import read_fact
 from shared.entries.rows.entry_row import is_expired, is_tombstone
 from shared.entries.rows.json_text import canonical_bytes
-from shared.entries.summaries.rows import AT, LANE
+from shared.entries.summaries.rows import AT, CONTRIBUTIONS, LANE
 from shared.errors import TableMissingError, UnprojectableError, UnreadableChangeError
 from shared.pipeline.concurrency import all_of
 from shared.pipeline.ledger.rows import LEDGER_TABLE, LedgerRow, decode, ledger_partition
@@ -162,6 +162,11 @@ def owner_of(entity: Mapping[str, Any], entry_key: str, levels: int) -> FactIden
     if fact_key is not None:
         return FactIdentity(fact_key)
     return fact_named_in_row(entity, entry_key) or FactIdentity(entry_key)
+
+
+def contributor_of(entity: Mapping[str, Any], row_key: str, levels: int) -> FactIdentity:
+    """The same of a contribution, whose key says first what kind of row it is."""
+    return owner_of(entity, row_key.removeprefix(CONTRIBUTIONS), levels)
 
 
 class Examiner:

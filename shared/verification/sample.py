@@ -23,7 +23,7 @@ from shared.pipeline.ledger.rows import LEDGER_TABLE, SOURCE_ETAG, bucket_partit
 from shared.pipeline.ledger.without_expired_periods import without_expired_periods
 from shared.tables.port import ROW_KEY, RowRange
 from shared.tasks.bookmarks import Bookmark, Bookmarks
-from shared.verification.examine import FactIdentity, owner_of
+from shared.verification.examine import FactIdentity, contributor_of, owner_of
 from shared.verification.suspects import ALL_SCANS, Suspects
 
 if TYPE_CHECKING:
@@ -123,7 +123,9 @@ class Sampling:
             return None
         entity = page.rows[0].entity
         found = cast(str, entity[ROW_KEY])
-        entry_key = found if is_summary else split_row_key(found)[0]
+        if is_summary:
+            return contributor_of(entity, found, self._levels), (entry.partition, found)
+        entry_key, _ = split_row_key(found)
         return owner_of(entity, entry_key, self._levels), (entry.partition, entry_key)
 
 

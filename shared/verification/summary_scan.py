@@ -23,7 +23,7 @@ from shared.entries.summaries.rows import (
 )
 from shared.pipeline.summaries.sweeping import GoneContribution
 from shared.tables.port import PARTITION_KEY, ROW_KEY
-from shared.verification.examine import FactIdentity, GroupAddress, columns_digest, owner_of
+from shared.verification.examine import FactIdentity, GroupAddress, columns_digest, contributor_of
 from shared.verification.scans import TABLE, Item, Scanned, as_continuation, plain_continuation, row_entry, stray_item
 from shared.verification.sketch import entry_hash
 
@@ -128,7 +128,7 @@ class SummaryScan:
 
     def _contribution(self, row: Row, row_key: str, group: _OpenGroup, items: list[Item]) -> _OpenGroup:
         partition = cast(str, row.entity[PARTITION_KEY])
-        fact = owner_of(row.entity, row_key, self._levels)
+        fact = contributor_of(row.entity, row_key, self._levels)
         address = (partition, sort_of(row_key, fact.fact_key))
         if address != group.address:
             items += group.items()

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from shared.tables.memory.store import Store
 
 Numbers = dict[str, Any]
+# What a contribution row has beside what its fact projects to.
+_NOT_PROJECTED = {"PartitionKey", "RowKey", "_at", "_lane"}
 
 
 def broken_totals(generation: Generation, store: Store) -> str | None:
@@ -45,7 +47,7 @@ def broken_totals_in(table: str, partition: str, store: Store) -> str | None:
             totals[row_key[1:-1], int(row_key[-1])] = plain or {}
         elif plain is not None:
             fact = orjson.loads(entity["_fact"])
-            group = row_key[1 : row_key.index(f"{fact['id']} !{fact['id']} !")]
+            group = row_key[1:].removesuffix(f"{fact['id']} !{fact['id']} !")
             counted.setdefault((group, entity["_lane"]), []).append(plain)
     for lane in totals.keys() | counted.keys():
         wanted = _sum(counted.get(lane, []))
@@ -88,6 +90,14 @@ def _are_extremes(plain: list[Any], values: list[Decimal]) -> bool:
     first = list(dict.fromkeys(values))[: len(counted)]
     is_whole = len(dict.fromkeys(values)) == len(counted)
     return counted == [(value, values.count(value)) for value in first] and (is_whole or not plain[1])
+
+
+def shown_contributions(generation: Generation, store: Store) -> Iterator[tuple[str, str, frozenset[tuple[str, Any]]]]:
+    """What each fact adds to each group: partition, row and columns."""
+    for table, partition in _partitions(generation, store):
+        for row_key, entity in _rows(table, partition, store):
+            if row_key[0] != "0" and "_json" in entity:
+                yield partition, row_key, frozenset((name, entity[name]) for name in entity.keys() - _NOT_PROJECTED)
 
 
 def shown_groups(generation: Generation, store: Store) -> dict[str, Numbers]:

@@ -13,7 +13,7 @@ from shared.pipeline.apply.batch import newest_of_each
 from shared.pipeline.dead_letters.rows import DEAD_LETTER_TABLE, dead_letter_id
 from shared.tables.memory.store import as_row
 from tests.simulation.programs import NOW_SECONDS, stored_name
-from tests.simulation.summary_truth import summary_difference
+from tests.simulation.summary_truth import shown_contributions, summary_difference
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -64,7 +64,9 @@ def _entries(generation: Generation, change: Change) -> tuple[Entry, ...] | None
 
 def shown(generation: Generation, store: Store, now_seconds: float = NOW_SECONDS) -> Shown:
     """What a reader sees: the newest row of each entry key, unless it is a tombstone, in the account of its
-    partition."""
+    partition. Of a summary: what its facts contribute."""
+    if generation.layout is not None:
+        return frozenset(shown_contributions(generation, store))
     found: set[tuple[str, str, frozenset[tuple[str, Any]]]] = set()
     for table in tables_in(store, generation):
         for partition in store.partition_keys(table):

@@ -36,11 +36,12 @@ async def a_world() -> VerifiedWorld:
 
 
 async def rows(world: VerifiedWorld, prefix: str) -> list[dict[str, Any]]:
-    """All totals, or all contributions."""
+    """All totals, all contributions, or both."""
     found = []
     for partition in ("000 US !", "001 US !"):
         place = place_of(world.generation("by-town"), partition)
-        page = await world.tables.query(place.table, RowRange(partition, prefix, chr(ord(prefix) + 1)))
+        before = chr(ord(prefix) + 1) if prefix else None
+        page = await world.tables.query(place.table, RowRange(partition, prefix, before))
         found += [dict(row.entity) for row in page.rows]
     return found
 
@@ -66,6 +67,18 @@ async def test_a_summary_that_is_right_has_no_differences() -> None:
     assert report.total == 0
     assert report.counts["facts"] == report.counts["entries"] == 9
     assert report.counts["rows"] == 9 + len(await rows(world, "0"))
+
+
+async def test_a_summary_without_sort_parts_is_right_too() -> None:
+    """A contribution's row then names its fact and nothing else; a repair takes none away."""
+    world = VerifiedWorld(MemoryTables(), TEXT.replace("    sort: town\n", ""))
+    await world.create_tables()
+    for number in range(9):
+        await world.write(f"f{number}", {"country": "US", "spent": number / 10})
+    before = await rows(world, "")
+    assert (await world.verify(repairs=True, reconciles=True)).total == 0
+    assert (await world.sample(9)).total == 0
+    assert await rows(world, "") == before
 
 
 async def test_a_total_with_another_sum_is_made_right() -> None:

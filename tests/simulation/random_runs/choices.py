@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from tests.simulation.random_runs.indexes import CHANGED, INDEXES, REFUSED
+from tests.simulation.random_runs.indexes import CHANGED, INDEXES, REFUSED, SUMMARIES
 
 if TYPE_CHECKING:
     from random import Random
@@ -38,7 +38,7 @@ class Choices:
 
 def drawn(random: Random) -> Choices:
     """Choices by chance."""
-    names = tuple(name for name in INDEXES if random.random() < 0.7) or ("by-town",)
+    names = tuple(name for name in INDEXES if random.random() < (0.4 if name in SUMMARIES else 0.7)) or ("by-town",)
     feed: FeedKind = random.choice(["latest", "latest", "all versions", "shuffled"])
     return Choices(
         indexes=names,

@@ -36,6 +36,8 @@ class Event(StrEnum):
     SWEEP = "sweep messages delivered"
     READ = "lookups"
     READ_PAGE = "pages of lookups"
+    ADDED_UP = "totals added up after a transaction"
+    READ_GROUPS = "lookups of groups"
     READ_BESIDE_WRITES = "lookups with writes between their pages"
     MOVED_PERIOD = "lookups beside an entry that moves to another period"
     OUTAGE = "index accounts that go down"
@@ -52,6 +54,7 @@ class Event(StrEnum):
     RETIRED = "generations retired"
     VERIFICATION = "verifications"
     DAMAGE = "damages that a verification finds and a repair ends"
+    DAMAGED_SUMMARY = "such damages of summaries"
     REPAIRED = "differences that a verification found"
 
 

@@ -15,6 +15,8 @@ from shared.pipeline.ledger.rows import LEDGER_TABLE, ledger_partition
 from shared.verification.assembly import RepairOptions
 from tests.simulation.programs import stored_name
 from tests.simulation.random_runs.coverage import Event
+from tests.simulation.random_runs.damaged_summaries import KINDS as SUMMARY_KINDS
+from tests.simulation.random_runs.damaged_summaries import damage_summary, leftovers_of_summary
 from tests.simulation.steps import ViolationError
 from tests.simulation.truth import expected, shown, tables_in
 
@@ -49,15 +51,20 @@ class Damage:
     def plant_and_repair(self) -> None:
         """A verification finds exactly this damage, a repair fixes it, and the sweep leaves nothing."""
         random, simulation = self._simulation.random, self._simulation
-        name = random.choice(list(_KINDS))
-        generation = self._plant(name)
-        if generation is None:
+        if not self._generations:
+            return
+        generation = random.choice(self._generations)
+        kinds = _KINDS if generation.layout is None else SUMMARY_KINDS
+        name = random.choice(list(kinds))
+        if not self._plant(name, generation):
             return
         simulation.coverage[Event.DAMAGE] += 1
+        simulation.coverage[Event.DAMAGED_SUMMARY] += generation.layout is not None
         simulation.scheduler.note(f"damage: {name} of {generation.index.name}")
-        found = self._verify(RepairOptions())
-        if set(found.pop(generation.id)) != _KINDS[name] or (any(found.values()) and name != "lost ledger row"):
-            raise ViolationError(f"{name} of {generation.index.name} was found as {found}")
+        everything = self._verify(RepairOptions())
+        found = set(everything.pop(generation.id))
+        if found != kinds[name] or (any(everything.values()) and name != "lost ledger row"):
+            raise ViolationError(f"{name} of {generation.index.name} was found as {found}, elsewhere {everything}")
         self._verify(_REPAIR)
         simulation.settle()
         simulation.checks.all(f"after repairing {name}")
@@ -71,19 +78,20 @@ class Damage:
         found: dict[str, dict[str, int]] = self._simulation.scheduler.finish(verify, "verification")
         return found
 
-    def _plant(self, name: str) -> Generation | None:
-        """Damage one index; None when none has anything that can be damaged so."""
-        if not self._generations:
-            return None
-        random = self._simulation.random
-        generation = random.choice(self._generations)
+    def _plant(self, name: str, generation: Generation) -> bool:
+        """Damage an index; whether it had anything that can be damaged so."""
         entries = sorted(shown(generation, self._store), key=lambda entry: entry[:2])
         if not entries:
-            return None
-        partition, entry_key, columns = random.choice(entries)
+            return False
+        partition, entry_key, columns = self._simulation.random.choice(entries)
         row = {"PartitionKey": partition, **dict(columns)}
-        self._change(name, generation, row, entry_key, self._newest_at(generation, partition, entry_key))
-        return generation
+        if name == "lost ledger row":
+            self._lose_ledger_row(row)
+        elif generation.layout is not None:
+            damage_summary(name, self._store, _table(generation, partition), partition, entry_key)
+        else:
+            self._change(name, generation, row, entry_key, self._newest_at(generation, partition, entry_key))
+        return True
 
     def _change(self, name: str, generation: Generation, row: Entity, entry_key: str, row_version: str) -> None:
         partition = str(row["PartitionKey"])
@@ -99,11 +107,9 @@ class Damage:
             self._put(generation, partition, row_key(entry_key, newest), tombstone_row(partition, entry_key, newest))
         elif name == "masked garbage":
             self._put(generation, partition, row_key(entry_key, oldest), row)
-        elif name == "forgotten tombstone":
+        else:
             tombstone = tombstone_row("", entry_key, oldest)
             self._put(generation, _nowhere(generation), row_key(entry_key, oldest), tombstone)
-        else:
-            self._lose_ledger_row(row)
 
     def _lose_ledger_row(self, row: Entity) -> None:
         fact = json.loads(str(row["_fact"]))["id"]
@@ -123,7 +129,12 @@ class Damage:
     def _leftovers(self) -> int:
         """Rows beyond those that are shown."""
         newest = self._simulation.feed.newest()
-        return sum(self._count_rows(generation) - len(expected(generation, newest)) for generation in self._generations)
+        return sum(
+            self._count_rows(generation) - len(expected(generation, newest))
+            if generation.layout is None
+            else leftovers_of_summary(generation, self._store)
+            for generation in self._generations
+        )
 
     def _count_rows(self, generation: Generation) -> int:
         return sum(

@@ -149,6 +149,7 @@ class Feed:
             "hidden": False,
             "group": "g",
             "rank": 5 if fact == "s" else 6,
+            "spent": random.choice([0.1, 0.2]),
             "until": until,
         }
 
@@ -167,4 +168,5 @@ class Feed:
             "until": random.choice(_UNTIL),
             # What is no number cannot be in `by-rank`.
             "rank": random.choice([1, 5, "poison"]) if random.random() < 0.5 else 1,
+            "spent": random.choice([0.1, 0.2, 0.3, 2, -7.05, None]) if random.random() < 0.95 else "poison",
         }

@@ -1,4 +1,4 @@
-"""The indexes of a run: placed, sharded, expiring, with tables per period, and one that exists in two generations."""
+"""The indexes of a run: placed, sharded, expiring, with tables per period, summaries, and one in two generations."""
 
 from __future__ import annotations
 
@@ -50,7 +50,23 @@ INDEXES: Final = {
     sort: [{path: rank, type: integer, order: desc}]
     project: all
     expire: {path: until, after: 1d}""",
+    "spent-by-home": """
+  spent-by-home:
+    source: people
+    each: {home: homes}
+    partition: home
+    summarize: {homes: count, spent: {sum: spent}, most: {max: spent}}
+    where: "!hidden"
+    shards: 2
+    placement: {by: list, map: {A: ONE, B: TWO}, default: INDEX_STORAGE}""",
+    "spent": """
+  spent:
+    source: people
+    partition: group
+    sort: {path: town, fold: case, nulls: index}
+    summarize: {people: facts, spent: {sum: spent}, least: {min: spent}, most: {max: spent}}""",
 }
+SUMMARIES: Final = ("spent-by-home", "spent")
 # The index that may be in two generations, and its other definition.
 CHANGED: Final = "by-rank"
 _BEFORE: Final = INDEXES[CHANGED].replace("project: all", "project: [phone]")
@@ -62,6 +78,8 @@ QUESTIONS: Final = {
     "by-home": ("home", "A"),
     "by-day": ("group", "g"),
     "by-rank": ("group", "g"),
+    "spent-by-home": ("home", "A"),
+    "spent": ("group", "g"),
 }
 
 

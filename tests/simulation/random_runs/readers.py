@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import orjson
 
@@ -22,7 +22,8 @@ from tests.simulation.programs import EveryAccount, accounts, stored_name
 from tests.simulation.random_runs.clock import SKEW_MAX
 from tests.simulation.random_runs.coverage import Coverage, Event
 from tests.simulation.random_runs.feed import STEADY
-from tests.simulation.random_runs.indexes import QUESTIONS
+from tests.simulation.random_runs.group_readers import GroupReader, Groups
+from tests.simulation.random_runs.indexes import QUESTIONS, SUMMARIES
 from tests.simulation.steps import ViolationError, interleaved
 from tests.simulation.truth import tables_in
 
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
     from tests.simulation.random_runs.scheduler import Scheduler
 
 _PLACED: Final = ("ONE", "TWO")
+# A part of the partition, and the value that is asked for.
+Question: TypeAlias = tuple[str, str]
 
 
 def new_lookups(code: Code, clock: Callable[[], float]) -> Lookups:
@@ -160,7 +163,7 @@ class Readers:
         self._clock = clock
         self._scheduler = scheduler
         self._lookups = [new_lookups(code, clock.of_process()) for _ in range(2)]
-        self._reading: list[Reader] = []
+        self._reading: list[Reader | GroupReader] = []
         self._made_at: dict[str, float] = {}
         scheduler.on_write = self._look_again
 
@@ -172,9 +175,14 @@ class Readers:
         name = self._random.choice([*names, *dated])
         # Of an index in two generations, the one that the definitions say serves.
         generation = [found for found in code.plan.generations if found.index.name == name][-1]
-        part = Partition(generation, QUESTIONS[name][1], self._store, self._clock, self._unlisted())
         size = self._random.choice([1, 1, 2, 3, 50])
-        reader = Reader(self._random.choice(self._lookups), part, size, self._scheduler.coverage)
+        lookups, coverage = self._random.choice(self._lookups), self._scheduler.coverage
+        reader: Reader | GroupReader
+        if name in SUMMARIES:
+            reader = GroupReader(lookups, Groups(generation, QUESTIONS[name], self._store), size, coverage)
+        else:
+            part = Partition(generation, QUESTIONS[name][1], self._store, self._clock, self._unlisted())
+            reader = Reader(lookups, part, size, coverage)
         self._reading.append(reader)
         self._scheduler.start(reader, f"reader of {name}", lambda _: self._reading.remove(reader), crashes=False)
 

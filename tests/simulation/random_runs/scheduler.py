@@ -57,6 +57,7 @@ class Scheduler:
         self.waiting: list[Waiting] = []
         # Called after every call that may have changed a table.
         self.on_write: Callable[[str], None] = lambda table: None
+        self.on_transaction: Callable[[Transact], None] = lambda call: None
         self._random = random
         self._choices = choices
         # Requests that will land later, each with the number of the program that sent it.
@@ -181,6 +182,8 @@ class Scheduler:
         self._trace.append((name, call, answer))
         if call.kind not in ("get", "query", "list"):
             self.on_write(call.table)
+        if isinstance(call, Transact):
+            self.on_transaction(call)
         return answer
 
     # ------------------------------------------------------------------------------------------ messages

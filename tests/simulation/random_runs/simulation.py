@@ -24,6 +24,7 @@ from tests.simulation.random_runs.indexes import SOURCE, before_change, code_for
 from tests.simulation.random_runs.programs import Programs
 from tests.simulation.random_runs.readers import Readers
 from tests.simulation.random_runs.scheduler import Scheduler, Waiting
+from tests.simulation.random_runs.totals import TotalsWatch
 from tests.simulation.random_runs.workers import Workers
 from tests.simulation.steps import ViolationError
 from tests.worlds.kept_facts import FACT_TABLE, kept_key, stored_change
@@ -74,6 +75,8 @@ class Simulation:
             self._write_facts_until,
             self.accounts_down.believed,
         )
+        self.totals = TotalsWatch(self.code.plan, self.store, self.coverage)
+        self.scheduler.on_transaction = self.totals.look
         self.readers = Readers(self.code, random, self.store, self.clock, self.scheduler)
         # So many transactions are in the container of the facts.
         self.written = 0
@@ -107,8 +110,9 @@ class Simulation:
             self._write_facts_until(len(self.feed))
             self._expect_no_differences()
             damage = Damage(self)
-            for _ in range(self.random.choice([0, 3])):
-                damage.plant_and_repair()
+            with self.totals.off():
+                for _ in range(self.random.choice([0, 3])):
+                    damage.plant_and_repair()
         self._end_much_later()
 
     @property
