@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from tests.simulation.steps import Ended, Program
 
 STEPS_MAX: Final = 60_000
+# Beside workers: more would start faster than they end, since each goes on more slowly the more there are.
+_PROGRAMS_MAX: Final = 25
 # By how much time moves within a month, and how far in all.
 _MOVES: Final = (10, 600, 3600, 6 * 3600, DAY)
 _MONTH_MAX: Final = 10 * DAY
@@ -189,6 +191,8 @@ class Simulation:
         self.scheduler.advance()
 
     def _start_something(self) -> None:
+        if len(self.scheduler.actors) >= _PROGRAMS_MAX:
+            return
         chance = self.random.random()
         if len(self.scheduler.actors) >= _AT_ONCE_MAX:
             return
