@@ -62,9 +62,9 @@ class Damage:
         simulation.coverage[Event.DAMAGED_SUMMARY] += generation.layout is not None
         simulation.scheduler.note(f"damage: {name} of {generation.index.name}")
         everything = self._verify(RepairOptions())
-        found = set(everything.pop(generation.id))
-        if found != kinds[name] or (any(everything.values()) and name != "lost ledger row"):
-            raise ViolationError(f"{name} of {generation.index.name} was found as {found}, elsewhere {everything}")
+        here = set(everything.pop(generation.id))
+        if here != kinds[name] or (any(everything.values()) and name != "lost ledger row"):
+            raise ViolationError(f"{name} of {generation.index.name} was found as {here}, elsewhere {everything}")
         self._verify(_REPAIR)
         simulation.settle()
         simulation.checks.all(f"after repairing {name}")

@@ -179,7 +179,7 @@ class Simulation:
         """Perhaps something starts; then something goes on."""
         if self.workers.may_start():
             self.workers.start()
-        else:
+        elif len(self.scheduler.actors) < _PROGRAMS_MAX:
             self._start_something()
         self.clock.now += 1
         self.accounts_down.step(self.code.plan)
@@ -191,8 +191,6 @@ class Simulation:
         self.scheduler.advance()
 
     def _start_something(self) -> None:
-        if len(self.scheduler.actors) >= _PROGRAMS_MAX:
-            return
         chance = self.random.random()
         if len(self.scheduler.actors) >= _AT_ONCE_MAX:
             return
