@@ -43,6 +43,11 @@ indexes:
 
 SHARDED_YAML: Final = ONE_INDEX_YAML.replace("project:", "shards: 16, project:")
 
+SUMMARY_YAML: Final = ONE_INDEX_YAML.replace(
+    "sort: [lastName, firstName], project: [phone, email]",
+    "summarize: {customers: facts, spend: {sum: spend}, mean: {average: spend}, largest: {max: spend}}",
+)
+
 MOVIES_YAML: Final = """
 version: 1
 sources:

@@ -6,12 +6,12 @@ one takes within a region.
 
 from __future__ import annotations
 
-import asyncio
 import json
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import Final
 
 from bench.cases.facts import customer
 from bench.cases.pipeline import Pipeline
+from bench.cases.slow_tables import Slow
 from bench.measure.case import Case
 from shared.definitions.loading.load import load
 from shared.entries.changes.step_budget import StepBudget
@@ -25,12 +25,6 @@ from shared.lookup.reading.replicas import Replicas
 from shared.tables.memory.memory_tables import MemoryTables
 from shared.web.answers import json_answer
 
-if TYPE_CHECKING:
-    from shared.tables.memory.calls import Call
-    from shared.tables.memory.store import Store
-
-T = TypeVar("T")
-
 KEYS: Final = 100
 PARTITIONS: Final = 50
 ROWS: Final = 1000
@@ -39,22 +33,9 @@ SERVICE_SECONDS: Final = 0.02
 FILTER: Final = "data.phone && key.lastName >= 'name' && data.email != 'nobody'"
 
 
-class Slow:
-    """A service whose calls overlap, and take a while each once it is on."""
-
-    def __init__(self) -> None:
-        self.is_on = False
-
-    async def carry(self, call: Call[T], store: Store) -> T:
-        """The answer, later."""
-        if self.is_on:
-            await asyncio.sleep(SERVICE_SECONDS)
-        return call.perform(store)
-
-
 async def filled(yaml: str) -> Lookups:
     """Lookups behind such a service, over customers each of whom has a town."""
-    slow = Slow()
+    slow = Slow(SERVICE_SECONDS)
     tables = MemoryTables(carrier=slow)
     pipeline = Pipeline(yaml, tables)
     await pipeline.prepare()

@@ -53,6 +53,7 @@ sources: {customers: {cosmos: {database: shop, container: customers}, partitionK
 indexes:
   by-town: {source: customers, partition: town, sort: [lastName, firstName], project: [phone, email]}
   by-town-sharded: {source: customers, partition: town, sort: lastName, project: [phone, email], shards: 16}
+  spend: {source: customers, partition: town, sort: segment, summarize: {customers: facts, spend: {sum: spend}}}
 """
 TOWN: Final = {"town": "town 3", "maxpagesize": "20"}
 READINGS: Final = (
@@ -60,6 +61,7 @@ READINGS: Final = (
     Reading("range of 20 rows", "by-town", {**TOWN, "lastName.ge": "name 0040"}, rows=20),
     Reading("10 pages of 20 rows", "by-town", TOWN, rows=20, pages=10),
     Reading("20 rows of 16 shards", "by-town-sharded", TOWN, rows=20),
+    Reading("a group of a summary", "spend", {"town": "town 3", "segment": "segment 3"}, rows=1),
     Reading("20 rows with their facts", "by-town", {**TOWN, "expand": "fact"}, rows=20),
 )
 LARGE: Final = Reading("rows of large pages", "by-town", {"town": "town 3", "maxpagesize": "1000"}, rows=FACTS // TOWNS)

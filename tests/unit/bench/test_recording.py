@@ -6,7 +6,7 @@ from functools import partial
 
 import pytest
 
-from bench.cases.facts import MOVIES_YAML, customers, mixed, movies, steadily_changed
+from bench.cases.facts import MOVIES_YAML, SUMMARY_YAML, customers, mixed, movies, steadily_changed
 from bench.cases.pipeline import Pipeline
 from bench.cases.recording import recorded
 from bench.cases.rivals import Scenario
@@ -18,6 +18,7 @@ SCENARIOS = (
     Scenario("moves", partial(customers, version=1, town="moved"), before=customers),
     Scenario("deletes", partial(customers, version=1, isDeleted=True), before=customers),
     Scenario("multi-valued", partial(movies, version=1), before=movies, yaml=MOVIES_YAML),
+    Scenario("summary", partial(customers, version=1, spend=99.5), before=customers, yaml=SUMMARY_YAML),
     Scenario("mixed", mixed, before=customers, batch=7),
 )
 COUNT = 40
