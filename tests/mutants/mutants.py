@@ -528,4 +528,11 @@ MUTANTS = (
         "except Exception:",
         "tests/rooms/pipeline/test_summaries_in_outages.py",
     ),
+    Mutant(
+        "the kind of a contribution's row is taken for a part of its fact key",
+        "shared/verification/examine.py",
+        "owner_of(entity, row_key.removeprefix(CONTRIBUTIONS), levels)",
+        "owner_of(entity, row_key, levels)",
+        "tests/rooms/verification/test_verification_of_summaries.py tests/simulation/random_runs",
+    ),
 )

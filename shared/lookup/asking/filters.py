@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from shared.definitions.expressions import problem_with
 from shared.entries.changes.paths import EvaluationError, compile_condition
 from shared.entries.changes.step_budget import OutOfStepsError
+from shared.entries.rows.json_text import dumps
 from shared.errors import BadLookupError
 from shared.inputs.faults import fault, shown
 
@@ -38,10 +39,15 @@ class EntryFilter:
             if isinstance(error.__cause__, OutOfStepsError):
                 raise error.__cause__ from None
             detail = (
-                f"filter cannot be evaluated on the entry of fact {shown(stored.id)}: {error}. "
+                f"filter cannot be evaluated on {_named(stored)}: {error}. "
                 "Ask first whether the value is there, as in data.name && starts_with(data.name, 'S')."
             )
             raise BadLookupError(fault("InvalidFilter", "filter", detail)) from None
+
+
+def _named(stored: StoredEntry) -> str:
+    """The entry by its fact; a group of a summary has none, and no id."""
+    return f"the entry of fact {shown(stored.id)}" if stored.id else f"the group {shown(dumps(stored.key))}"
 
 
 def compile_filter(text: str, budget: StepBudget) -> EntryFilter:

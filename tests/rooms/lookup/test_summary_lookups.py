@@ -142,6 +142,14 @@ async def test_what_a_group_does_not_have_is_refused() -> None:
     assert {fault.code for fault in raised.value.faults} == {"ExpandNotPossible", "UnknownField"}
 
 
+async def test_a_filter_that_fails_on_a_group_names_the_group() -> None:
+    """A group is no fact."""
+    world = await a_world()
+    await world.apply(world.writer.change("f", {"country": "US", "town": "A", "spent": 1}))
+    with pytest.raises(BadLookupError, match=r"""on the group '\{"country":"US","town":"A"\}':"""):
+        await lookups_of(world).find("by-town", {"country": "US", "filter": "length(data.people)"})
+
+
 async def test_the_etag_of_a_page_follows_its_totals() -> None:
     """And nothing else."""
     world = await a_world()
