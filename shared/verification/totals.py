@@ -170,7 +170,7 @@ def _difference(state: TotalState | None, counted: Total) -> DifferenceKind | No
     if stored is None:
         return "stale"
     if not counted.facts:
-        return "ghost" if stored.total.facts else None
+        return "ghost"  # also one of nothing: where a total was lost, the last fact to leave puts one
     return None if _is_sum(stored.total, counted) else "stale"
 
 

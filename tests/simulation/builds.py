@@ -31,12 +31,25 @@ if TYPE_CHECKING:
     from tests.simulation.histories import Spec
 
 CHANGED = TOWNS.replace("partition: town", "partition: phone")
-OLD_DEFINITIONS, NEW_DEFINITIONS = definitions_of(TOWNS), definitions_of(CHANGED)
+SUMMARY = TOWNS.replace("partition: town, sort: name, project: [phone]", "partition: phone, summarize: {people: facts}")
+OLD_DEFINITIONS = definitions_of(TOWNS)
 SOURCE = OLD_DEFINITIONS.sources["people"]
 KNOWS_OLD: SourcePlan = replace(plan_of(OLD_DEFINITIONS, "people"), buckets=1)
-(OLD,), (NEW,) = KNOWS_OLD.generations, plan_of(NEW_DEFINITIONS, "people").generations
-KNOWS_BOTH = replace(KNOWS_OLD, generations=(OLD, NEW))
-TASK = f"build-{NEW.id}-1"
+(OLD,) = KNOWS_OLD.generations
+
+
+def changed_to(text: str) -> SourcePlan:
+    """What is written to while a changed definition is built: the old generation and the new one."""
+    (new,) = plan_of(definitions_of(text), "people").generations
+    return replace(KNOWS_OLD, generations=(OLD, new))
+
+
+KNOWS_BOTH = changed_to(CHANGED)
+KNOWS_SUMMARY = changed_to(SUMMARY)
+
+
+def _task(plan: SourcePlan) -> str:
+    return f"build-{plan.generations[1].id}-1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +91,11 @@ class Enter:
     """The catalog after a changed definition was registered and its build requested."""
 
     builds: bool = True
+    plan: SourcePlan = KNOWS_BOTH
 
     async def __call__(self) -> None:
         """Rows of the source, both generations, what serves, and the task."""
+        new = self.plan.generations[1]
         tables = accounts().main
         catalog = Catalog(tables)
         for table in ("Catalog", "Tasks", FACT_TABLE):
@@ -89,10 +104,10 @@ class Enter:
         old = CatalogGeneration(OLD.id, "by-town", OLD.table, "standby", OLD.index, SOURCE, 0, 0)
         state: GenerationPhase = "building" if self.builds else "standby"
         await catalog.write(old, ServingRow("by-town", OLD.id))
-        await catalog.write(replace(old, id=NEW.id, table=NEW.table, state=state, definition=NEW.index, entered_at=1))
+        await catalog.write(replace(old, id=new.id, table=new.table, state=state, definition=new.index, entered_at=1))
         if self.builds:
-            about = {"index": "by-town", "generation": NEW.id, "budget": None}
-            await runner().start(Task(TASK, "build", about, NOW_SECONDS))
+            about = {"index": "by-town", "generation": new.id, "budget": None}
+            await runner().start(Task(_task(self.plan), "build", about, NOW_SECONDS))
 
 
 def runner(kind: type[Builds] = Builds) -> TaskRunner:
@@ -120,20 +135,21 @@ class Build:
 
     kind: type[Builds] = Builds
     between: Live | None = None
+    plan: SourcePlan = KNOWS_BOTH
 
     async def __call__(self) -> None:
         """Slice after slice."""
-        work = runner(self.kind)
+        work, task = runner(self.kind), _task(self.plan)
         for _ in range(10):
-            progress = await work.rows.read(TASK)
+            progress = await work.rows.read(task)
             assert progress is not None
             if progress.task.state != "running":
                 assert progress.task.state == "done", progress.task.problem
                 return
             if self.between is not None and progress.slices[-1].phase == CATCH_UP:
                 await self.between()
-            await interleaved([partial(work.work, TASK, name) for name in idle(progress, NOW_SECONDS)])
-            await work.after(TASK)
+            await interleaved([partial(work.work, task, name) for name in idle(progress, NOW_SECONDS)])
+            await work.after(task)
         raise AssertionError("the build does not end")
 
     def __str__(self) -> str:

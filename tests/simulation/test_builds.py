@@ -17,6 +17,7 @@ from shared.tasks.runner import SliceStep
 from tests.simulation.builds import (
     KNOWS_BOTH,
     KNOWS_OLD,
+    KNOWS_SUMMARY,
     Build,
     Enter,
     Live,
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
     from shared.catalog.rows import CatalogGeneration, CatalogSnapshot, ServingRow
     from shared.entries.changes.change import Change
+    from shared.entries.projection.generations import SourcePlan
     from shared.lifecycle.build import BuildApplier
     from shared.pipeline.ledger.catch_up import MissingFacts
     from shared.pipeline.ledger.scan import LedgerFact
@@ -58,11 +60,12 @@ def scenario(
     crashes: int = 1,
     faults: int = 0,
     switches: int | None = None,
+    plan: SourcePlan = KNOWS_BOTH,
 ) -> Scenario:
     """Programs after a prefix, all after the generation was registered."""
     changes = tuple(version.change for version in versions)
-    before: tuple[Program, ...] = (Enter(), *prefix)
-    return Scenario(name, KNOWS_BOTH, changes, programs, before, crashes=crashes, faults=faults, switches=switches)
+    before: tuple[Program, ...] = (Enter(plan=plan), *prefix)
+    return Scenario(name, plan, changes, programs, before, crashes=crashes, faults=faults, switches=switches)
 
 
 @SWITCHES
@@ -74,6 +77,26 @@ def test_a_build_beside_a_live_worker(name: str, switches: int) -> None:
     holds(
         scenario(name, (first, second), Build(), Live(KNOWS_BOTH, second), prefix=prefix, crashes=1, switches=switches)
     )
+
+
+@SWITCHES
+@pytest.mark.parametrize("name", HISTORIES)
+def test_a_build_of_a_summary_beside_a_live_worker(name: str, switches: int) -> None:
+    """Its totals are the sums of their contributions at every moment of the build."""
+    plan = KNOWS_SUMMARY
+    first, second = written(*HISTORIES[name])
+    programs = (Build(plan=plan), Live(plan, second))
+    prefix = [Live(KNOWS_OLD, first)]
+    holds(scenario(name, (first, second), *programs, prefix=prefix, crashes=1, switches=switches, plan=plan))
+
+
+@pytest.mark.parametrize("name", HISTORIES)
+def test_a_build_of_a_summary_after_a_worker_that_did_not_know_it(name: str) -> None:
+    """What that one did not write is found, in any version."""
+    plan = KNOWS_SUMMARY
+    first, second = written(*HISTORIES[name])
+    prefix = [Live(plan, first), Live(KNOWS_OLD, second)]
+    holds(scenario(name, (first, second), Build(plan=plan), prefix=prefix, crashes=1, plan=plan))
 
 
 @pytest.mark.long
@@ -120,6 +143,15 @@ def test_a_build_beside_a_worker_that_does_not_know_the_generation_is_caught(nam
     first, second = written(*HISTORIES[name])
     late = Live(KNOWS_OLD, second)
     caught(scenario(name, (first, second), Build(), late, prefix=[Live(KNOWS_OLD, first)], crashes=0, switches=1))
+
+
+@pytest.mark.parametrize("name", ["moved in the new one", "deleted"])
+def test_a_build_of_a_summary_beside_a_worker_that_does_not_know_it_is_caught(name: str) -> None:
+    """Negative control: the same of totals."""
+    plan = KNOWS_SUMMARY
+    first, second = written(*HISTORIES[name])
+    programs, prefix = (Build(plan=plan), Live(KNOWS_OLD, second)), [Live(KNOWS_OLD, first)]
+    caught(scenario(name, (first, second), *programs, prefix=prefix, crashes=0, switches=1, plan=plan))
 
 
 def test_a_build_without_its_catch_up_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
