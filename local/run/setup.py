@@ -28,6 +28,7 @@ DOCS_PACKAGES = ROOT / "requirements/docs.txt"
 DOCS_VENV = ROOT / ".venv-docs"
 # What draws the diagrams of the documentation; tests look whether it can.
 DOCS_NODE = ROOT / "docs/site"
+CLIENT_FOLDER = "clients/python/src"
 STAMP = ".index-tables-setup"
 
 
@@ -75,7 +76,7 @@ def set_up_python(venv: Path, wanted: str, *, with_tests: bool) -> None:
     step([*pip, "--require-hashes", "--requirement", str(packages)], "the Python packages")
     if version < DEPLOYED_PYTHON:
         install_runtime(pip, packages)
-    step([*pip, "--no-deps", "--editable", str(ROOT)], "this project's own commands")
+    link_project(venv, interpreter)
     (venv / STAMP).write_text(stamps[packages])
 
 
@@ -92,6 +93,27 @@ def set_up_docs(wanted: str) -> None:
         step([*pip, "--require-hashes", "--requirement", str(DOCS_PACKAGES)], "the Python packages")
         (DOCS_VENV / STAMP).write_text(stamp)
     set_up_node(DOCS_NODE)
+
+
+def link_project(venv: Path, interpreter: Path) -> None:
+    """Let the environment run the project from this folder, and give it the command `index-tables`.
+
+    Earlier set-ups installed the project under the name that is now the client's.
+    """
+    code = "import sysconfig; print(sysconfig.get_path('purelib'))"
+    asked = subprocess.run([str(interpreter), "-c", code], stdout=subprocess.PIPE, check=True)
+    packages = Path(asked.stdout.decode().strip())
+    for old in packages.glob("__editable__*index_tables*"):
+        old.unlink()
+    for old in packages.glob("index_tables-*.dist-info"):
+        shutil.rmtree(old)
+    (packages / "index-tables-checkout.pth").write_text(f"{ROOT}\n{ROOT / CLIENT_FOLDER}\n")
+    if os.name == "nt":
+        (interpreter.parent / "index-tables.cmd").write_text(f'@"{interpreter}" -P -m cli %*\n')
+        return
+    command = interpreter.parent / "index-tables"
+    command.write_text(f'#!/bin/sh\nexec "{interpreter}" -P -m cli "$@"\n')
+    command.chmod(0o755)
 
 
 def install_runtime(pip: list[str], packages: Path) -> None:

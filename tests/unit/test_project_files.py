@@ -198,6 +198,14 @@ def project() -> dict[str, Any]:
     return table
 
 
+def test_the_project_puts_nothing_into_site_packages_of_others() -> None:
+    """`shared`, `local` and `cli` are names that they use themselves; the name `index-tables` is the client's."""
+    setuptools = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
+    assert (setuptools["packages"], setuptools["py-modules"]) == ([], [])
+    assert project()["name"] != "index-tables"
+    assert "scripts" not in project()
+
+
 def workflow(file: Path) -> dict[str, Any]:
     """A workflow, as GitHub reads it."""
     parsed: dict[str, Any] = yaml.safe_load(file.read_text())

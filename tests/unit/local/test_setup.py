@@ -66,6 +66,23 @@ def test_a_wanted_python_that_does_not_run_is_an_error(tmp_path: Path) -> None:
     assert "PYTHON=nowhere does not run" in choose(tmp_path, "nowhere").stderr
 
 
+def test_the_command_runs_this_checkout_from_any_folder(tmp_path: Path) -> None:
+    """Without an installed package: names such as `shared` belong to others in site-packages."""
+    venv = tmp_path / "env"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(venv)], check=True)
+    code = (
+        f"import sys; sys.path.insert(0, {str(ROOT / 'local' / 'run')!r}); import setup; from pathlib import Path\n"
+        f"venv = Path({str(venv)!r}); setup.link_project(venv, setup.venv_python(venv))"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+    (tmp_path / "cli").mkdir()
+    (tmp_path / "cli" / "__init__.py").write_text("raise SystemExit('a package of the folder')")
+    packages = {"PYTHONPATH": os.pathsep.join(entry for entry in sys.path if entry.endswith("-packages"))}
+    command = [str(venv / "bin" / "index-tables"), "validate", str(ROOT / "indexes.yaml")]
+    done = subprocess.run(command, cwd=tmp_path, env=packages, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
 def node_check(path: Path) -> str:
     """What `check_node` says when only `path` is on PATH."""
     code = f"import sys; sys.path.insert(0, {str(ROOT / 'local' / 'run')!r}); import setup; setup.check_node()"
