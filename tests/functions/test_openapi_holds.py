@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+import requests
 
 from local.run.azurite import connection_string
 from shared.entries.changes.cosmos_changes import CosmosReader
@@ -52,6 +53,16 @@ def settings_with_dead_letters(lookup_settings: dict[str, str]) -> Iterator[dict
         yield {**lookup_settings, "AzureWebJobsStorage": storage, "INDEX_STORAGE": storage}
 
 
+def described(url: str, key: str, file: Path) -> Path:
+    """The document of the app, but for the body of a 401: that of a platform which checks keys has none."""
+    document = requests.get(f"{url}/api/openapi.json", headers={"x-functions-key": key}, timeout=30).json()
+    for methods in document["paths"].values():
+        for call in methods.values():
+            call["responses"].get("401", {}).pop("content", None)
+    file.write_text(json.dumps(document))
+    return file
+
+
 def run_schemathesis(settings: dict[str, str], folder: Path, max_examples: int) -> None:
     """Every default check on every call, with function keys checked; fails with its report.
 
@@ -59,8 +70,9 @@ def run_schemathesis(settings: dict[str, str], folder: Path, max_examples: int) 
     """
     with serving(ROOT, settings, "--http-only", "--keys", str(folder / "keys.json"), log_folder=folder) as app:
         key = json.loads((folder / "keys.json").read_text())["admin"]
+        document = described(app.url, key, folder / "openapi.json")
         program = str(Path(sys.executable).with_name("st"))
-        command = [program, "--no-color", "--config-file", str(CONFIGURATION), "run", f"{app.url}/api/openapi.json"]
+        command = [program, "--no-color", "--config-file", str(CONFIGURATION), "run", str(document), "--url", app.url]
         command += ["--header", f"x-functions-key: {key}", "--max-examples", str(max_examples), "--seed", "1"]
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-6000:] + done.stderr

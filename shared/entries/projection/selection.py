@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from shared.definitions.model import Index
 
 # Field name to the fields taken below it; None takes the whole value.
-_Tree: TypeAlias = "dict[str, _Tree | None]"
+PathTree: TypeAlias = "dict[str, PathTree | None]"
 Selection: TypeAlias = "Callable[[dict[str, Any]], dict[str, Any]]"
 
 
@@ -28,15 +28,16 @@ def compile_selection(index: Index) -> Selection:
 
 def compile_paths(paths: tuple[str, ...]) -> Selection:
     """Takes the values at these dotted paths from a document, in its own shape."""
-    tree = _tree(paths)
+    tree = path_tree(paths)
     if all(below is None for below in tree.values()):
         names = tuple(tree)
         return lambda document: {name: document[name] for name in names if name in document}
     return lambda document: _pick(tree, document)
 
 
-def _tree(paths: tuple[str, ...]) -> _Tree:
-    root: _Tree = {}
+def path_tree(paths: tuple[str, ...]) -> PathTree:
+    """What is taken at these paths, by the names of fields."""
+    root: PathTree = {}
     # Shorter paths first: what takes a whole value takes what is below it too.
     for names in sorted((segments(path) or (path,) for path in paths), key=len):
         below = root
@@ -50,7 +51,7 @@ def _tree(paths: tuple[str, ...]) -> _Tree:
     return root
 
 
-def _pick(tree: _Tree, document: dict[str, Any]) -> dict[str, Any]:
+def _pick(tree: PathTree, document: dict[str, Any]) -> dict[str, Any]:
     picked: dict[str, Any] = {}
     for name, below in tree.items():
         if name not in document:

@@ -87,7 +87,7 @@ class ReplayJson(_IndexNameJson):
 class _NextLinkJson(TypedDict):
     """What every answer in pages has."""
 
-    nextLink: NotRequired[Annotated[str, SchemaKeywords("Where to go on; absent at the end.")]]
+    nextLink: NotRequired[Annotated[str, SchemaKeywords("Where to go on; absent at the end.", format="uri")]]
 
 
 class DeadLetterPageJson(_NextLinkJson):

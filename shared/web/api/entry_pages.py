@@ -24,7 +24,7 @@ class EntryPageJson(TypedDict):
     """A page of entries."""
 
     value: list[FoundEntry]
-    nextLink: NotRequired[Annotated[str, SchemaKeywords("The next page; absent on the last one.")]]
+    nextLink: NotRequired[Annotated[str, SchemaKeywords("The next page; absent on the last one.", format="uri")]]
     behind: NotRequired[Annotated[list[BehindJson], SchemaKeywords("Storage accounts that were down.")]]
     readFrom: NotRequired[Annotated[Literal["secondary"], SchemaKeywords("The primary endpoint did not answer.")]]
 

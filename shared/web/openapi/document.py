@@ -14,21 +14,45 @@ from shared.web.api.health import HealthJson
 from shared.web.api.index_descriptions import IndexJson, IndexListJson
 from shared.web.api.lookups import CountJson
 from shared.web.api.status import LagHistoryJson
-from shared.web.openapi.calls import SECURITY, TOKEN_SECURITY, anonymous, call_with_key
+from shared.web.openapi.calls import SECURITY, TAGS, TOKEN_SECURITY, Wording, anonymous, call_with_key, tagged
 from shared.web.openapi.dead_letters import dead_letter_paths
 from shared.web.openapi.lifecycle import lifecycle_paths
 from shared.web.openapi.parameters import batch_body, count_parameters, index_name, lookup_parameters
+from shared.web.openapi.schema_parts import TEXT
 from shared.web.openapi.schemas import batch_schema, component_schemas, page_schema, schema_of
 from shared.web.openapi.verifications import verification_paths
 
 if TYPE_CHECKING:
-    from shared.definitions.model import Definitions, Index
+    from shared.definitions.model import Definitions, Index, Source
     from shared.web.access import Rights
     from shared.web.answers import HttpAnswer
     from shared.web.openapi.schema_parts import Schema
 
 VERSION: Final = "3.1.0"
-_IF_NONE_MATCH: Final = {"name": "If-None-Match", "in": "header", "required": False, "schema": {"type": "string"}}
+_INFO: Final = {
+    "title": "Index Tables",
+    "version": "1.0",
+    "description": "Look up facts by what they contain. docs/http-api.md says more.",
+    "contact": {"name": "Those who run this app"},
+    "license": {"name": "MIT", "identifier": "MIT"},
+}
+_LOOKUP_PROBLEMS: Final = (400, 404, 410, 500, 503)
+_IF_NONE_MATCH: Final = {
+    "name": "If-None-Match",
+    "in": "header",
+    "required": False,
+    "description": "The `ETag` of an earlier answer: 304 when that still holds.",
+    "schema": TEXT,
+}
+_ETAG: Final = {"description": "Changes with the answer; not with `expand=fact`.", "schema": TEXT}
+_STATUS_CALLS: Final = (
+    Wording("getOpenApi", "This document", "Made from the definitions; without indexes that the caller may not read."),
+    Wording("getStatus", "How the app is", "How far behind every source is, what was done and what it costs."),
+    Wording("getLagHistory", "Lag over time", "How far behind each source was."),
+    Wording("getAdvice", "Every index in numbers, and advice", "What the Index Table pattern warns of."),
+    Wording("isLive", "The process runs", "Says nothing of what it needs."),
+    Wording("isReady", "The app can do its work", "Or most of it (`degraded`), with what does not work in `limits`."),
+)
 
 
 async def answer_openapi(definitions: Definitions, rights: Rights, url: str) -> HttpAnswer:
@@ -45,27 +69,18 @@ async def answer_openapi(definitions: Definitions, rights: Rights, url: str) -> 
 def openapi(definitions: Definitions) -> dict[str, Any]:
     """The whole document."""
     names = list(definitions.indexes)
-    paths: dict[str, Any] = {
-        **_common_paths(names),
-        **lifecycle_paths(names),
-        **verification_paths(names),
-        **dead_letter_paths(definitions),
-    }
-    for index in definitions.indexes.values():
-        base = f"/api/indexes/{index.name}"
-        paths[f"{base}/entries"] = {"get": _lookup(index, definitions)}
-        paths[f"{base}/lookups"] = {"post": _batch(index, definitions)}
-        paths[f"{base}/count"] = {"get": _count(index, definitions)}
-        paths[f"{base}/explain"] = {"get": _explanation(index, definitions)}
     return {
         "openapi": VERSION,
-        "info": {
-            "title": "Index Tables",
-            "version": "1.0",
-            "description": "Look up facts by what they contain. docs/http-api.md says more.",
-        },
+        "info": _INFO,
         "servers": [{"url": "/"}],
-        "paths": paths,
+        "tags": [{"name": name, "description": about} for name, about in TAGS.items()],
+        "paths": {
+            **tagged("lookups", _lookup_paths(definitions)),
+            **tagged("status", _status_paths()),
+            **dead_letter_paths(definitions),
+            **lifecycle_paths(names),
+            **verification_paths(names),
+        },
         "components": {
             "schemas": component_schemas(definitions),
             "securitySchemes": SECURITY,
@@ -73,79 +88,87 @@ def openapi(definitions: Definitions) -> dict[str, Any]:
     }
 
 
-def _common_paths(names: list[str]) -> dict[str, Any]:
-    """The calls that need no definition, and those about an index by its name."""
-    index = {
-        **call_with_key("getIndex", "One index", schema_of(IndexJson), [400, 404, 500, 503]),
-        "parameters": [index_name(names)],
-    }
+def _lookup_paths(definitions: Definitions) -> dict[str, dict[str, Schema]]:
+    """What indexes there are, and the lookups of each."""
+    names = list(definitions.indexes)
+    listed = Wording("listIndexes", "All indexes", "Their keys, what they project, and which generation serves.")
+    paths = {"/api/indexes": {"get": _read(listed, schema_of(IndexListJson))}}
+    if names:
+        shown = Wording("getIndex", "One index", "Its key, what it projects, and which generation serves.")
+        call = call_with_key(shown, schema_of(IndexJson), [400, 404, 500, 503])
+        paths["/api/indexes/{name}"] = {"get": {**call, "parameters": [index_name(names)]}}
+    for index in definitions.indexes.values():
+        base = f"/api/indexes/{index.name}"
+        source = definitions.sources[index.source]
+        paths[f"{base}/entries"] = {"get": _lookup(index, source)}
+        paths[f"{base}/lookups"] = {"post": _batch(index, source)}
+        paths[f"{base}/count"] = {"get": _count(index, source)}
+        paths[f"{base}/explain"] = {"get": _explanation(index, source)}
+    return paths
+
+
+def _status_paths() -> dict[str, dict[str, Schema]]:
+    """How the app is; each with a key but for health."""
+    document, status, history, advice, live, ready = _STATUS_CALLS
     return {
-        "/api/indexes": {"get": _read("listIndexes", "All indexes", schema_of(IndexListJson))},
-        **({"/api/indexes/{name}": {"get": index}} if names else {}),
-        "/api/openapi.json": {"get": _read("getOpenApi", "This document", {"type": "object"})},
-        "/api/status": {"get": _read("getStatus", "How the app is", schema_of(StatusJson))},
-        "/api/status/history": {"get": _read("getLagHistory", "Lag over time", schema_of(LagHistoryJson))},
-        "/api/advice": {"get": _read("getAdvice", "Every index in numbers, and advice", schema_of(AdviceReportJson))},
-        "/api/health/live": {"get": anonymous("isLive", "The process runs", schema_of(HealthJson), [])},
-        "/api/health/ready": {
-            "get": anonymous("isReady", "The app can do its work", schema_of(HealthJson), [500, 503])
-        },
+        "/api/openapi.json": {"get": _read(document, {"type": "object", "additionalProperties": True})},
+        "/api/status": {"get": _read(status, schema_of(StatusJson))},
+        "/api/status/history": {"get": _read(history, schema_of(LagHistoryJson))},
+        "/api/advice": {"get": _read(advice, schema_of(AdviceReportJson))},
+        "/api/health/live": {"get": anonymous(live, schema_of(HealthJson), [])},
+        "/api/health/ready": {"get": anonymous(ready, schema_of(HealthJson), [500, 503])},
     }
 
 
-def _read(operation_id: str, summary: str, answer: Schema) -> Schema:
-    return call_with_key(operation_id, summary, answer, [400, 500, 503])
+def _read(wording: Wording, answer: Schema) -> Schema:
+    return call_with_key(wording, answer, [400, 500, 503])
 
 
-def _lookup(index: Index, definitions: Definitions) -> Schema:
-    source = definitions.sources[index.source]
-    lookup = call_with_key(
+def _lookup(index: Index, source: Source) -> Schema:
+    partition = " and ".join(f"`{part.name}`" for part in index.partition)
+    wording = Wording(
         f"find.{index.name}",
         f"Look up entries of {index.name}",
-        page_schema(index),
-        [400, 404, 410, 500, 503],
+        f"Equality on {partition}, then on leading sort parts, then at most one range. Follow `nextLink` as it is.",
     )
-    lookup["parameters"] = [
-        *lookup_parameters(index, source),
-        _IF_NONE_MATCH,
-    ]
+    lookup = call_with_key(wording, page_schema(index), _LOOKUP_PROBLEMS)
+    lookup["parameters"] = [*lookup_parameters(index, source), _IF_NONE_MATCH]
     return _with_etag(lookup, "The page that If-None-Match names has not changed.")
 
 
-def _batch(index: Index, definitions: Definitions) -> Schema:
-    call = call_with_key(
+def _batch(index: Index, source: Source) -> Schema:
+    wording = Wording(
         f"findMany.{index.name}",
         f"Many lookups of {index.name}: the first page of each, or its problem",
-        batch_schema(index),
-        [400, 404, 500, 503],
+        "Up to 100 lookups with JSON values, answered in the order asked.",
     )
-    return {**call, "requestBody": batch_body(index, definitions.sources[index.source])}
+    call = call_with_key(wording, batch_schema(index), [400, 404, 500, 503])
+    return {**call, "requestBody": batch_body(index, source)}
 
 
-def _count(index: Index, definitions: Definitions) -> Schema:
-    call = call_with_key(
+def _count(index: Index, source: Source) -> Schema:
+    wording = Wording(
         f"count.{index.name}",
         f"How many entries a lookup of {index.name} would find",
-        schema_of(CountJson),
-        [400, 404, 500, 503],
+        "Reads keys only, of at most 100 000 rows; `isExact` is false when there are more.",
     )
-    call["parameters"] = [*count_parameters(index, definitions.sources[index.source]), _IF_NONE_MATCH]
+    call = call_with_key(wording, schema_of(CountJson), [400, 404, 500, 503])
+    call["parameters"] = [*count_parameters(index, source), _IF_NONE_MATCH]
     return _with_etag(call, "The count that If-None-Match names has not changed.")
 
 
 def _with_etag(call: Schema, unchanged: str) -> Schema:
-    call["responses"]["200"]["headers"] = {"ETag": {"schema": {"type": "string"}}}
-    call["responses"]["304"] = {"description": unchanged}
+    call["responses"]["200"]["headers"] = {"ETag": _ETAG}
+    call["responses"]["304"] = {"description": unchanged, "headers": {"ETag": _ETAG}}
     return call
 
 
-def _explanation(index: Index, definitions: Definitions) -> Schema:
-    explanation = call_with_key(
+def _explanation(index: Index, source: Source) -> Schema:
+    wording = Wording(
         f"explain.{index.name}",
         f"How a lookup of {index.name} would run",
-        schema_of(ExplanationJson),
-        [400, 404, 410, 500, 503],
+        "What it reads and what that takes; of one that would be refused, why.",
     )
-    source = definitions.sources[index.source]
+    explanation = call_with_key(wording, schema_of(ExplanationJson), _LOOKUP_PROBLEMS)
     explanation["parameters"] = lookup_parameters(index, source)
     return explanation

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from shared.web.openapi.schema_parts import Schema
 
 _EXAMPLES: Final[dict[PartType, Any]] = {
-    "string": "Smith",
     "integer": 12,
     "number": 12.5,
     "boolean": True,
@@ -37,15 +36,15 @@ _MEANINGS: Final = {
 
 def lookup_parameters(index: Index, source: Source) -> list[Schema]:
     """The query parameters of a lookup: every part in every way, then the options."""
-    found = [_condition(part, name) for part in index.parts for name in parameter_names(index, part)]
+    found = [_condition(index, part, name) for part in index.parts for name in parameter_names(index, part)]
     return [*found, *_options(index, source)]
 
 
-def _condition(part: KeyPart, name: str) -> Schema:
+def _condition(index: Index, part: KeyPart, name: str) -> Schema:
     operator = name[len(part.name) + 1 :]
     if operator == IN:
-        return _list(part, name)
-    schema: Schema = {"enum": ["true"]} if operator == NULL else VALUE_SCHEMAS[part.type]
+        return _list(index, part, name)
+    schema: Schema = {"type": "string", "enum": ["true"]} if operator == NULL else VALUE_SCHEMAS[part.type]
     return {
         "name": name,
         "in": "query",
@@ -53,11 +52,11 @@ def _condition(part: KeyPart, name: str) -> Schema:
         "required": False,
         "description": f"{part.name} {_MEANINGS[operator]}{', without regard to case' if part.fold else ''}.",
         "schema": schema,
-        "example": "true" if operator == NULL else _EXAMPLES[part.type],
+        "example": "true" if operator == NULL else _example(index, part),
     }
 
 
-def _list(part: KeyPart, name: str) -> Schema:
+def _list(index: Index, part: KeyPart, name: str) -> Schema:
     """One of several values, as a JSON array."""
     items = VALUE_SCHEMAS[part.type]
     if part.keeps_nulls:
@@ -69,8 +68,15 @@ def _list(part: KeyPart, name: str) -> Schema:
         "in": "query",
         "required": False,
         "description": f"{part.name} is one of these, as a JSON array{fold}.",
-        "content": {"application/json": {"schema": schema, "example": [_EXAMPLES[part.type]]}},
+        "content": {"application/json": {"schema": schema, "example": [_example(index, part)]}},
     }
+
+
+def _example(index: Index, part: KeyPart) -> Any:
+    """A value of the part: one that the definition names, or any."""
+    if index.hot and index.partition == (part,):
+        return index.hot[0][0]
+    return _EXAMPLES.get(part.type, f"a {part.name}")
 
 
 def index_name(names: Sequence[str]) -> Schema:
@@ -117,7 +123,7 @@ def _options(index: Index, source: Source) -> list[Schema]:
     if "filter" not in [part.name for part in index.parts]:
         options.append(option("filter", "A JMESPath expression on `key` and `data` that must hold.", TEXT))
     if source.cosmos is not None and not index.is_summary:
-        options.append(option("expand", "Fetch each fact, too.", {"enum": ["fact"]}))
+        options.append(option("expand", "Fetch each fact, too.", {"type": "string", "enum": ["fact"]}))
     if source.cosmos is not None or source.version is not None:
         options.append(option("sees", "Wait until the index has this change, as JSON.", {"type": "string"}))
     return options

@@ -13,6 +13,16 @@ Schema: TypeAlias = dict[str, Any]
 
 TEXT: Final[Schema] = {"type": "string"}
 SWITCH: Final[Schema] = {"type": "boolean"}
+# A value of a fact's partition key.
+PARTITION_KEY_VALUE: Final[Schema] = {
+    "anyOf": [
+        TEXT,
+        {"type": "number"},
+        {"type": "boolean"},
+        {"type": "null"},
+        {"type": "object", "maxProperties": 0, "description": "The fact lacks it."},
+    ]
+}
 # Of the values of key parts.
 VALUE_SCHEMAS: Final[dict[PartType, Schema]] = {
     "string": {"type": "string"},

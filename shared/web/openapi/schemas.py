@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from shared.entries.projection.selection import path_tree
 from shared.inputs.faults import TITLES
 from shared.lookup.asking.explain import ExplanationJson
 from shared.lookup.reading.results import FoundEntry
@@ -15,7 +16,7 @@ from shared.web.api.lifecycle import GenerationJson, IndexStateJson, ServingJson
 from shared.web.api.lookups import BatchJson
 from shared.web.api.verifications import VerificationJson
 from shared.web.error_problems import DEFINITIONS_BROKEN, INTERNAL, KINDS, REFUSALS
-from shared.web.openapi.schema_parts import VALUE_SCHEMAS, object_of
+from shared.web.openapi.schema_parts import PARTITION_KEY_VALUE, VALUE_SCHEMAS, object_of
 from shared.web.openapi.typed_schemas import TypedSchemas
 from shared.web.problems import ProblemJson
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from shared.definitions.model import Definitions, Index, KeyPart, Measure, Source
+    from shared.entries.projection.selection import PathTree
     from shared.web.openapi.schema_parts import Schema
 
 # Clients that were made from the document know these names, so they do not follow the names of the types.
@@ -84,13 +86,46 @@ def _entry_schema(index: Index, source: Source) -> Schema:
         members["data"] = {**data, "required": []}
         return object_of(**{name: members[name] for name in ("key", "data")})
     schema["required"] += ["id", "version"]
+    members["data"] = _data_schema(index)
     if source.partition_key:
         schema["required"].append("partitionKey")
+        members["partitionKey"] = _partition_key_schema(source)
     else:
         del members["partitionKey"]
     if source.cosmos is None:
         del members["fact"]
+    else:
+        members["fact"] = _fact_schema(index)
     return schema
+
+
+def _data_schema(index: Index) -> Schema:
+    """What the index projects. `select` may leave fields out, and none of a fact must be there."""
+    tree = path_tree(index.project) if isinstance(index.project, tuple) else {}
+    return _tree_schema(tree)
+
+
+def _tree_schema(tree: PathTree | None) -> Schema:
+    """Fields of any type; those above other fields are objects."""
+    if tree is None:
+        return {}
+    return {**object_of({name: _tree_schema(below) for name, below in tree.items()}), "additionalProperties": True}
+
+
+def _fact_schema(index: Index) -> Schema:
+    """A fact has more than what the index projects, and an element of `each` stands in an array of it."""
+    fields = dict.fromkeys(path_tree(index.project)) if isinstance(index.project, tuple) else {}
+    if index.each is not None:
+        fields.pop(index.each.name, None)
+    return {**_tree_schema(fields), "description": "The fact as it is now; with `expand=fact`."}
+
+
+def _partition_key_schema(source: Source) -> Schema:
+    """One value as itself, several as a list."""
+    levels = len(source.partition_key)
+    if levels == 1:
+        return PARTITION_KEY_VALUE
+    return {"type": "array", "items": PARTITION_KEY_VALUE, "minItems": levels, "maxItems": levels}
 
 
 def _measure_schema(measure: Measure) -> Schema:

@@ -76,7 +76,7 @@ class TypedSchemas:
             given = {name: value for name, value in asdict(keywords).items() if value is not None}
             return {**self.schema_of(kind), **given}
         if origin is Literal:
-            return {"enum": list(args)} if len(args) > 1 else {"const": args[0]}
+            return _literal(args)
         if origin is list:
             return {"type": "array", "items": self.schema_of(args[0])}
         if origin is dict:
@@ -88,7 +88,8 @@ class TypedSchemas:
     def _mapping(self, key: Any, value: Any) -> Schema:
         if get_origin(key) is Literal:
             return object_of(**{name: self.schema_of(value) for name in get_args(key)})
-        return {"type": "object"} if value is Any else {"type": "object", "additionalProperties": self.schema_of(value)}
+        # What may be anything is said as well: generators take an object of which nothing is said for an empty one.
+        return {"type": "object", "additionalProperties": True if value is Any else self.schema_of(value)}
 
     def _union(self, args: Sequence[Any]) -> Schema:
         choices = [self.schema_of(kind) for kind in args if kind is not NoneType]
@@ -99,11 +100,17 @@ class TypedSchemas:
         return _or_null(choices[0])
 
 
+def _literal(values: Sequence[Any]) -> Schema:
+    """An enumeration or a constant, with the type that its values share."""
+    (kind,) = {type(value) for value in values}
+    return {**_PLAIN[kind], **({"enum": list(values)} if len(values) > 1 else {"const": values[0]})}
+
+
 def _or_null(schema: Schema) -> Schema:
-    if "type" in schema:
-        return {**schema, "type": [schema["type"], "null"]}
+    if "type" not in schema:
+        return {"anyOf": [schema, {"type": "null"}]}
+    nullable = {**schema, "type": [schema["type"], "null"]}
     if "const" in schema:
-        return {"enum": [schema["const"], None]}
-    if "enum" in schema:
-        return {**schema, "enum": [*schema["enum"], None]}
-    return {"anyOf": [schema, {"type": "null"}]}
+        del nullable["const"]
+        return {**nullable, "enum": [schema["const"], None]}
+    return {**nullable, "enum": [*schema["enum"], None]} if "enum" in schema else nullable
