@@ -1,0 +1,1 @@
+"""The clients, and what is generated from the OpenAPI document."""
