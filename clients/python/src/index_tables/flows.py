@@ -75,7 +75,7 @@ class App:
         base = httpx.URL(url)
         if base.scheme not in {"http", "https"} or not base.host or base.query or base.userinfo:
             raise ValueError("The address of the app is one such as https://NAME.azurewebsites.net, without a key.")
-        return cls(base.copy_with(path=base.path.rstrip("/"), fragment=None), patience)
+        return cls(base.copy_with(fragment=None), patience)
 
     def get(
         self, path: str, parameters: Mapping[str, str] | None = None, headers: Mapping[str, str] | None = None
@@ -86,7 +86,7 @@ class App:
 
     def address(self, path: str) -> httpx.URL:
         """The whole address of a path, which is encoded already."""
-        return self.base.copy_with(raw_path=f"{self.base.path}{path}".encode())
+        return self.base.copy_with(raw_path=self.base.raw_path.rstrip(b"/") + path.encode())
 
     def linked(self, link: str) -> httpx.URL:
         """The address of a link that the app has given; raises `ForeignAddressError` for one of another host."""
