@@ -47,7 +47,7 @@ def test_linters_find_what_is_wrong_in_a_document(tmp_path: Path) -> None:
 
 def test_a_strict_program_compiles_over_the_types_of_openapi_typescript(document: Path, tmp_path: Path) -> None:
     """It reads what an entry, a problem and an explanation have."""
-    node(MODULES / "openapi-typescript/bin/cli.js", document, "-o", tmp_path / "schema.d.ts")
+    node(MODULES / "openapi-typescript/bin/cli.js", document, "-o", tmp_path / "schema.ts")
     shutil.copy(FOLDER / "programs/with-openapi-fetch.ts", tmp_path)
     compile_typescript(tmp_path, ["with-openapi-fetch.ts"])
 

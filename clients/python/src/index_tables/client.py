@@ -143,10 +143,14 @@ class Index(Generic[K, D]):
         return self._tables.run(self._flows.refresh(page))
 
     def get_many(
-        self, lookups: Sequence[Mapping[str, Any]], **options: Unpack[Options]
+        self,
+        lookups: Sequence[Mapping[str, Any]],
+        options: Mapping[str, Any] | None = None,
+        /,
+        **asked: Unpack[Options],
     ) -> list[Page[K, D] | ProblemError]:
         """The first page of each lookup, or the problem that it has instead, in the order asked."""
-        return self._tables.run(self._flows.get_many(lookups, options))
+        return self._tables.run(self._flows.get_many(lookups, {**(options or {}), **asked}))
 
     def count(self, conditions: Mapping[str, Any] | None = None, /, **asked: Any) -> Count:
         """How many entries there are."""

@@ -92,7 +92,11 @@ def _platform_members(answer: httpx.Response) -> dict[str, Any]:
     code = answer.headers.get("x-ms-error-code") or phrase.title().replace(" ", "")
     if answer.status_code == HTTPStatus.UNAUTHORIZED:
         return {"code": code, "title": phrase, "detail": "The key or token is missing or not good for this app."}
-    return {"code": code, "title": phrase, "detail": f"{answer.request.url.path} answers {answer.status_code} ({phrase})."}
+    return {
+        "code": code,
+        "title": phrase,
+        "detail": f"{answer.request.url.path} answers {answer.status_code} ({phrase}).",
+    }
 
 
 def _known(members: Mapping[str, Any], kind: type[Fault | Suggestion]) -> dict[str, Any]:
