@@ -81,6 +81,7 @@ sbom: deployed
 
 clean:
 	rm -rf .venv .venv-* .local dist local/node_modules docs/site/node_modules tests/*/*/node_modules *.egg-info
+	rm -rf clients/*/build clients/*/dist clients/*/node_modules clients/python/src/*.egg-info
 	rm -rf .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 
 setup setup-tests setup-docs:

@@ -46,13 +46,16 @@ def node(*arguments: str | Path, folder: Path = FOLDER, environment: Mapping[str
 
 def compile_typescript(folder: Path, files: list[str], *, client: Path | None = None, **options: Any) -> None:
     """`tsc --strict` on these files of a folder, beside the client's package; fails with what the compiler says."""
-    modules = folder / "node_modules"
-    modules.mkdir()
-    for module in MODULES.iterdir():
-        (modules / module.name).symlink_to(module)
-    if client is not None:
-        (modules / client.name).symlink_to(client)
-    (folder / "package.json").write_text('{"type": "module"}')
+    link_modules(folder, client)
     config = {"compilerOptions": {**STRICT, **options}, "files": files}
     (folder / "tsconfig.json").write_text(json.dumps(config))
     node(MODULES / "typescript/bin/tsc", "-p", folder)
+
+
+def link_modules(folder: Path, client: Path | None) -> None:
+    """Let programs of a folder import the packages that the tests have, and the client."""
+    modules = folder / "node_modules"
+    modules.mkdir()
+    for module in [*MODULES.iterdir(), *([] if client is None else [client])]:
+        (modules / module.name).symlink_to(module)
+    (folder / "package.json").write_text('{"type": "module"}')
