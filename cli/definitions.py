@@ -5,15 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from cli.arguments import argument, non_empty, option
 from cli.errors import UsageError
 from cli.output import what_and_fix, wrapped, write_rows
 from shared.app import settings
 from shared.definitions.files import read_definitions
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Sequence
 
+    import click
+
+    from cli.arguments import Option
     from cli.output import Row
     from shared.definitions.loading.findings import Finding
     from shared.definitions.loading.load import Loaded
@@ -21,18 +24,21 @@ if TYPE_CHECKING:
 _COLUMNS: Final = ("kind", "file", "line", "key", "what", "mend")
 
 
-def add_file_argument(parser: argparse.ArgumentParser) -> None:
+def file_argument() -> click.Argument:
     """FILE, by default the definitions that the app itself would read."""
     default = settings.Settings().value(settings.INDEX_DEFINITIONS)
-    parser.add_argument("file", metavar="FILE", nargs="?", default=default, help="default: %(default)s")
+    return argument("file", f"the definitions (default: {default})", "FILE", required=False, default=default)
 
 
-def add_definitions_argument(
-    parser: argparse.ArgumentParser | argparse._ArgumentGroup, about: str | None = None
-) -> None:
+def index_argument(about: str, *, required: bool = True, nargs: int = 1) -> click.Argument:
+    """INDEX, or several."""
+    return argument("indexes" if nargs < 0 else "index", about, "INDEX", type=non_empty, required=required, nargs=nargs)
+
+
+def definitions_option(about: str = "the definitions") -> Option:
     """`--definitions`, with the same default as FILE."""
     default = settings.Settings().value(settings.INDEX_DEFINITIONS)
-    parser.add_argument("--definitions", metavar="FILE", default=default, help=about)
+    return option("--definitions", metavar="FILE", default=default, show_default=True, help=about)
 
 
 def read(file: str) -> Loaded:

@@ -5,10 +5,14 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
+from cli.arguments import folder, option
 from cli.errors import UsageError
+
+if TYPE_CHECKING:
+    from cli.arguments import Option
 
 DATA_FOLDER: Final = ".local"
 
@@ -49,6 +53,12 @@ class LocalRun:
     def cosmos_connection_string(self) -> str:
         """How to reach its Cosmos DB."""
         return f"AccountEndpoint={self.text('cosmos', 'endpoint')};AccountKey={self.text('cosmos', 'key')};"
+
+
+def data_option() -> Option:
+    """`--data`: which run."""
+    what = f"the data folder of a local run (default: {DATA_FOLDER})"
+    return option("--data", type=folder, metavar="DIR", help=what)
 
 
 def local_run(data_folder: Path | None) -> LocalRun:

@@ -5,13 +5,14 @@ stdout is data, stderr is progress and messages. Exit 0: fine; 1: a problem was 
 
 from __future__ import annotations
 
-import argparse
 import errno
 import io
-import re
 import sys
 from typing import TYPE_CHECKING, Final
 
+import click
+
+from cli.arguments import HELP
 from cli.commands import (
     advise,
     apply,
@@ -45,50 +46,59 @@ WRONG_USAGE: Final = 2
 # 128 and the number of SIGINT: what shells give.
 INTERRUPTED: Final = 130
 
-_COMMANDS: Final = (
-    validate,
-    plan,
-    load,
-    query,
-    count,
-    explain,
-    tail,
-    status,
-    openapi,
-    client,
-    build,
-    verify,
-    switch,
-    apply,
-    advise,
-    rebalance,
-    dead_letters,
-    token,
-)
+_SECTIONS: Final = {
+    "Definitions": (validate, plan, openapi),
+    "Facts": (load,),
+    "Lookups": (query, count, explain, tail),
+    "Operations": (status, apply, build, verify, switch, rebalance, advise, dead_letters),
+    "Tools": (token,),
+}
 
 _FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
-_OPTION: Final = re.compile("-h|--[a-z-]+(=.*)?", re.DOTALL)
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """The parser of all commands."""
-    parser = argparse.ArgumentParser(
-        prog="index-tables",
-        description="Secondary indexes for Azure data: check, plan, look up, operate.",
-        epilog="exit codes: 0 fine, 1 a problem was found, 2 wrong usage, 130 Ctrl-C",
+class _Application(click.Group):
+    """All commands, listed in sections."""
+
+    sections: dict[str, list[str]]
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        for title, names in self.sections.items():
+            with formatter.section(title):
+                formatter.write_dl([(name, self.commands[name].get_short_help_str(100)) for name in names])
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        formatter.write(f"\n{self.epilog}\n")
+
+
+def application() -> click.Group:
+    """All commands."""
+    group = _Application(
+        "index-tables",
+        help="Secondary indexes for Azure data: check, plan, look up, operate.",
+        epilog="Exit codes: 0 fine, 1 a problem was found, 2 wrong usage, 130 Ctrl-C.",
+        no_args_is_help=False,
+        context_settings=HELP,
     )
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for command in _COMMANDS:
-        command.add(commands)
-    return parser
+    group.sections = {}
+    for title, commands in _SECTIONS.items():
+        before = set(group.commands)
+        for command in commands:
+            command.add(group)
+        group.sections[title] = [name for name in group.commands if name not in before]
+    return group
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the exit code."""
     _never_fail_to_print()
-    args = _parsed(build_parser(), sys.argv[1:] if arguments is None else arguments)
     try:
-        return _run(args)
+        return _run(application(), sys.argv[1:] if arguments is None else arguments)
+    except click.exceptions.Exit as done:
+        return done.exit_code
+    except click.UsageError as error:
+        print(_how_to_use(error), file=sys.stderr)
+        return WRONG_USAGE
     except UsageError as error:
         print(f"index-tables: {visible_lines(str(error))}", file=sys.stderr)
         return WRONG_USAGE
@@ -112,9 +122,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return PROBLEM
 
 
-def _run(args: argparse.Namespace) -> int:
-    """Run the command; its exit code also holds when its output is not read to the end."""
-    code: int = args.run(args)
+def _run(group: click.Group, arguments: Sequence[str]) -> int:
+    """Run the command; its exit code also holds when its output is not read to the end.
+
+    Not with Click's own `main`, which would say that somebody pressed Ctrl-C, and not what becomes of the work.
+    """
+    with group.make_context("index-tables", list(arguments)) as context:
+        code: int = group.invoke(context)
     try:
         sys.stdout.flush()
     except BrokenPipeError:
@@ -122,32 +136,18 @@ def _run(args: argparse.Namespace) -> int:
     return code
 
 
+def _how_to_use(error: click.UsageError) -> str:
+    """What is wrong, below how the command is used."""
+    context = error.ctx
+    usage = [context.get_usage(), f"Try `{context.command_path} --help`."] if context else []
+    return visible_lines("\n".join([*usage, f"index-tables: {error.format_message()}"]))
+
+
 def _what_failed(error: OSError) -> str | None:
     """What the operating system refused; None for a bug of ours."""
     if error.filename is not None:
         return f"{error.filename} cannot be read or written"
     return "the output cannot be written" if error.errno in _FULL else None
-
-
-def _parsed(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> argparse.Namespace:
-    """The arguments, with options anywhere: argparse does not know the conditions of a lookup that follow one."""
-    args, unknown = parser.parse_known_args(_with_keys_joined(arguments))
-    if unknown and (not hasattr(args, "parameters") or any(word.startswith("-") for word in unknown)):
-        parser.error(f"unrecognized arguments: {' '.join(unknown)}")
-    if unknown:
-        args.parameters = [*args.parameters, *unknown]
-    return args
-
-
-def _with_keys_joined(arguments: Sequence[str]) -> list[str]:
-    """`--key -abc` as `--key=-abc`: argparse takes what begins with a dash for an option, and one key in 64 does."""
-    joined: list[str] = []
-    for argument in arguments:
-        if joined and joined[-1] == "--key" and argument[:1] == "-" and not _OPTION.fullmatch(argument):
-            joined[-1] = f"--key={argument}"
-        else:
-            joined.append(argument)
-    return joined
 
 
 def _never_fail_to_print() -> None:

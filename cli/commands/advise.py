@@ -5,16 +5,18 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
-from cli.arguments import add_command, non_empty
+from cli.arguments import add_command, flag
+from cli.definitions import index_argument
 from cli.errors import UsageError
 from cli.output import counted, what_and_fix, wrapped, write_rows
-from cli.service.app_client import add_app_arguments, client_for
+from cli.service.app_client import app_options, client_for
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Iterable
 
-    from cli.arguments import Commands
+    import click
+
+    from cli.arguments import Arguments
     from cli.output import Row
 
 _COLUMNS: Final = ("index", "code", "what", "mend", "dollarsPerMonth", "change")
@@ -27,12 +29,15 @@ _EXAMPLES: Final = """\
 """
 
 
-def add(commands: Commands) -> None:
+def add(commands: click.Group) -> None:
     """Declare the command."""
-    parser = add_command(
+    add_command(
         commands,
         "advise",
         run,
+        index_argument("only this index", required=False),
+        flag("--numbers", "print the statistics instead of the advice"),
+        *app_options(),
         summary="say what the pattern warns of, with the numbers",
         description="""\
 Look at a sample of every index and at what was counted: too few values, a hot partition, more writes than lookups,
@@ -40,12 +45,9 @@ nobody who looks it up, partitions that only grow, entries that are too large. S
 or saves per month. Costs at most 50 storage transactions per source and some 20 per index.""",
         examples=_EXAMPLES,
     )
-    parser.add_argument("index", metavar="INDEX", type=non_empty, nargs="?", help="only this index")
-    parser.add_argument("--numbers", action="store_true", help="print the statistics instead of the advice")
-    add_app_arguments(parser)
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: Arguments) -> int:
     """Print advice, or numbers; advice is no problem, so the exit code is 0."""
     indexes = client_for(args).get("/api/advice", {})["indexes"]
     if args.index is not None:

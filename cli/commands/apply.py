@@ -6,17 +6,18 @@ import sys
 import time
 from typing import TYPE_CHECKING, Final
 
-from cli.arguments import add_budget_argument, add_command, non_empty
+from cli.arguments import add_command, budget_option
+from cli.definitions import index_argument
 from cli.errors import ServiceError
 from cli.output import write_rows
-from cli.service.app_client import add_app_arguments, client_for, index_path
+from cli.service.app_client import app_options, client_for, index_path
 from cli.service.builds import STATE_COLUMNS, index_state, start_build, state_row, wait_until_built, with_budget
 from cli.service.verifications import wait_until_verified
 
 if TYPE_CHECKING:
-    import argparse
+    import click
 
-    from cli.arguments import Commands
+    from cli.arguments import Arguments
     from cli.service.app_client import AppClient
 
 _POLL_SECONDS: Final = 0.5
@@ -26,24 +27,24 @@ _EXAMPLES: Final = """\
 """
 
 
-def add(commands: Commands) -> None:
+def add(commands: click.Group) -> None:
     """Declare the command."""
-    parser = add_command(
+    add_command(
         commands,
         "apply",
         run,
+        index_argument("the indexes (default: all)", required=False, nargs=-1),
+        budget_option(),
+        *app_options(),
         summary="build, verify and switch to what the definitions say",
         description="For every index whose definition does not serve yet: build it, verify it and switch to it. "
         "What a command before it has begun is gone on with. Exit 1 when a verification finds differences: "
         "then that index is not switched.",
         examples=_EXAMPLES,
     )
-    parser.add_argument("indexes", metavar="INDEX", type=non_empty, nargs="*", help="the indexes (default: all)")
-    add_budget_argument(parser)
-    add_app_arguments(parser)
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: Arguments) -> int:
     """Bring the indexes up to their definitions one after the other; print their states."""
     app = client_for(args, "admin")
     names = args.indexes or [index["name"] for index in app.get("/api/indexes", {})["value"]]

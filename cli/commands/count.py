@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Final
 from cli.arguments import add_command
 from cli.output import write_rows
 from cli.service.app_client import client_for, index_path
-from cli.service.lookup_arguments import add_lookup_arguments, add_values_argument, asked_parameters
+from cli.service.lookup_arguments import asked_parameters, lookup_parameters
 
 if TYPE_CHECKING:
-    import argparse
+    import click
 
-    from cli.arguments import Commands
+    from cli.arguments import Arguments
 
 _EXAMPLES: Final = """\
   index-tables count customers-by-town town=Redmond lastName.prefix=S
@@ -21,22 +21,21 @@ _EXAMPLES: Final = """\
 """
 
 
-def add(commands: Commands) -> None:
+def add(commands: click.Group) -> None:
     """Declare the command."""
-    parser = add_command(
+    add_command(
         commands,
         "count",
         run,
+        *lookup_parameters(),
         summary="count entries of an index",
         description="Count the entries that a lookup would find in a running app, by reading keys only. "
         "Of more than 100 000 rows it counts the first, and says so.",
         examples=_EXAMPLES,
     )
-    add_lookup_arguments(parser)
-    add_values_argument(parser)
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: Arguments) -> int:
     """Print the number; says on stderr when there are more."""
     client = client_for(args)
     counted = client.get(index_path(args.index, "count"), asked_parameters(client, args))

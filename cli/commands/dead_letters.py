@@ -7,16 +7,16 @@ from collections import Counter
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
-from cli.arguments import add_command, add_group, non_empty
+from cli.arguments import add_command, add_group, argument, flag, non_empty, option
 from cli.errors import UsageError
 from cli.output import counted, wrapped, write_rows
-from cli.service.app_client import add_app_arguments, client_for, path_segment
+from cli.service.app_client import app_options, client_for, path_segment
 from cli.text import json_text
 
 if TYPE_CHECKING:
-    import argparse
+    import click
 
-    from cli.arguments import Commands
+    from cli.arguments import Arguments, Option
     from cli.output import Row
 
 _PATH: Final = "/api/dead-letters"
@@ -27,7 +27,7 @@ _OUTCOMES: Final = ("id", "source", "index", "outcome", "detail")
 _DOCUMENT: Final = "document"
 
 
-def add(commands: Commands) -> None:
+def add(commands: click.Group) -> None:
     """Declare the commands."""
     group = add_group(
         commands,
@@ -36,45 +36,44 @@ def add(commands: Commands) -> None:
         description="Dead letters are changes that could not be indexed. All of these commands need the admin key.",
         examples="  index-tables dead-letters list\n  index-tables dead-letters replay --kind wrongType\n",
     )
-    _add_list(group)
-    _add_show(group)
-    _add_replay(group)
-    _add_purge(group)
+    _add_readers(group)
+    _add_changers(group)
 
 
-def _add_list(group: Commands) -> None:
-    parser = add_command(
+def _add_readers(group: click.Group) -> None:
+    add_command(
         group,
         "list",
         run_list,
+        *_filter_options(),
+        flag("--all", "follow nextLink to the last page"),
+        *app_options(),
         summary="list dead letters",
         description="List dead letters with their reasons. Prints one page, or with --all every page.",
         examples="  index-tables dead-letters list --index customers-by-age\n"
         "  index-tables dead-letters list --kind wrongType --all --format csv\n",
     )
-    _add_filters(parser)
-    parser.add_argument("--all", action="store_true", help="follow nextLink to the last page")
-    add_app_arguments(parser)
-
-
-def _add_show(group: Commands) -> None:
-    parser = add_command(
+    add_command(
         group,
         "show",
         run_show,
+        argument("id", "its id, as `list` prints it", "ID", type=non_empty),
+        *app_options(),
         summary="show one dead letter with its document",
         description="Show one dead letter with the document that could not be indexed.",
         examples="  index-tables dead-letters show 3f2a9c0d1e4b5a697887766554433221\n",
     )
-    parser.add_argument("id", metavar="ID", type=non_empty, help="its id, as `list` prints it")
-    add_app_arguments(parser)
 
 
-def _add_replay(group: Commands) -> None:
-    parser = add_command(
+def _add_changers(group: click.Group) -> None:
+    add_command(
         group,
         "replay",
         run_replay,
+        argument("id", "one dead letter", "ID", type=non_empty, required=False),
+        *_filter_options(),
+        flag("--all", "every dead letter"),
+        *app_options(),
         summary="apply the changes of dead letters again",
         description="Apply the change that a dead letter keeps again: one by its id, those that a filter names, or "
         "all of them. Exit 1 when some still fail or are refused.",
@@ -82,43 +81,37 @@ def _add_replay(group: Commands) -> None:
         "  index-tables dead-letters replay --index customers-by-age --kind wrongType\n"
         "  index-tables dead-letters replay --all\n",
     )
-    parser.add_argument("id", metavar="ID", type=non_empty, nargs="?", help="one dead letter")
-    _add_filters(parser)
-    parser.add_argument("--all", action="store_true", help="every dead letter")
-    add_app_arguments(parser)
-
-
-def _add_purge(group: Commands) -> None:
-    parser = add_command(
+    add_command(
         group,
         "purge",
         run_purge,
+        *_filter_options(),
+        option("--older-than", metavar="DAYS", type=int, help="0 forgets all that the filter names"),
+        *app_options(),
         summary="forget old dead letters",
         description="Forget dead letters that are older than DEAD_LETTER_RETENTION_DAYS, or than --older-than. Their "
         "facts stay out of the index until they change.",
         examples="  index-tables dead-letters purge\n"
         "  index-tables dead-letters purge --source orders --older-than 3\n",
     )
-    _add_filters(parser)
-    parser.add_argument("--older-than", metavar="DAYS", type=int, help="0 forgets all that the filter names")
-    add_app_arguments(parser)
 
 
-def _add_filters(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--source", type=non_empty, help="only those of this source")
-    parser.add_argument("--index", type=non_empty, help="only those of this index")
-    parser.add_argument(
-        "--kind", type=non_empty, help="only those with this kind of reason, such as wrongType or unreadable"
+def _filter_options() -> tuple[Option, ...]:
+    kinds = "only those with this kind of reason, such as wrongType or unreadable"
+    return (
+        option("--source", metavar="SOURCE", type=non_empty, help="only those of this source"),
+        option("--index", metavar="INDEX", type=non_empty, help="only those of this index"),
+        option("--kind", metavar="KIND", type=non_empty, help=kinds),
+        option("--reason", metavar="TEXT", type=non_empty, help="only those whose reason contains this text"),
     )
-    parser.add_argument("--reason", metavar="TEXT", type=non_empty, help="only those whose reason contains this text")
 
 
-def _filters(args: argparse.Namespace) -> dict[str, str]:
+def _filters(args: Arguments) -> dict[str, str]:
     given = {name: getattr(args, name) for name in _FILTERS}
     return {name: value for name, value in given.items() if value is not None}
 
 
-def run_list(args: argparse.Namespace) -> int:
+def run_list(args: Arguments) -> int:
     """Print a page of dead letters, or all; says on stderr when there are more."""
     pages = client_for(args, "admin").all_pages(_PATH, _filters(args))
     read = list(pages if args.all else islice(pages, 1))
@@ -129,14 +122,14 @@ def run_list(args: argparse.Namespace) -> int:
     return 0
 
 
-def run_show(args: argparse.Namespace) -> int:
+def run_show(args: Arguments) -> int:
     """Print one dead letter."""
     dead_letter = client_for(args, "admin").get(f"{_PATH}/{path_segment(args.id)}", {})
     write_rows([dead_letter], (*_COLUMNS, _DOCUMENT), args.format, _as_text)
     return 0
 
 
-def run_replay(args: argparse.Namespace) -> int:
+def run_replay(args: Arguments) -> int:
     """Replay, and print the outcome of each dead letter."""
     filters = _filters(args)
     if sum((args.id is not None, bool(filters), args.all)) != 1:
@@ -153,7 +146,7 @@ def run_replay(args: argparse.Namespace) -> int:
     return 1 if counts["stillFails"] or counts["refused"] else 0
 
 
-def run_purge(args: argparse.Namespace) -> int:
+def run_purge(args: Arguments) -> int:
     """Forget, page by page, and print how many."""
     parameters = _filters(args)
     if args.older_than is not None:

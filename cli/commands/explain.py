@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, Final
 from cli.arguments import add_command
 from cli.output import wrapped, write_rows
 from cli.service.app_client import client_for, index_path, suggestion_text
-from cli.service.lookup_arguments import add_lookup_arguments, add_values_argument, asked_parameters
+from cli.service.lookup_arguments import asked_parameters, lookup_parameters
 
 if TYPE_CHECKING:
-    import argparse
+    import click
 
-    from cli.arguments import Commands
+    from cli.arguments import Arguments
     from cli.output import Row
 
 _COLUMNS: Final = (
@@ -41,22 +41,21 @@ _EXAMPLES: Final = """\
 """
 
 
-def add(commands: Commands) -> None:
+def add(commands: click.Group) -> None:
     """Declare the command."""
-    parser = add_command(
+    add_command(
         commands,
         "explain",
         run,
+        *lookup_parameters(),
         summary="show how a lookup would run",
         description="Show how a lookup would run: access class, key bounds, shards, storage transactions. "
         "Exit 1 when it would be refused.",
         examples=_EXAMPLES,
     )
-    add_lookup_arguments(parser)
-    add_values_argument(parser)
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: Arguments) -> int:
     """Print the explanation; exit 1 for a lookup that is refused."""
     client = client_for(args)
     shown = client.get(index_path(args.index, "explain"), asked_parameters(client, args))

@@ -6,31 +6,31 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from cli.arguments import add_command
+from cli.arguments import add_command, argument, flag, option
 from cli.definitions import read
 from cli.errors import UsageError
 from cli.output import write_rows
 from cli.progress import Progress
 from cli.sources.connections import (
-    add_source_arguments,
     cosmos_account,
     cosmos_connection,
     event_hubs_connection,
     named_source,
     reason_of,
     run_to_end,
+    source_options,
 )
 from cli.sources.csv_files import CELL_TYPES, read_types
 from cli.sources.fact_files import FactFiles
 from shared.errors import FactsNotWrittenError
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Iterator, Mapping
 
+    import click
     from azure.cosmos.aio import CosmosClient
 
-    from cli.arguments import Commands
+    from cli.arguments import Arguments
     from shared.app.connection_settings import CosmosConnection, EventHubsConnection
     from shared.definitions.model import CosmosContainer, Definitions, Source
     from shared.sources.sending import FactEvents
@@ -48,12 +48,23 @@ _COLUMNS: Final = ("file", "source", "facts")
 _PASSING_STATUSES: Final = frozenset({408, 410, 429, 449})
 
 
-def add(commands: Commands) -> None:
+def add(commands: click.Group) -> None:
     """Declare the command."""
-    parser = add_command(
+    add_command(
         commands,
         "load",
         run,
+        argument("files", ".json, .jsonl or .csv", "FILE", nargs=-1, required=True, type=Path),
+        flag("--events", "send them as events, keyed by fact key, to the source's event hub"),
+        option("--source", metavar="SOURCE", required=True, help="the source, as the definitions call it"),
+        option("--id", "identity", metavar="FIELD", help="the field that is the id of a fact"),
+        option(
+            "--types",
+            metavar="NAME=TYPE,...",
+            multiple=True,
+            help=f"types of CSV columns: {', '.join(CELL_TYPES)}; or auto for all of them (default: string)",
+        ),
+        *source_options(),
         summary="write facts into a source's container, or send them to its event hub",
         description=(
             "Write facts from JSON, JSON lines or CSV files into the Cosmos DB container of a source, or send them to "
@@ -62,23 +73,9 @@ def add(commands: Commands) -> None:
         ),
         examples=_EXAMPLES,
     )
-    parser.add_argument("files", metavar="FILE", nargs="+", type=Path, help=".json, .jsonl or .csv")
-    parser.add_argument(
-        "--events", action="store_true", help="send them as events, keyed by fact key, to the source's event hub"
-    )
-    parser.add_argument("--source", required=True, help="the source, as the definitions call it")
-    parser.add_argument("--id", dest="identity", metavar="FIELD", help="the field that is the id of a fact")
-    parser.add_argument(
-        "--types",
-        metavar="NAME=TYPE,...",
-        action="append",
-        default=[],
-        help=f"types of CSV columns: {', '.join(CELL_TYPES)}; or auto for all of them (default: string)",
-    )
-    add_source_arguments(parser)
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: Arguments) -> int:
     """Check all files, then write them one after the other."""
     definitions = read(args.definitions).require()
     source = named_source(args, definitions)
@@ -98,9 +95,7 @@ def run(args: argparse.Namespace) -> int:
 # ---------------------------------------------------------------------------------------------------- documents
 
 
-def _write_files(
-    args: argparse.Namespace, definitions: Definitions, source: Source, files: FactFiles
-) -> dict[Path, int]:
+def _write_files(args: Arguments, definitions: Definitions, source: Source, files: FactFiles) -> dict[Path, int]:
     from cli.sources.fact_checks import DocumentCheck
 
     assert source.cosmos is not None
@@ -147,9 +142,7 @@ async def _write_file(
 # ---------------------------------------------------------------------------------------------------- events
 
 
-def _send_files(
-    args: argparse.Namespace, definitions: Definitions, source: Source, files: FactFiles
-) -> dict[Path, int]:
+def _send_files(args: Arguments, definitions: Definitions, source: Source, files: FactFiles) -> dict[Path, int]:
     from cli.sources.fact_checks import EventCheck
     from shared.sources.sending import FactEvents
 

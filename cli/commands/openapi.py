@@ -6,13 +6,13 @@ import sys
 from typing import TYPE_CHECKING, Final
 
 from cli.arguments import add_command
-from cli.definitions import add_file_argument, read, write_findings
+from cli.definitions import file_argument, read, write_findings
 from cli.text import json_text
 
 if TYPE_CHECKING:
-    import argparse
+    import click
 
-    from cli.arguments import Commands
+    from cli.arguments import Arguments
 
 _EXAMPLES: Final = """\
   index-tables openapi > openapi.json
@@ -20,22 +20,22 @@ _EXAMPLES: Final = """\
 """
 
 
-def add(commands: Commands) -> None:
+def add(commands: click.Group) -> None:
     """Declare the command."""
-    parser = add_command(
+    add_command(
         commands,
         "openapi",
         run,
+        file_argument(),
         summary="write the OpenAPI document",
         description="Print the OpenAPI 3.1 document of the app that serves these definitions: as JSON, or with "
         "--format jsonl as JSON in one line. Faults of the file are printed as validate prints them.",
         examples=_EXAMPLES,
         formats=("json", "jsonl"),
     )
-    add_file_argument(parser)
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: Arguments) -> int:
     """Print the document; exit 1 for a file with faults."""
     from shared.web.openapi.document import openapi  # no other command needs all that it describes
 

@@ -7,19 +7,20 @@ from collections import Counter
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Final
 
-from cli.arguments import add_command
-from cli.definitions import add_file_argument, read, write_findings
+from cli.arguments import add_command, option
+from cli.definitions import file_argument, read, write_findings
 from cli.errors import UsageError
 from cli.output import write_rows
-from cli.service.app_client import add_app_arguments, client_for
+from cli.service.app_client import app_options, client_for
 from shared.definitions.compare import compare, compare_served
 from shared.monitoring.prices import read_prices
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Sequence
 
-    from cli.arguments import Commands
+    import click
+
+    from cli.arguments import Arguments
     from shared.definitions.compare import MigrationStep
 
 STEP_COLUMNS: Final = ("name", "effect", "because", "generation", "table")
@@ -32,12 +33,16 @@ _EXAMPLES: Final = """\
 """
 
 
-def add(commands: Commands) -> None:
+def add(commands: click.Group) -> None:
     """Declare the command."""
-    parser = add_command(
+    add_command(
         commands,
         "plan",
         run,
+        file_argument(),
+        option("--against", metavar="FILE", help="the definitions that are deployed now, instead of an app"),
+        option("--facts", metavar="N", type=int, help="how many facts there are: then builds have a price"),
+        *app_options(),
         summary="show what a changed definitions file would do",
         description="""\
 Compare a definitions file with what a running app serves, or with another file: which indexes are new, removed
@@ -45,13 +50,9 @@ or built anew, because of which keys (with --against), and what their builds cos
 change is not allowed.""",
         examples=_EXAMPLES,
     )
-    add_file_argument(parser)
-    parser.add_argument("--against", metavar="FILE", help="the definitions that are deployed now, instead of an app")
-    parser.add_argument("--facts", metavar="N", type=int, help="how many facts there are: then builds have a price")
-    add_app_arguments(parser)
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: Arguments) -> int:
     """Print one row per index; exit 1 when a file has faults or a change is not allowed."""
     if args.facts is not None and args.facts < 0:
         raise UsageError("--facts is a number of facts from 0 up")

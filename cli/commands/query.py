@@ -7,19 +7,20 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from cli.arguments import add_command
+from cli.arguments import add_command, flag, option
 from cli.errors import UsageError
 from cli.output import counted, write_rows
 from cli.service.app_client import client_for, index_path
-from cli.service.lookup_arguments import add_lookup_arguments, add_values_argument, asked_parameters, read_parameters
+from cli.service.lookup_arguments import asked_parameters, lookup_parameters, read_parameters
 from cli.sources.fact_files import facts_in
 from shared.inputs.page_size import PAGE_SIZE_MAX
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Sequence
 
-    from cli.arguments import Commands
+    import click
+
+    from cli.arguments import Arguments
 
 _LOOKUPS_OF_A_CALL: Final = 100
 _COLUMNS: Final = ("id", "partitionKey", "key", "data", "fact", "isReference", "version")
@@ -32,28 +33,27 @@ _EXAMPLES: Final = """\
 """
 
 
-def add(commands: Commands) -> None:
+def add(commands: click.Group) -> None:
     """Declare the command."""
-    parser = add_command(
+    add_command(
         commands,
         "query",
         run,
+        *lookup_parameters(),
+        flag("--all", "follow nextLink to the last page"),
+        option(
+            "--file",
+            type=Path,
+            metavar="LOOKUPS.jsonl",
+            help='lookups, one JSON object per line such as {"town": "Redmond"}: the first page of each, with its line',
+        ),
         summary="look up entries of an index",
         description="Look up entries of an index in a running app. Prints one page, or with --all every page.",
         examples=_EXAMPLES,
     )
-    add_lookup_arguments(parser)
-    add_values_argument(parser)
-    parser.add_argument("--all", action="store_true", help="follow nextLink to the last page")
-    parser.add_argument(
-        "--file",
-        type=Path,
-        metavar="LOOKUPS.jsonl",
-        help='lookups, one JSON object per line such as {"town": "Redmond"}: the first page of each, with its line',
-    )
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: Arguments) -> int:
     """Print the entries; says on stderr when there are more."""
     if args.file is not None:
         return _run_file(args)
@@ -68,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _run_file(args: argparse.Namespace) -> int:
+def _run_file(args: Arguments) -> int:
     """Print the entries of all lookups of a file; exit 1 when some of them failed."""
     if args.all or args.values:
         raise UsageError("--file has lookups of its own: leave out --all and --in, and put lists into the file")

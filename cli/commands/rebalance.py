@@ -9,22 +9,22 @@ from difflib import unified_diff
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from cli.arguments import add_budget_argument, add_command, non_empty, seconds_limit
+from cli.arguments import add_command, budget_option, flag, option, seconds_limit
 from cli.commands.apply import bring_up
 from cli.commands.plan import STEP_COLUMNS
-from cli.definitions import add_definitions_argument, read, write_findings
+from cli.definitions import definitions_option, index_argument, read, write_findings
 from cli.errors import ServiceError, UsageError
 from cli.layout_edit import with_layout
 from cli.output import write_rows
-from cli.service.app_client import add_app_arguments, check_text, client_for
+from cli.service.app_client import app_options, check_text, client_for
 from cli.service.builds import STATE_COLUMNS, index_state, state_row
 from shared.definitions.compare import compare
 from shared.definitions.loading.load import load
 
 if TYPE_CHECKING:
-    import argparse
+    import click
 
-    from cli.arguments import Commands
+    from cli.arguments import Arguments
     from cli.service.app_client import AppClient
     from shared.definitions.compare import MigrationStep
     from shared.definitions.model import Definitions
@@ -38,12 +38,23 @@ _EXAMPLES: Final = """\
 """
 
 
-def add(commands: Commands) -> None:
+def add(commands: click.Group) -> None:
     """Declare the command."""
-    parser = add_command(
+    add_command(
         commands,
         "rebalance",
         run,
+        index_argument("the index to spread"),
+        option("--shards", metavar="N", type=int, help="how many shards each partition has (1 to 256)"),
+        option("--hot", metavar="VALUE=N", multiple=True, help="a value with its own number"),
+        flag("--advised", "what `index-tables advise` says"),
+        definitions_option(),
+        flag("--write", "write the file"),
+        flag("--apply", "write it, wait until the app has it, and move the index"),
+        flag("--read-only", "write only to the new generation while it is built: no way back"),
+        option("--wait", metavar="SECONDS", type=seconds_limit, default="900", show_default=True, help="for the app"),
+        budget_option(),
+        *app_options(),
         summary="spread an index over other shards",
         description="""\
 Change `shards` and `hot` of an index in the definitions file, and show what that does. With --apply the index is
@@ -52,24 +63,9 @@ kept up to date meanwhile, verified, and switched to. With --read-only the old o
 saves their writes; lookups see what it had, it cannot be rolled back to, and it goes at once after the switch.""",
         examples=_EXAMPLES,
     )
-    parser.add_argument("index", metavar="INDEX", type=non_empty, help="the index to spread")
-    parser.add_argument("--shards", metavar="N", type=int, help="how many shards each partition has (1 to 256)")
-    parser.add_argument("--hot", metavar="VALUE=N", action="append", default=[], help="a value with its own number")
-    parser.add_argument("--advised", action="store_true", help="what `index-tables advise` says")
-    add_definitions_argument(parser, "default: %(default)s")
-    parser.add_argument("--write", action="store_true", help="write the file")
-    parser.add_argument("--apply", action="store_true", help="write it, wait until the app has it, and move the index")
-    parser.add_argument(
-        "--read-only", action="store_true", help="write only to the new generation while it is built: no way back"
-    )
-    parser.add_argument(
-        "--wait", metavar="SECONDS", type=seconds_limit, default=900.0, help="for the app (default: 900)"
-    )
-    add_budget_argument(parser)
-    add_app_arguments(parser)
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: Arguments) -> int:
     """Show the plan, write the file, move the index: as far as was asked for. Exit 1 when it cannot be."""
     loaded = read(args.definitions)
     if loaded.faults:
@@ -99,7 +95,7 @@ def run(args: argparse.Namespace) -> int:
     return _move(args, step)
 
 
-def _asked(args: argparse.Namespace) -> tuple[int | None, dict[str, int]]:
+def _asked(args: Arguments) -> tuple[int | None, dict[str, int]]:
     """The numbers that were given, or advised."""
     if args.advised:
         return _advised(client_for(args), args.index)
@@ -141,7 +137,7 @@ def _checked(before: Definitions, text: str, index: str, file: str) -> Definitio
     return after
 
 
-def _move(args: argparse.Namespace, step: MigrationStep) -> int:
+def _move(args: Arguments, step: MigrationStep) -> int:
     """Wait until the app knows the generation; then build, verify and switch."""
     app = client_for(args, "admin")
     print(f"{args.index}: waiting for the app to have the file: deploy it, or restart a local run", file=sys.stderr)

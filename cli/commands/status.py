@@ -6,17 +6,18 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any, Final
 
-from cli.arguments import add_command, positive_seconds, seconds_limit
+from cli.arguments import add_command, flag, option, positive_seconds, seconds_limit
 from cli.errors import ServiceError, UsageError
 from cli.output import table_lines, write_rows
-from cli.service.app_client import add_app_arguments, client_for
+from cli.service.app_client import app_options, client_for
 from cli.text import json_text
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Iterator, Mapping
 
-    from cli.arguments import Commands
+    import click
+
+    from cli.arguments import Arguments
 
 _SOURCES: Final = ("source", "lag", "applied", "dropped", "dead letters", "transactions", "$ per million")
 _INDEXES: Final = (
@@ -41,34 +42,33 @@ _EXAMPLES: Final = """\
 """
 
 
-def add(commands: Commands) -> None:
+def add(commands: click.Group) -> None:
     """Declare the command."""
-    parser = add_command(
+    add_command(
         commands,
         "status",
         run,
+        *app_options(),
+        flag("--watch", "a live view; Ctrl-C ends it"),
+        option("--every", metavar="SECONDS", type=positive_seconds, default="2", show_default=True, help="how often"),
+        option("--times", metavar="N", type=int, help="with --watch: look so many times, then end"),
+        option(
+            "--max-lag",
+            metavar="SECONDS",
+            type=seconds_limit,
+            default="300",
+            show_default=True,
+            help="more is a problem",
+        ),
         summary="show how far behind an app is, and what it did",
         description="Show lag, counts, costs, dead letters, generations and storage of a running app. Exit 1 when a "
         "source is further behind than --max-lag, or something is not known. --format json is what /api/status "
         "answers; csv and jsonl have one row per source.",
         examples=_EXAMPLES,
     )
-    add_app_arguments(parser)
-    parser.add_argument("--watch", action="store_true", help="a live view; Ctrl-C ends it")
-    parser.add_argument(
-        "--every", metavar="SECONDS", type=positive_seconds, default=2.0, help="how often (default: %(default)g)"
-    )
-    parser.add_argument("--times", metavar="N", type=int, help="with --watch: look so many times, then end")
-    parser.add_argument(
-        "--max-lag",
-        metavar="SECONDS",
-        type=seconds_limit,
-        default=300.0,
-        help="more is a problem (default: %(default)g)",
-    )
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: Arguments) -> int:
     """Print the status once, or again and again."""
     if args.times is not None and args.times < 1:
         raise UsageError("--times is a number above 0")
@@ -81,7 +81,7 @@ def run(args: argparse.Namespace) -> int:
     return _watch(args)
 
 
-def _watch(args: argparse.Namespace) -> int:
+def _watch(args: Arguments) -> int:
     """The exit code is that of the last look."""
     app = client_for(args)
     looks = code = 0

@@ -7,20 +7,21 @@ import json
 import time
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from cli.arguments import add_command, non_empty, positive_seconds
-from cli.definitions import add_definitions_argument
+from cli.arguments import add_command, flag, option, positive_seconds
+from cli.definitions import definitions_option, index_argument
 from cli.errors import UsageError
-from cli.service.app_client import add_app_arguments, client_for
-from cli.service.lookup_arguments import add_condition_arguments, read_parameters
+from cli.service.app_client import app_options, client_for
+from cli.service.lookup_arguments import conditions_argument, read_parameters
 from cli.sources.connections import AZURE_HELP, run_to_end
 from cli.sources.source_tail import follow_source
 from cli.text import json_text, visible
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Iterator, Mapping
 
-    from cli.arguments import Commands
+    import click
+
+    from cli.arguments import Arguments
 
 _EXAMPLES: Final = """\
   index-tables tail customers-by-town town=Redmond
@@ -34,37 +35,38 @@ _PAGE_SIZE: Final = "1000"
 _Entries: TypeAlias = "dict[str, dict[str, Any]]"
 
 
-def add(commands: Commands) -> None:
+def add(commands: click.Group) -> None:
     """Declare the command."""
-    parser = add_command(
+    add_command(
         commands,
         "tail",
         run,
+        index_argument("the index to look up", required=False),
+        conditions_argument(),
+        *app_options(),
+        option(
+            "--every",
+            metavar="SECONDS",
+            type=positive_seconds,
+            default="1",
+            show_default=True,
+            help="how often",
+        ),
+        option("--times", metavar="N", type=int, help="look so many times, then end (default: endless)"),
+        option("--source", metavar="SOURCE", help="follow the changes of this source"),
+        definitions_option("with --source: the definitions that have it"),
+        flag("--azure", f"with --source: {AZURE_HELP}"),
+        flag("--from-beginning", "with --source: start with the oldest change, not with the next"),
+        option("--changes", metavar="N", type=int, help="with --source: end after so many changes (default: endless)"),
         summary="follow a lookup, or the changes of a source",
         description="Print the entries of a lookup, then those that appear (+), change (~) and vanish (-). With "
         "--source, print the changes of a source as they pass: upserts (~), deletes (-), and what cannot be read (!). "
         "Ctrl-C ends it. Formats: table and jsonl.",
         examples=_EXAMPLES,
     )
-    parser.add_argument("index", metavar="INDEX", type=non_empty, nargs="?", help="the index to look up")
-    add_condition_arguments(parser)
-    add_app_arguments(parser)
-    parser.add_argument(
-        "--every", metavar="SECONDS", type=positive_seconds, default=1.0, help="how often (default: %(default)g)"
-    )
-    parser.add_argument("--times", metavar="N", type=int, help="look so many times, then end (default: endless)")
-    _add_source_arguments(parser.add_argument_group("changes of a source"))
 
 
-def _add_source_arguments(group: argparse._ArgumentGroup) -> None:
-    group.add_argument("--source", help="the source, as the definitions call it")
-    add_definitions_argument(group)
-    group.add_argument("--azure", action="store_true", help=AZURE_HELP)
-    group.add_argument("--from-beginning", action="store_true", help="start with the oldest change, not with the next")
-    group.add_argument("--changes", metavar="N", type=int, help="end after so many changes (default: endless)")
-
-
-def run(args: argparse.Namespace) -> int:
+def run(args: Arguments) -> int:
     """Look, print what is new, wait, and so on."""
     if args.format not in ("table", "jsonl"):
         raise UsageError(f"--format {args.format} has an end, tail has none: use table or jsonl")
@@ -82,7 +84,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _follow_lookup(args: argparse.Namespace) -> None:
+def _follow_lookup(args: Arguments) -> None:
     app = client_for(args)
     parameters = {"maxpagesize": _PAGE_SIZE, **read_parameters(args.parameters)}
     before: _Entries = {}

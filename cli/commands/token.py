@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from cli.arguments import add_command, folder
+from cli.arguments import add_command, option
 from cli.errors import UsageError
-from cli.local_run import DATA_FOLDER, local_run
+from cli.local_run import data_option, local_run
 from cli.service.lookup_arguments import read_parameters
 from cli.service.tokens import LIFETIME_SECONDS, new_token
 
 if TYPE_CHECKING:
-    import argparse
+    import click
 
-    from cli.arguments import Commands
+    from cli.arguments import Arguments
 
 _EXAMPLES: Final = """\
   index-tables token --role Index.Read
@@ -22,39 +22,36 @@ _EXAMPLES: Final = """\
 """
 
 
-def add(commands: Commands) -> None:
+def add(commands: click.Group) -> None:
     """Declare the command."""
-    parser = add_command(
+    add_command(
         commands,
         "token",
         run,
+        data_option(),
+        option("--role", "roles", multiple=True, metavar="R", help="an app role; may be repeated"),
+        option("--claim", "claims", multiple=True, metavar="NAME=VALUE", help="a further claim; may be repeated"),
+        option(
+            "--expires",
+            type=int,
+            default=LIFETIME_SECONDS,
+            show_default=True,
+            metavar="SECONDS",
+            help="how long it is good for",
+        ),
         summary="make a token for a local run",
         description="Print a token that a local run takes where Azure takes those of Microsoft Entra ID. Start the run "
         "with `python -m local up --auth entra`.",
         examples=_EXAMPLES,
         formats=("table",),
     )
-    parser.add_argument(
-        "--data", type=folder, metavar="DIR", help=f"the data folder of the run (default: {DATA_FOLDER})"
-    )
-    parser.add_argument("--role", action="append", default=[], metavar="R", help="an app role; may be repeated")
-    parser.add_argument(
-        "--claim", action="append", default=[], metavar="NAME=VALUE", help="a further claim; may be repeated"
-    )
-    parser.add_argument(
-        "--expires",
-        type=int,
-        default=LIFETIME_SECONDS,
-        metavar="SECONDS",
-        help="how long it is good for (default: %(default)s)",
-    )
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: Arguments) -> int:
     """Print the token."""
     run = local_run(args.data)
     sign_in = run.sign_in()
     if sign_in is None:
         raise UsageError(f"{run.file} is of a run that takes no tokens: start it with --auth entra")
-    print(new_token(sign_in, args.role, read_parameters(args.claim), args.expires))
+    print(new_token(sign_in, args.roles, read_parameters(args.claims), args.expires))
     return 0

@@ -8,17 +8,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from cli.arguments import add_command
-from cli.definitions import add_file_argument, read, write_findings
+from cli.arguments import add_command, exclusive, flag, option
+from cli.definitions import file_argument, read, write_findings
 from cli.errors import UsageError
 from cli.infra import Templates, infra_faults
 from cli.output import counted, write_rows
 from shared.definitions.files import write_compiled
 
 if TYPE_CHECKING:
-    import argparse
+    import click
 
-    from cli.arguments import Commands
+    from cli.arguments import Arguments
     from shared.definitions.loading.load import Loaded
     from shared.definitions.model import Definitions
 
@@ -32,33 +32,38 @@ _EXAMPLES: Final = """\
 """
 
 
-def add(commands: Commands) -> None:
+def add(commands: click.Group) -> None:
     """Declare the command."""
-    parser = add_command(
+    add_command(
         commands,
         "validate",
         run,
+        file_argument(),
+        option(
+            "--infra",
+            metavar="[DIR]",
+            is_flag=False,
+            flag_value="infra",
+            help="also check that the templates of this folder (default: infra) can deploy it",
+        ),
+        option(
+            "--source",
+            metavar="SOURCE",
+            help="with --events: a source of the hub that they are from, if there are several",
+        ),
+        *exclusive(
+            flag("--compile", "also write the form that loads fast, FILE.compiled.json"),
+            option("--events", metavar="SAMPLES", type=Path, help="one event per line, or a body alone"),
+            flag("--schema", "print the JSON Schema of definitions files instead"),
+        ),
         summary="check a definitions file",
         description="Check a definitions file: print every fault and all advice. Exit 1 for a fault. With --events, "
         "print instead of advice what events would become; exit 1 if one would be a dead letter.",
         examples=_EXAMPLES,
     )
-    add_file_argument(parser)
-    parser.add_argument(
-        "--infra",
-        metavar="DIR",
-        nargs="?",
-        const="infra",
-        help="also check that the templates of this folder (default: infra) can deploy it",
-    )
-    parser.add_argument("--source", help="with --events: a source of the hub that they are from, if there are several")
-    other = parser.add_mutually_exclusive_group()
-    other.add_argument("--compile", action="store_true", help="also write the form that loads fast, FILE.compiled.json")
-    other.add_argument("--events", metavar="SAMPLES", type=Path, help="one event per line, or a body alone")
-    other.add_argument("--schema", action="store_true", help="print the JSON Schema of definitions files instead")
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: Arguments) -> int:
     """Check the file (or print the schema)."""
     if args.schema:
         return _print_schema()
@@ -76,7 +81,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-async def _show_samples(args: argparse.Namespace, definitions: Definitions) -> int:
+async def _show_samples(args: Arguments, definitions: Definitions) -> int:
     from cli.sources.sample_events import COLUMNS, as_text, is_dead_letter, sample_rows
 
     rows = [row async for row in sample_rows(args.events, definitions, args.source)]
@@ -86,7 +91,7 @@ async def _show_samples(args: argparse.Namespace, definitions: Definitions) -> i
     return 1 if dead_letters else 0
 
 
-def _with_infra(loaded: Loaded, args: argparse.Namespace) -> Loaded:
+def _with_infra(loaded: Loaded, args: Arguments) -> Loaded:
     """The same with the faults that deploying would meet. Definitions with faults of their own are not looked at."""
     if args.infra is None or loaded.faults:
         return loaded

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from cli.arguments import add_budget_argument, add_command, non_empty
+from cli.arguments import add_command, budget_option, exclusive, flag, non_empty, option
+from cli.definitions import index_argument
 from cli.errors import UsageError
 from cli.output import write_rows
-from cli.service.app_client import add_app_arguments, client_for, index_path
+from cli.service.app_client import app_options, client_for, index_path
 from cli.service.verifications import wait_until_verified
 
 if TYPE_CHECKING:
-    import argparse
+    import click
 
-    from cli.arguments import Commands
+    from cli.arguments import Arguments
 
 _KINDS: Final = ("missing", "stale", "ghost", "unapplied", "orphan")
 _COLUMNS: Final = (
@@ -35,54 +36,55 @@ _COLUMNS: Final = (
 _EXAMPLE_COLUMNS: Final = ("kind", "id", "partitionKey", "row")
 
 
-def add(commands: Commands) -> None:
+def add(commands: click.Group) -> None:
     """Declare the three commands."""
-    parser = add_command(
+    add_command(
         commands,
         "verify",
         run_verify,
+        *exclusive(
+            option("--sample", metavar="N", type=int, help="look at N facts and their neighbours only"),
+            flag("--full", "look at everything (the default)"),
+        ),
+        *_common(),
         summary="is an index right?",
         description="Compare facts, ledger and table of an index both ways, beside live writes. The app does it; this "
         "command waits and shows how far it is. Exit 1 when there are differences.",
         examples="  index-tables verify customers-by-town\n  index-tables verify customers-by-town --sample 500\n",
     )
-    how = parser.add_mutually_exclusive_group()
-    how.add_argument("--sample", metavar="N", type=int, help="look at N facts and their neighbours only")
-    how.add_argument("--full", action="store_true", help="look at everything (the default)")
-    _add_common(parser)
-    parser = add_command(
+    add_command(
         commands,
         "repair",
         run_repair,
+        *_common(),
         summary="verify, and repair what differs",
         description="Verify an index and project every fact that differs again, at the versions that the ledger has. "
         "Entries of facts that are gone from their container stay: see reconcile. Exit 1 when something could not be "
         "repaired.",
         examples="  index-tables repair customers-by-town\n",
     )
-    _add_common(parser)
-    parser = add_command(
+    add_command(
         commands,
         "reconcile",
         run_reconcile,
+        *_common(),
         summary="remove entries of facts that are gone",
         description="Verify an index and remove the entries of facts that were deleted in their container, or expired "
         "there, without the change feed showing it. Exit 1 when other differences were found, or one is left.",
         examples="  index-tables reconcile customers-by-town\n",
     )
-    _add_common(parser)
 
 
-def _add_common(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("index", metavar="INDEX", type=non_empty, help="the index")
-    parser.add_argument(
-        "--generation", metavar="ID", type=non_empty, help="another generation than that of the definition"
+def _common() -> tuple[click.Parameter, ...]:
+    return (
+        index_argument("the index"),
+        option("--generation", metavar="ID", type=non_empty, help="another generation than that of the definition"),
+        budget_option(),
+        *app_options(),
     )
-    add_budget_argument(parser)
-    add_app_arguments(parser)
 
 
-def run_verify(args: argparse.Namespace) -> int:
+def run_verify(args: Arguments) -> int:
     """Verify; 1 when there are differences."""
     if args.sample is not None and args.sample < 1:
         raise UsageError("--sample is a number of facts from 1 up")
@@ -90,20 +92,20 @@ def run_verify(args: argparse.Namespace) -> int:
     return 1 if found["total"] else 0
 
 
-def run_repair(args: argparse.Namespace) -> int:
+def run_repair(args: Arguments) -> int:
     """Repair; 1 when something is left."""
     found = _run(args, {"repair": True})
     return 1 if found["unrepaired"] or found["differences"]["orphan"] else 0
 
 
-def run_reconcile(args: argparse.Namespace) -> int:
+def run_reconcile(args: Arguments) -> int:
     """Reconcile; 1 when something else differs, or is left."""
     found = _run(args, {"reconcile": True})
     others = found["total"] - found["differences"]["orphan"]
     return 1 if found["unrepaired"] or others else 0
 
 
-def _run(args: argparse.Namespace, asked: dict[str, Any]) -> dict[str, Any]:
+def _run(args: Arguments, asked: dict[str, Any]) -> dict[str, Any]:
     """Start it, follow it, print what it found."""
     options = {"generation": args.generation, "budget": args.budget}
     body = {**asked, **{name: value for name, value in options.items() if value is not None}}

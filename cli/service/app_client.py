@@ -13,15 +13,16 @@ from http.client import HTTPException
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, urlsplit
 
-from cli.arguments import folder, non_empty
+from cli.arguments import exclusive, non_empty, option
 from cli.errors import ServiceError, UsageError
-from cli.local_run import DATA_FOLDER, is_address, local_run
+from cli.local_run import data_option, is_address, local_run
 from shared.entries.keys.fact_key import is_encodable
 from shared.inputs.parameters import to_query
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Iterator, Mapping
+
+    from cli.arguments import Arguments, Option
 
 _KEY_VARIABLE: Final = "INDEX_TABLES_KEY"
 _TOKEN_VARIABLE: Final = "INDEX_TABLES_TOKEN"
@@ -118,20 +119,25 @@ def _query(parameters: Mapping[str, str]) -> str:
     return f"?{to_query(parameters)}" if parameters else ""
 
 
-def add_app_arguments(parser: argparse.ArgumentParser) -> None:
+def app_options() -> tuple[Option, ...]:
     """`--data`, or `--url` with `--key`."""
-    where = parser.add_mutually_exclusive_group()
-    where.add_argument(
-        "--data", type=folder, metavar="DIR", help=f"the data folder of a local run (default: {DATA_FOLDER})"
-    )
-    where.add_argument("--url", type=non_empty, help="the app's address, such as https://NAME.azurewebsites.net")
-    parser.add_argument("--key", help=f"the function key (default: the environment variable {_KEY_VARIABLE})")
-    parser.add_argument(
-        "--token", help=f"a token of Entra ID, for ACCESS=entra (default: the environment variable {_TOKEN_VARIABLE})"
+    return (
+        *exclusive(
+            data_option(),
+            option(
+                "--url", type=non_empty, metavar="URL", help="the app's address, such as https://NAME.azurewebsites.net"
+            ),
+        ),
+        option("--key", metavar="KEY", help=f"the function key (default: the environment variable {_KEY_VARIABLE})"),
+        option(
+            "--token",
+            metavar="TOKEN",
+            help=f"a token of Entra ID, for ACCESS=entra (default: the environment variable {_TOKEN_VARIABLE})",
+        ),
     )
 
 
-def client_for(args: argparse.Namespace, kind: str = "function") -> AppClient:
+def client_for(args: Arguments, kind: str = "function") -> AppClient:
     """The client of the app that the arguments name. A local run has keys of its own: "function" and "admin"."""
     key, token = _secret(args.key, "key", _KEY_VARIABLE), _secret(args.token, "token", _TOKEN_VARIABLE)
     if args.url:

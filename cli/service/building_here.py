@@ -18,9 +18,9 @@ from cli.sources.event_files import EventFile
 from shared.app import settings
 
 if TYPE_CHECKING:
-    import argparse
     from pathlib import Path
 
+    from cli.arguments import Arguments
     from shared.definitions.model import Definitions, Index
     from shared.lifecycle.generations import GenerationLifecycle
     from shared.web.api.lifecycle import IndexStateJson
@@ -33,12 +33,12 @@ _SLICES_AT_ONCE: Final = 4
 _WAIT_SECONDS: Final = 1.0
 
 
-def build_here(args: argparse.Namespace) -> IndexStateJson:
+def build_here(args: Arguments) -> IndexStateJson:
     """Build an index; its state after that."""
     return run_to_end(_build(args))
 
 
-def _settings(args: argparse.Namespace) -> dict[str, str]:
+def _settings(args: Arguments) -> dict[str, str]:
     """The settings for a local run's services; for Azure the environment has them."""
     if args.azure:
         return {}
@@ -55,7 +55,7 @@ def _settings(args: argparse.Namespace) -> dict[str, str]:
     }
 
 
-async def _build(args: argparse.Namespace) -> IndexStateJson:
+async def _build(args: Arguments) -> IndexStateJson:
     from shared.app.app import PROJECT_ROOT, App
     from shared.web.api.lifecycle import index_state_json
 

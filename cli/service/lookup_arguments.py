@@ -5,44 +5,42 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from cli.arguments import non_empty
+from cli.arguments import argument, option
+from cli.definitions import index_argument
 from cli.errors import UsageError
-from cli.service.app_client import add_app_arguments, path_segment
+from cli.service.app_client import app_options, path_segment
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Sequence
 
+    import click
+
+    from cli.arguments import Arguments, Option
     from cli.service.app_client import AppClient
 
 
-def add_lookup_arguments(parser: argparse.ArgumentParser) -> None:
-    """INDEX, its parameters, and which app to call."""
-    parser.add_argument("index", metavar="INDEX", type=non_empty, help="the index to look up")
-    add_condition_arguments(parser)
-    add_app_arguments(parser)
+def lookup_parameters() -> tuple[click.Parameter, ...]:
+    """INDEX, its conditions, and which app to call."""
+    return (index_argument("the index to look up"), conditions_argument(), _values_option(), *app_options())
 
 
-def add_condition_arguments(parser: argparse.ArgumentParser) -> None:
-    """The parameters of a lookup. A default, because argparse would call them required without one."""
-    parser.add_argument(
-        "parameters", metavar="NAME=VALUE", nargs="*", default=(), help="conditions and options, as in docs/http-api.md"
-    )
+def conditions_argument() -> click.Argument:
+    """The parameters of a lookup."""
+    return argument("parameters", "conditions and options, as in docs/http-api.md", "NAME=VALUE", nargs=-1)
 
 
-def add_values_argument(parser: argparse.ArgumentParser) -> None:
+def _values_option() -> Option:
     """`--in`: several values of a part."""
-    parser.add_argument(
+    return option(
         "--in",
-        dest="values",
+        "values",
         metavar="PART=VALUE,VALUE",
-        action="append",
-        default=[],
+        multiple=True,
         help='one of several values of a key part; a JSON array where a value has a comma: \'town=["A, B","C"]\'',
     )
 
 
-def asked_parameters(client: AppClient, args: argparse.Namespace) -> dict[str, str]:
+def asked_parameters(client: AppClient, args: Arguments) -> dict[str, str]:
     """All parameters of a lookup, those of `--in` among them, with values of the types that the index has."""
     parameters = read_parameters(args.parameters)
     if args.values:

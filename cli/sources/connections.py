@@ -7,20 +7,20 @@ import logging
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from cli.arguments import folder
-from cli.definitions import add_definitions_argument
+from cli.arguments import exclusive, flag
+from cli.definitions import definitions_option
 from cli.errors import UsageError
-from cli.local_run import DATA_FOLDER, local_run
+from cli.local_run import data_option, local_run
 from shared.app import connection_settings, settings
 from shared.app.app import app
 from shared.app.connection_settings import CosmosConnection, EventHubsConnection
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import AsyncIterator, Coroutine
 
     from azure.cosmos.aio import CosmosClient
 
+    from cli.arguments import Arguments, Option
     from shared.definitions.model import Definitions, Source
 
 T = TypeVar("T")
@@ -31,15 +31,12 @@ AZURE_HELP: Final = (
 )
 
 
-def add_source_arguments(parser: argparse.ArgumentParser) -> None:
+def source_options() -> tuple[Option, ...]:
     """`--definitions`, and where its sources are: `--data` or `--azure`."""
-    add_definitions_argument(parser)
-    where = parser.add_mutually_exclusive_group()
-    where.add_argument("--data", type=folder, metavar="DIR", help=f"a local run's data folder (default: {DATA_FOLDER})")
-    where.add_argument("--azure", action="store_true", help=AZURE_HELP)
+    return (definitions_option(), *exclusive(data_option(), flag("--azure", AZURE_HELP)))
 
 
-def named_source(args: argparse.Namespace, definitions: Definitions) -> Source:
+def named_source(args: Arguments, definitions: Definitions) -> Source:
     """The source that the arguments name."""
     if args.source not in definitions.sources:
         choices = ", ".join(definitions.sources)
@@ -47,14 +44,14 @@ def named_source(args: argparse.Namespace, definitions: Definitions) -> Source:
     return definitions.sources[args.source]
 
 
-def cosmos_connection(args: argparse.Namespace) -> CosmosConnection:
+def cosmos_connection(args: Arguments) -> CosmosConnection:
     """The connection to the Cosmos DB account."""
     if args.azure:
         return connection_settings.cosmos_connection(settings.COSMOS.name, app().settings.environment)
     return CosmosConnection(local_run(args.data).cosmos_connection_string())
 
 
-def event_hubs_connection(args: argparse.Namespace) -> EventHubsConnection:
+def event_hubs_connection(args: Arguments) -> EventHubsConnection:
     """The connection to the Event Hubs namespace."""
     if args.azure:
         return connection_settings.event_hubs_connection(settings.EVENTHUB.name, app().settings.environment)

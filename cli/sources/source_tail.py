@@ -11,16 +11,16 @@ from cli.sources.connections import cosmos_connection, event_hubs_connection, na
 from cli.text import json_text, visible_lines
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Coroutine, Sequence
 
+    from cli.arguments import Arguments
     from cli.sources.follower import FollowedItem
     from shared.entries.changes.change import Change
 
 _SIGNS: Final = {"upsert": "~", "delete": "-", "unreadable": "!"}
 
 
-async def follow_source(args: argparse.Namespace) -> None:
+async def follow_source(args: Arguments) -> None:
     """Follow the container of the source, its hub, or both; raises `FactsUnavailableError`."""
     from cli.sources.follower import Follower
 
