@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from cli.arguments import argument, non_empty, option
 from cli.errors import UsageError
+from cli.local_run import definitions_of_run
 from cli.output import what_and_fix, wrapped, write_rows
 from shared.app import settings
 from shared.definitions.files import read_definitions
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
     import click
 
-    from cli.arguments import Option
+    from cli.arguments import Arguments, Option
     from cli.output import Row
     from shared.definitions.loading.findings import Finding
     from shared.definitions.loading.load import Loaded
@@ -24,10 +25,9 @@ if TYPE_CHECKING:
 _COLUMNS: Final = ("kind", "file", "line", "key", "what", "mend")
 
 
-def file_argument() -> click.Argument:
-    """FILE, by default the definitions that the app itself would read."""
-    default = settings.Settings().value(settings.INDEX_DEFINITIONS)
-    return argument("file", f"the definitions (default: {default})", "FILE", required=False, default=default)
+def definitions_parameters() -> tuple[click.Parameter, ...]:
+    """`--definitions`, or FILE, for commands that are about a definitions file."""
+    return argument("file", "the same as --definitions FILE", "FILE", required=False), definitions_option()
 
 
 def index_argument(about: str, *, required: bool = True, nargs: int = 1) -> click.Argument:
@@ -36,9 +36,20 @@ def index_argument(about: str, *, required: bool = True, nargs: int = 1) -> clic
 
 
 def definitions_option(about: str = "the definitions") -> Option:
-    """`--definitions`, with the same default as FILE."""
+    """`--definitions`, by default those of the local run, else those that the app itself would read."""
     default = settings.Settings().value(settings.INDEX_DEFINITIONS)
-    return option("--definitions", metavar="FILE", default=default, show_default=True, help=about)
+    return option("--definitions", metavar="FILE", help=f"{about} (default: those of the local run, or {default})")
+
+
+def definitions_file(args: Arguments) -> str:
+    """The file that was named, else that of the local run that the command works on, else that of the app."""
+    given: dict[str, Any] = vars(args)
+    file, definitions = given.get("file"), given["definitions"]
+    if file and definitions and file != definitions:
+        raise UsageError(f"FILE is {file} and --definitions is {definitions}: name one file")
+    is_elsewhere = any(given.get(name) for name in ("url", "azure", "against"))
+    of_run = None if is_elsewhere or "data" not in given else definitions_of_run(given["data"])
+    return file or definitions or of_run or settings.Settings().value(settings.INDEX_DEFINITIONS)
 
 
 def read(file: str) -> Loaded:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -50,6 +52,17 @@ class LocalRun:
             return None
         return self.text("signIn", "key"), self.text("signIn", "audience"), self.text("signIn", "issuer")
 
+    def is_alive(self) -> bool:
+        """Whether its process runs: an app that does not answer is then being started again."""
+        pid = self.content.get("pid")
+        if not isinstance(pid, int) or sys.platform == "win32":
+            return False
+        try:
+            os.kill(pid, 0)
+        except OSError:
+            return False
+        return True
+
     def cosmos_connection_string(self) -> str:
         """How to reach its Cosmos DB."""
         return f"AccountEndpoint={self.text('cosmos', 'endpoint')};AccountKey={self.text('cosmos', 'key')};"
@@ -75,6 +88,14 @@ def local_run(data_folder: Path | None) -> LocalRun:
     run = LocalRun(file, content)
     run.text("http")
     return run
+
+
+def definitions_of_run(data_folder: Path | None) -> str | None:
+    """The file that a run serves; None when no run is there, or none that says it."""
+    try:
+        return local_run(data_folder).text("definitions")
+    except UsageError:
+        return None
 
 
 def is_address(text: str) -> bool:

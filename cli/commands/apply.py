@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from cli.arguments import add_command, budget_option
-from cli.definitions import index_argument
+from cli.arguments import add_command, budget_option, option, seconds_limit
+from cli.definitions import definitions_option, index_argument
 from cli.errors import ServiceError
 from cli.output import write_rows
 from cli.service.app_client import app_options, client_for, index_path
 from cli.service.builds import STATE_COLUMNS, index_state, start_build, state_row, wait_until_built, with_budget
+from cli.service.deployed import file_for, wait_until_deployed
 from cli.service.verifications import wait_until_verified
 
 if TYPE_CHECKING:
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from cli.service.app_client import AppClient
 
 _POLL_SECONDS: Final = 0.5
+# A switch holds on all instances after twice their CATALOG_REFRESH_SECONDS.
+_SWITCH_SECONDS: Final = 120.0
 _EXAMPLES: Final = """\
   index-tables apply
   index-tables apply customers-by-town --budget 500 --url https://NAME.azurewebsites.net
@@ -34,12 +37,15 @@ def add(commands: click.Group) -> None:
         "apply",
         run,
         index_argument("the indexes (default: all)", required=False, nargs=-1),
+        definitions_option("what should serve"),
+        option("--wait", metavar="SECONDS", type=seconds_limit, help="for the app to have them (default: a local run)"),
         budget_option(),
         *app_options(),
         summary="build, verify and switch to what the definitions say",
         description="For every index whose definition does not serve yet: build it, verify it and switch to it. "
-        "What a command before it has begun is gone on with. Exit 1 when a verification finds differences: "
-        "then that index is not switched.",
+        "What a command before it has begun is gone on with. Says when the app runs other definitions than the file, "
+        "waits for a local run to reload them, and prints what serves in the end. Exit 1 when a verification finds "
+        "differences: then that index is not switched.",
         examples=_EXAMPLES,
     )
 
@@ -47,14 +53,28 @@ def add(commands: click.Group) -> None:
 def run(args: Arguments) -> int:
     """Bring the indexes up to their definitions one after the other; print their states."""
     app = client_for(args, "admin")
+    if found := file_for(args):
+        wait_until_deployed(app, found, args.indexes, args.wait)
     names = args.indexes or [index["name"] for index in app.get("/api/indexes", {})["value"]]
     rows = []
     differs = False
     for name in names:
         differs |= not bring_up(app, name, args.budget)
-        rows.append(state_row(index_state(app, name)))
+        rows.append(state_row(_when_it_serves(app, name)))
     write_rows(rows, STATE_COLUMNS, args.format)
     return 1 if differs else 0
+
+
+def _when_it_serves(app: AppClient, index: str) -> dict[str, Any]:
+    """The state of an index, once a switch that has been made holds."""
+    deadline = time.monotonic() + _SWITCH_SECONDS
+    while True:
+        state = index_state(app, index)
+        defined, serving = state["defined"] or {}, state["serving"] or {}
+        is_to_come = defined.get("state") == "serving" and serving.get("id") != defined["id"]
+        if not is_to_come or time.monotonic() > deadline:
+            return state
+        time.sleep(_POLL_SECONDS)
 
 
 def bring_up(app: AppClient, index: str, budget: float | None, *, read_only: bool = False) -> bool:

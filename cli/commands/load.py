@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from cli.arguments import add_command, argument, flag, option
-from cli.definitions import read
+from cli.definitions import definitions_file, read
 from cli.errors import UsageError
 from cli.output import write_rows
 from cli.progress import Progress
@@ -77,7 +77,7 @@ def add(commands: click.Group) -> None:
 
 def run(args: Arguments) -> int:
     """Check all files, then write them one after the other."""
-    definitions = read(args.definitions).require()
+    definitions = read(definitions_file(args)).require()
     source = named_source(args, definitions)
     files = FactFiles(read_types(args.types), args.identity)
     try:

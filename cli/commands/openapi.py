@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING, Final
 
 from cli.arguments import add_command
-from cli.definitions import file_argument, read, write_findings
+from cli.definitions import definitions_file, definitions_parameters, read, write_findings
 from cli.text import json_text
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def add(commands: click.Group) -> None:
         commands,
         "openapi",
         run,
-        file_argument(),
+        *definitions_parameters(),
         summary="write the OpenAPI document",
         description="Print the OpenAPI 3.1 document of the app that serves these definitions: as JSON, or with "
         "--format jsonl as JSON in one line. Faults of the file are printed as validate prints them.",
@@ -39,7 +39,7 @@ def run(args: Arguments) -> int:
     """Print the document; exit 1 for a file with faults."""
     from shared.web.openapi.document import openapi  # no other command needs all that it describes
 
-    loaded = read(args.file)
+    loaded = read(definitions_file(args))
     if loaded.faults:
         write_findings(loaded.faults, (), "table")
         print("no document: fix the faults first", file=sys.stderr)

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Final
 
 from cli.arguments import add_command, option
-from cli.definitions import file_argument, read, write_findings
+from cli.definitions import definitions_file, definitions_parameters, read, write_findings
 from cli.errors import UsageError
 from cli.output import write_rows
 from cli.service.app_client import app_options, client_for
@@ -39,14 +39,14 @@ def add(commands: click.Group) -> None:
         commands,
         "plan",
         run,
-        file_argument(),
+        *definitions_parameters(),
         option("--against", metavar="FILE", help="the definitions that are deployed now, instead of an app"),
         option("--facts", metavar="N", type=int, help="how many facts there are: then builds have a price"),
         *app_options(),
         summary="show what a changed definitions file would do",
         description="""\
 Compare a definitions file with what a running app serves, or with another file: which indexes are new, removed
-or built anew, because of which keys (with --against), and what their builds cost (with --facts). Exit 1 when a
+or built anew, because of which keys, and what their builds cost (with --facts). Exit 1 when a
 change is not allowed.""",
         examples=_EXAMPLES,
     )
@@ -57,7 +57,7 @@ def run(args: Arguments) -> int:
     if args.facts is not None and args.facts < 0:
         raise UsageError("--facts is a number of facts from 0 up")
     before = None if args.against is None else read(args.against)
-    after = read(args.file)
+    after = read(definitions_file(args))
     if after.faults or (before is not None and before.faults):
         write_findings([*(before.faults if before else ()), *after.faults], (), args.format)
         print("nothing to compare: fix the faults first", file=sys.stderr)
@@ -67,7 +67,8 @@ def run(args: Arguments) -> int:
         generations = {index["name"]: index["generation"] for index in served}
         # An app of an older version does not have them.
         identities = {index["source"]: index.get("identity", {}) for index in served}
-        steps = compare_served(generations, identities, after.definitions)
+        digests = {index["name"]: index.get("digests", {}) for index in served if index["generation"]}
+        steps = compare_served(generations, identities, after.definitions, digests)
     else:
         steps = compare(before.definitions, after.definitions)
     rows = [asdict(step) for step in steps]

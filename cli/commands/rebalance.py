@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any, Final
 from cli.arguments import add_command, budget_option, flag, option, seconds_limit
 from cli.commands.apply import bring_up
 from cli.commands.plan import STEP_COLUMNS
-from cli.definitions import definitions_option, index_argument, read, write_findings
+from cli.definitions import definitions_file, definitions_option, index_argument, read, write_findings
 from cli.errors import ServiceError, UsageError
 from cli.layout_edit import with_layout
 from cli.output import write_rows
 from cli.service.app_client import app_options, check_text, client_for
 from cli.service.builds import STATE_COLUMNS, index_state, state_row
+from cli.service.deployed import has_generation
 from shared.definitions.compare import compare
 from shared.definitions.loading.load import load
 
@@ -67,20 +68,21 @@ saves their writes; lookups see what it had, it cannot be rolled back to, and it
 
 def run(args: Arguments) -> int:
     """Show the plan, write the file, move the index: as far as was asked for. Exit 1 when it cannot be."""
-    loaded = read(args.definitions)
+    file = definitions_file(args)
+    loaded = read(file)
     if loaded.faults:
         write_findings(loaded.faults, (), args.format)
         print("nothing was changed: fix the faults first", file=sys.stderr)
         return 1
     if args.index not in loaded.definitions.indexes:
         known = ", ".join(loaded.definitions.indexes) or "none"
-        raise UsageError(f"there is no index {args.index} in {args.definitions}: known are {known}")
+        raise UsageError(f"there is no index {args.index} in {file}: known are {known}")
     shards, hot = _asked(args)
-    path = Path(args.definitions)
+    path = Path(file)
     # As bytes: reading and writing text would change the line ends.
     before = path.read_bytes().decode()
     after = with_layout(before, args.index, shards, hot)
-    changed = _checked(loaded.definitions, after, args.index, args.definitions)
+    changed = _checked(loaded.definitions, after, args.index, file)
     (step,) = [step for step in compare(loaded.definitions, changed) if step.name == args.index]
     if not (args.write or args.apply):
         sys.stderr.writelines(unified_diff(before.splitlines(True), after.splitlines(True), str(path), str(path)))
@@ -140,9 +142,9 @@ def _checked(before: Definitions, text: str, index: str, file: str) -> Definitio
 def _move(args: Arguments, step: MigrationStep) -> int:
     """Wait until the app knows the generation; then build, verify and switch."""
     app = client_for(args, "admin")
-    print(f"{args.index}: waiting for the app to have the file: deploy it, or restart a local run", file=sys.stderr)
+    print(f"{args.index}: waiting for the app to have the file: deploy it (a local run reloads it)", file=sys.stderr)
     deadline = time.monotonic() + args.wait
-    while not _has(app, args.index, step.generation):
+    while not has_generation(app, args.index, step.generation):
         if time.monotonic() > deadline:
             raise ServiceError(
                 f"the app does not have the changed file after {args.wait:g} s: deploy it, then `index-tables apply "
@@ -152,12 +154,3 @@ def _move(args: Arguments, step: MigrationStep) -> int:
     is_done = bring_up(app, args.index, args.budget, read_only=args.read_only)
     write_rows([state_row(index_state(app, args.index))], STATE_COLUMNS, args.format)
     return 0 if is_done else 1
-
-
-def _has(app: AppClient, index: str, generation: str) -> bool:
-    """Whether the app's own definition is that generation, perhaps for the second time."""
-    try:
-        defined = index_state(app, index)["defined"]
-    except ServiceError:
-        return False  # it is being restarted
-    return defined is not None and str(defined["id"]).startswith(generation)

@@ -147,6 +147,7 @@ def _view(status: Mapping[str, Any]) -> Iterator[str]:
         yield from _warnings(source)
     yield _storage(status)
     yield from (f"not known: {text}" for text in status["unknown"])
+    yield from (f"older definitions are served: {fault}" for fault in status.get("definitionFaults", ()))
 
 
 def _warnings(source: Mapping[str, Any]) -> Iterator[str]:

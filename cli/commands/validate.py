@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from cli.arguments import add_command, exclusive, flag, option
-from cli.definitions import file_argument, read, write_findings
+from cli.definitions import definitions_file, definitions_parameters, read, write_findings
 from cli.errors import UsageError
 from cli.infra import Templates, infra_faults
 from cli.output import counted, write_rows
@@ -38,7 +38,7 @@ def add(commands: click.Group) -> None:
         commands,
         "validate",
         run,
-        file_argument(),
+        *definitions_parameters(),
         option(
             "--infra",
             metavar="[DIR]",
@@ -69,15 +69,16 @@ def run(args: Arguments) -> int:
         return _print_schema()
     if args.source is not None and args.events is None:
         raise UsageError("--source goes with --events")
-    loaded = _with_infra(read(args.file), args)
+    file = definitions_file(args)
+    loaded = _with_infra(file, read(file), args)
     write_findings(loaded.faults, () if args.events else loaded.advice, args.format)
-    print(f"{args.file}: {_summary(loaded)}", file=sys.stderr)
+    print(f"{file}: {_summary(loaded)}", file=sys.stderr)
     if loaded.faults:
         return 1
     if args.events:
         return asyncio.run(_show_samples(args, loaded.definitions))
     if args.compile:
-        print(f"wrote {write_compiled(Path(args.file))}", file=sys.stderr)
+        print(f"wrote {write_compiled(Path(file))}", file=sys.stderr)
     return 0
 
 
@@ -91,11 +92,11 @@ async def _show_samples(args: Arguments, definitions: Definitions) -> int:
     return 1 if dead_letters else 0
 
 
-def _with_infra(loaded: Loaded, args: Arguments) -> Loaded:
+def _with_infra(file: str, loaded: Loaded, args: Arguments) -> Loaded:
     """The same with the faults that deploying would meet. Definitions with faults of their own are not looked at."""
     if args.infra is None or loaded.faults:
         return loaded
-    faults = infra_faults(Path(args.file), loaded.definitions, Templates.read(Path(args.infra)))
+    faults = infra_faults(Path(file), loaded.definitions, Templates.read(Path(args.infra)))
     return replace(loaded, faults=faults)
 
 

@@ -6,6 +6,7 @@ import json
 import os
 import shlex
 import textwrap
+import time
 import urllib.error
 import urllib.request
 from dataclasses import dataclass, field
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 _KEY_VARIABLE: Final = "INDEX_TABLES_KEY"
 _TOKEN_VARIABLE: Final = "INDEX_TABLES_TOKEN"
 _ANSWER_SECONDS: Final = 60
+_RESTART_SECONDS: Final = 20.0
+_RETRY_SECONDS: Final = 0.2
 _USUAL_PORTS: Final = {"http": 80, "https": 443}
 
 
@@ -37,6 +40,8 @@ class AppClient:
     base: str
     key: str | None = field(default=None, repr=False)
     token: str | None = field(default=None, repr=False)
+    # How long nobody may listen there: a local run starts its app again when the definitions change.
+    patience_seconds: float = 0.0
 
     def get(self, path: str, parameters: Mapping[str, str]) -> dict[str, Any]:
         """The JSON of an answer; raises `ServiceError` with the details of a problem."""
@@ -60,7 +65,7 @@ class AppClient:
         if self.token:
             request.add_header("Authorization", f"Bearer {self.token}")
         try:
-            with urllib.request.build_opener(_SameHost).open(request, timeout=_ANSWER_SECONDS) as answer:
+            with self._open(request) as answer:
                 content: dict[str, Any] = json.load(answer)
                 return content
         except urllib.error.HTTPError as error:
@@ -68,6 +73,17 @@ class AppClient:
         except (OSError, ValueError, HTTPException) as error:
             reason = str(error).strip()
             raise ServiceError(f"{self.base} does not answer ({reason}): is the app running?") from None
+
+    def _open(self, request: urllib.request.Request) -> Any:
+        deadline = time.monotonic() + self.patience_seconds
+        while True:
+            try:
+                return urllib.request.build_opener(_SameHost).open(request, timeout=_ANSWER_SECONDS)
+            except urllib.error.URLError as error:
+                # Refused: nobody has seen the request, so that even one that changes something may be sent again.
+                if not isinstance(error.reason, ConnectionRefusedError) or time.monotonic() >= deadline:
+                    raise
+            time.sleep(_RETRY_SECONDS)
 
     def pages(self, index: str, parameters: Mapping[str, str]) -> Iterator[dict[str, Any]]:
         """The pages of a lookup, one after the other."""
@@ -150,7 +166,7 @@ def client_for(args: Arguments, kind: str = "function") -> AppClient:
         from cli.service.tokens import LIFETIME_SECONDS, ROLES_OF, new_token
 
         token = new_token(sign_in, ROLES_OF[kind], {}, LIFETIME_SECONDS)
-    return AppClient(run.address(), key or run.key(kind), token)
+    return AppClient(run.address(), key or run.key(kind), token, _RESTART_SECONDS if run.is_alive() else 0.0)
 
 
 def _secret(given: str | None, kind: str, variable: str) -> str | None:

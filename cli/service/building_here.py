@@ -8,7 +8,7 @@ import sys
 import time
 from typing import TYPE_CHECKING, Final
 
-from cli.definitions import read
+from cli.definitions import definitions_file, read
 from cli.errors import UsageError
 from cli.local_run import local_run
 from cli.progress import show_line
@@ -59,7 +59,7 @@ async def _build(args: Arguments) -> IndexStateJson:
     from shared.app.app import PROJECT_ROOT, App
     from shared.web.api.lifecycle import index_state_json
 
-    definitions = read(args.definitions).require()
+    definitions = read(definitions_file(args)).require()
     if args.events_file is not None:
         _check_source(definitions.indexes.get(args.index), definitions, args.events_file)
     replay = None if args.events_file is None else EventFile(args.events_file)

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from cli.arguments import exclusive, flag
-from cli.definitions import definitions_option
+from cli.definitions import definitions_file, definitions_option
 from cli.errors import UsageError
 from cli.local_run import data_option, local_run
 from shared.app import connection_settings, settings
@@ -40,7 +40,7 @@ def named_source(args: Arguments, definitions: Definitions) -> Source:
     """The source that the arguments name."""
     if args.source not in definitions.sources:
         choices = ", ".join(definitions.sources)
-        raise UsageError(f"there is no source {args.source} in {args.definitions}: choose one of {choices}")
+        raise UsageError(f"there is no source {args.source} in {definitions_file(args)}: choose one of {choices}")
     return definitions.sources[args.source]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any, Final
 
-from cli.definitions import read
+from cli.definitions import definitions_file, read
 from cli.output import discard_output
 from cli.sources.connections import cosmos_connection, event_hubs_connection, named_source
 from cli.text import json_text, visible_lines
@@ -24,7 +24,7 @@ async def follow_source(args: Arguments) -> None:
     """Follow the container of the source, its hub, or both; raises `FactsUnavailableError`."""
     from cli.sources.follower import Follower
 
-    definitions = read(args.definitions).require()
+    definitions = read(definitions_file(args)).require()
     source = named_source(args, definitions)
     printer = _Printer(args.format, args.changes)
     follower = Follower(source, definitions, args.from_beginning, printer.show)

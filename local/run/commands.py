@@ -69,6 +69,7 @@ def _add_up(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
         help="check function keys, which are in endpoints.json (keys, also --auth alone), or tokens that "
         "`index-tables token` makes (entra)",
     )
+    up.add_argument("--verbose", action="store_true", help="show the whole log of the app, not only warnings")
     up.add_argument("--host", choices=["own", "func"], default="own", help="our host, or Azure Functions Core Tools")
     up.set_defaults(run=_run_up)
 
@@ -91,6 +92,7 @@ async def _run_up(options: argparse.Namespace) -> int:
             auth=options.auth,
             use_core_tools=options.host == "func",
             samples=options.samples,
+            verbose=options.verbose,
         ),
         stop,
     )

@@ -37,6 +37,7 @@ class DataFolder:
         self.cosmos = path / "cosmos"
         self.event_hubs = path / "eventhubs"
         self.logs = path / "logs"
+        self.definitions = path / "definitions" / "indexes.yaml"
         self.keys = path / "keys.json"
         self.token_key = path / "token.key"
         self.endpoints = path / ENDPOINTS_NAME

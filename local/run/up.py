@@ -1,8 +1,8 @@
 """`up`: the whole embedded Azure, supervised.
 
 Order of steps: lock the data folder, start the services, then the function host, then publish `endpoints.json`.
-While it runs, a host that dies is restarted and any other death stops the whole. Stopping goes the other way round,
-so that the host's last writes still find their storage.
+While it runs, a host that dies is restarted and any other death stops the whole. When the definitions change, the host
+is started again with them. Stopping goes the other way round, so that the host's last writes still find their storage.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import os
 import shutil
 import time
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from local.emulators.cosmos.http.options import EMULATOR_KEY
@@ -27,17 +26,20 @@ from local.run.errors import ChildEndedError
 from local.run.folder import DataFolder
 from local.run.follow import follow
 from local.run.provision import placed_connections, provision_cosmos, provision_tables
+from local.run.ready import from_here, ready_lines
 from local.run.restarts import MOST, RestartBudget
 from local.run.samples import load_samples, send_samples
-from shared.definitions.files import read_definitions
-from shared.definitions.model import Definitions
+from local.run.served import ServedDefinitions
+from shared.app.settings import EDITED_DEFINITIONS
 from shared.entries.keys.placement import DEFAULT_ACCOUNT
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
+    from pathlib import Path
 
     from local.process.lifeline import Stop
     from local.run.services import Service
+    from shared.definitions.model import Definitions
 
 START_ATTEMPTS = 3
 
@@ -56,6 +58,7 @@ class UpOptions:
     use_core_tools: bool = False
     samples: bool | None = None
     shows_log: bool = True
+    verbose: bool = False
 
     @property
     def definitions_file(self) -> Path:
@@ -87,15 +90,17 @@ class LocalRun:
         self._folder = folder
         self._lock = lock
         self._children: list[Child] = []
+        self._ports: dict[str, list[int]] = {}
         self._endpoints: dict[str, Any] = {"pid": os.getpid(), "pids": {}}
         self._restarts = RestartBudget()
+        self._definitions = ServedDefinitions(options.definitions_file, folder.definitions)
 
     async def run(self, stop: Stop) -> None:
         """Start in order, watch, stop in the opposite order."""
         try:
             host = await self._start_all()
             self._say_where_things_are()
-            async with _following(host.log_file) if self._options.shows_log else contextlib.nullcontext():
+            async with self._following(host) if self._options.shows_log else contextlib.nullcontext():
                 await self._watch(host, stop)
             _say("stopping")
         finally:
@@ -105,7 +110,8 @@ class LocalRun:
 
     async def _start_all(self) -> Child:
         self._check_host()
-        definitions = self._definitions()
+        definitions = self._definitions.first()
+        self._endpoints["definitions"] = str(self._definitions.file)
         await self._start_services(definitions)
         await self._provision(definitions)
         if self._options.wants_samples:
@@ -124,26 +130,23 @@ class LocalRun:
         if self._options.use_core_tools:
             _core_tools()
 
-    def _definitions(self) -> Definitions:
-        """What the app will serve. Broken definitions stop nothing: the app starts and reports their faults, too."""
-        loaded = read_definitions(self._options.definitions_file)
-        for fault in loaded.faults:
-            _say(f"fault in the definitions: {fault}")
-        return Definitions() if loaded.faults else loaded.definitions
-
     async def _start_services(self, definitions: Definitions) -> None:
-        location = None if self._options.in_memory else self._folder.azurite
-        # One that is set in the environment is used as it is: another Azurite, or an account in Azure.
-        placements = sorted(name for name in placed_connections(definitions) if not os.environ.get(name))
         (_, storage_ports), (_, (cosmos_port,)), (_, (amqp_port,)) = await asyncio.gather(
-            self._start(services.storage(location, placements)),
+            self._start(self._storage(definitions)),
             self._start(services.cosmos(self._folder.cosmos)),
-            self._start(services.event_hubs(self._folder.event_hubs, definitions.hubs())),
+            self._start(self._event_hubs(definitions)),
         )
-        given = {name: os.environ[name] for name in placed_connections(definitions) - {*placements}}
-        self._endpoints["storage"] = _storage_endpoints(azurite.StoragePorts(*storage_ports), placements, given)
+        self._ports = {"azurite": storage_ports, "eventHubs": [amqp_port]}
+        self._endpoints["storage"] = _storage_endpoints(storage_ports, definitions)
         self._endpoints["cosmos"] = {"endpoint": f"http://127.0.0.1:{cosmos_port}", "key": EMULATOR_KEY}
         self._endpoints["eventHubs"] = {"connectionString": event_hubs_connection_string(amqp_port)}
+
+    def _storage(self, definitions: Definitions) -> Service:
+        location = None if self._options.in_memory else self._folder.azurite
+        return services.storage(location, _own_placements(definitions))
+
+    def _event_hubs(self, definitions: Definitions) -> Service:
+        return services.event_hubs(self._folder.event_hubs, definitions.hubs())
 
     async def _provision(self, definitions: Definitions) -> None:
         """Create what the definitions name, as the templates do in Azure."""
@@ -217,7 +220,8 @@ class LocalRun:
             "AzureWebJobsStorage": storage,
             **self._index_accounts(),
             "ACCESS": self._options.auth or "keys",
-            "INDEX_DEFINITIONS": str(self._options.definitions_file.resolve()),
+            "INDEX_DEFINITIONS": str(self._definitions.copy),
+            EDITED_DEFINITIONS.name: str(self._definitions.file),
             "FEED_POLL_DELAY_MS": "500",
             # One host, whose batches take seconds: a changed definition need not wait as long as in Azure.
             "CATALOG_REFRESH_SECONDS": "1",
@@ -227,11 +231,16 @@ class LocalRun:
         }
 
     async def _watch(self, host: Child, stop: Stop) -> None:
-        """Until `stop`: restart the host when it dies, raise when another child does."""
+        """Until `stop`: restart the host when it dies or the definitions change, raise when another child dies."""
         stopping = asyncio.create_task(stop.wait())
+        changing = asyncio.create_task(self._definitions.changed())
         while not stop.requested:
             endings = {child.ended: child for child in self._children}
-            await asyncio.wait([stopping, *endings], return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait([stopping, changing, *endings], return_when=asyncio.FIRST_COMPLETED)
+            if changing.done() and not stop.requested:
+                host = await self._reload(host, changing.result())
+                changing = asyncio.create_task(self._definitions.changed())
+                continue
             for child in (child for ended, child in endings.items() if ended.done() and not stop.requested):
                 if child is not host:
                     raise child.ended_error()
@@ -254,38 +263,72 @@ class LocalRun:
                 return restarted
         raise reason
 
+    async def _reload(self, host: Child, definitions: Definitions) -> Child:
+        """Start the host again with other definitions, once everything that they name is there."""
+        if self._options.in_memory and _own_placements(definitions) != _own_placements(self._definitions.current):
+            _say("the definitions have another placement, and storage in memory cannot take it: start the run again")
+            return host
+        _say("the definitions have changed: the app starts again with them")
+        await self._stop(host)
+        await self._adapt_services(definitions)
+        try:
+            await self._provision(definitions)
+        except LocalRunError as error:
+            _say(f"the definitions before serve on: {error}")
+        else:
+            self._definitions.take(definitions)
+        started = await self._start_child(self._host(), [int(self._endpoints["http"].rpartition(":")[2])])
+        self._publish()
+        _say(f"the app has the definitions of {from_here(self._definitions.file)}")
+        return started
+
+    async def _adapt_services(self, definitions: Definitions) -> None:
+        """Restart the services that have to serve more names than before: accounts, or hubs."""
+        before = self._definitions.current
+        for service, changed in (
+            (self._storage(definitions), _own_placements(definitions) != _own_placements(before)),
+            (self._event_hubs(definitions), definitions.hubs() != before.hubs()),
+        ):
+            if changed:
+                await self._stop(next(child for child in self._children if child.name == service.name))
+                await self._start_child(service, self._ports[service.name])
+        self._endpoints["storage"] = _storage_endpoints(self._ports["azurite"], definitions)
+
+    async def _stop(self, child: Child) -> None:
+        self._children.remove(child)
+        await child.stop()
+
     def _publish(self) -> None:
         self._endpoints["pids"] = {child.name: child.pid for child in self._children}
         self._folder.write_endpoints(self._endpoints)
 
     def _say_where_things_are(self) -> None:
         _say("ready")
-        print(f"    HTTP       {self._endpoints['http']}/api/health/ready")
-        print(f"    Status     {self._endpoints['http']}/api/status/page")
-        print(f"    Endpoints  {_from_here(self._folder.endpoints)}")
-        print(f"    Logs       {_from_here(self._folder.logs)}")
-        print("    Ctrl-C stops it.", flush=True)
+        definitions, has_samples = self._definitions.current, self._options.wants_samples
+        lines = ready_lines(self._endpoints, self._folder, definitions, has_samples=has_samples)
+        print(*lines, sep="\n", flush=True)
+
+    @contextlib.asynccontextmanager
+    async def _following(self, host: Child) -> AsyncIterator[None]:
+        following = asyncio.create_task(follow(host.log_file, "host | ", verbose=self._options.verbose))
+        try:
+            yield
+        finally:
+            following.cancel()
 
 
-@contextlib.asynccontextmanager
-async def _following(log_file: Path) -> AsyncIterator[None]:
-    following = asyncio.create_task(follow(log_file, "host | "))
-    try:
-        yield
-    finally:
-        following.cancel()
+def _own_placements(definitions: Definitions) -> list[str]:
+    """The connections that this run makes accounts for. One that is set in the environment is used as it is."""
+    return sorted(name for name in placed_connections(definitions) if not os.environ.get(name))
 
 
-def _storage_endpoints(ports: azurite.StoragePorts, placements: Sequence[str], given: dict[str, str]) -> dict[str, Any]:
+def _storage_endpoints(storage_ports: Sequence[int], definitions: Definitions) -> dict[str, Any]:
     """The usual account and, where indexes are placed elsewhere, one account for each of those connections."""
+    ports, placements = azurite.StoragePorts(*storage_ports), _own_placements(definitions)
+    given = {name: os.environ[name] for name in placed_connections(definitions) - {*placements}}
     usual = {"connectionString": azurite.connection_string(ports)}
     placed = {name: azurite.connection_string(ports, azurite.placed_account(name)) for name in placements} | given
     return {**usual, "placed": placed} if placed else usual
-
-
-def _from_here(path: Path) -> Path:
-    """The path as a user in this folder would write it."""
-    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
 
 
 def _core_tools() -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shared.app import settings as names
@@ -94,8 +95,17 @@ class MonitoringParts:
                 breaker=lambda: tables.breaker.snapshot(timing.steady_seconds()),
                 gates=self._gates,
                 down=lambda: {name for name in self._process.account_names() if self._process.outages.is_down(name)},
+                definition_faults=self._definition_faults,
             )
         )
+
+    def _definition_faults(self) -> list[str]:
+        """Of the file that people edit, while the app serves an older copy of it."""
+        from shared.definitions.files import read_successor
+
+        edited = self._process.settings.value(names.EDITED_DEFINITIONS)
+        served = self._process.definitions.definitions
+        return [str(fault) for fault in read_successor(Path(edited), served).faults] if edited else []
 
     def _gates(self) -> dict[str, GateSnapshot]:
         """What this instance does with its calls to each account."""

@@ -189,6 +189,10 @@ FUNCTION_TIMEOUT: Final = Setting(
     "AzureFunctionsJobHost__functionTimeout", _TEXT, "", "How long a function may run, hh:mm:ss"
 )
 HOST_ENVIRONMENT: Final = Setting("AZURE_FUNCTIONS_ENVIRONMENT", _TEXT, "", "Development on a developer's machine")
+# Of a local run, which serves a copy: the file that people edit. While it is wrong, the status shows its faults.
+EDITED_DEFINITIONS: Final = Setting(
+    "EDITED_DEFINITIONS", _TEXT, "", "The file that the definitions come from, when the app serves a copy"
+)
 IDENTITY_ENDPOINT: Final = Setting(
     "IDENTITY_ENDPOINT", _TEXT, "", "Where Azure gives an app the tokens of its managed identity"
 )

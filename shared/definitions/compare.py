@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias, TypedDict
 
-from shared.definitions.identity import generation_id, physical_keys, table_name
+from shared.definitions.identity import generation_id, physical_digests, physical_keys, table_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -49,15 +49,22 @@ def compare(before: Definitions, after: Definitions) -> tuple[MigrationStep, ...
 
 
 def compare_served(
-    serving: Mapping[str, str | None], identities: Mapping[str, Identity], after: Definitions
+    serving: Mapping[str, str | None],
+    identities: Mapping[str, Identity],
+    after: Definitions,
+    digests: Mapping[str, Mapping[str, str]] | None = None,
 ) -> tuple[MigrationStep, ...]:
     """The steps from what an app serves to definitions: forbidden ones first, then by index name.
 
-    `serving` has the app's generations by index, None while one is built; `identities` its sources by name.
+    `serving` has the app's generations by index, None while one is built; `identities` its sources by name; `digests`
+    what decides the rows of an index, as `physical_digests` gives it.
     """
     sources = sorted(identities.keys() & after.sources.keys())
     refused = [_identity_step(name, identities[name], after.sources[name]) for name in sources]
-    steps = [_served_step(name, serving, after) for name in sorted(serving.keys() | after.indexes.keys())]
+    steps = [
+        _served_step(name, serving, after, (digests or {}).get(name, {}))
+        for name in sorted(serving.keys() | after.indexes.keys())
+    ]
     return (*(step for step in refused if step), *steps)
 
 
@@ -81,7 +88,9 @@ def changed_identity(before: Identity, after: Source) -> tuple[str, ...]:
     return tuple(key for key, value in identity(after).items() if before.get(key, value) != value)
 
 
-def _served_step(name: str, serving: Mapping[str, str | None], after: Definitions) -> MigrationStep:
+def _served_step(
+    name: str, serving: Mapping[str, str | None], after: Definitions, digests: Mapping[str, str]
+) -> MigrationStep:
     if name not in after.indexes:
         return MigrationStep(name, "removed")
     index = after.indexes[name]
@@ -90,8 +99,12 @@ def _served_step(name: str, serving: Mapping[str, str | None], after: Definition
     if name not in serving:
         return MigrationStep(name, "new index", (), generation, table)
     # One that came back after it was retired has a number behind its id.
-    is_same = (serving[name] or "").startswith(generation)
-    return MigrationStep(name, "no change" if is_same else "new generation", (), generation, table)
+    if (serving[name] or "").startswith(generation):
+        return MigrationStep(name, "no change", (), generation, table)
+    new = physical_digests(index, after.sources[index.source])
+    # An app of an older version does not say them.
+    because = tuple(key for key in sorted(new.keys() | digests.keys()) if digests and digests.get(key) != new.get(key))
+    return MigrationStep(name, "new generation", because, generation, table)
 
 
 def _identity_step(name: str, before: Identity, after: Source) -> MigrationStep | None:

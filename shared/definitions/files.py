@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from shared.definitions.compare import compare
 from shared.definitions.compiled import compile_definitions, from_compiled
 from shared.definitions.loading.findings import Finding
 from shared.definitions.loading.load import Loaded, load
@@ -47,6 +48,19 @@ def write_compiled(path: Path) -> Path:
     target = compiled_path(path)
     target.write_text(compile_definitions(path.read_text(encoding="utf-8"), definitions), encoding="utf-8")
     return target
+
+
+def read_successor(path: Path, served: Definitions) -> Loaded:
+    """The definitions of a file that is to replace those that are served; what must not change then is a fault, too."""
+    loaded = read_definitions(path)
+    refused = [step for step in compare(served, loaded.definitions) if step.effect == "not allowed"]
+    fix = "Take that back, or give the source a new name."
+    faults = [
+        Finding(str(path), 1, f"sources.{step.name}.{key}", "facts would be told apart or ordered otherwise", fix)
+        for step in refused
+        for key in step.because
+    ]
+    return loaded if loaded.faults or not faults else Loaded(loaded.definitions, tuple(faults))
 
 
 def _unreadable(path: Path, what: str, fix: str) -> Loaded:

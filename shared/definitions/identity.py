@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 # Raise it with any change to how keys, versions or columns are written: every index is then built anew.
 CODEC_VERSION: Final = 1
 _ID_DIGITS: Final = 16
+_DIGEST_DIGITS: Final = 8
 _TABLE_NAME_MAX: Final = 63
 # `p` and a day: see `entries.keys.periods`.
 _PERIOD_MAX: Final = 9
@@ -41,10 +42,14 @@ def physical_keys(index: Index, source: Source) -> dict[str, Any]:
     return keys
 
 
+def physical_digests(index: Index, source: Source) -> dict[str, str]:
+    """The same, each as a digest: enough to see which of them differ, without the values that keys may have in them."""
+    return {key: _digest(value)[:_DIGEST_DIGITS] for key, value in physical_keys(index, source).items()}
+
+
 def generation_id(index: Index, source: Source) -> str:
     """The id of the generation that this definition is: 16 hex digits."""
-    normalised = json.dumps([CODEC_VERSION, physical_keys(index, source)], sort_keys=True)
-    return sha256(normalised.encode()).hexdigest()[:_ID_DIGITS]
+    return _digest([CODEC_VERSION, physical_keys(index, source)])[:_ID_DIGITS]
 
 
 def table_name(index: Index, generation: str, attempt: int = 1) -> str:
@@ -59,3 +64,7 @@ def table_name(index: Index, generation: str, attempt: int = 1) -> str:
     has_periods = index.expire is not None and index.expire.tables is not None
     room = _TABLE_NAME_MAX - len(suffix) - (_PERIOD_MAX if has_periods else 0)
     return re.sub(r"[^a-z0-9]", "", index.name.lower())[:room] + suffix
+
+
+def _digest(value: Any) -> str:
+    return sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()

@@ -20,7 +20,7 @@ from shared.monitoring.open_dead_letters import open_dead_letters
 from shared.monitoring.status_report import StatusFacts
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
     from shared.catalog.catalog import Catalog
@@ -61,6 +61,8 @@ class StatusDependencies:
     down: Callable[[], AbstractSet[str]]
     # By account: what this instance does with its calls.
     gates: Callable[[], Mapping[str, GateSnapshot]] = dict
+    # Why a changed definitions file is not served.
+    definition_faults: Callable[[], Sequence[str]] = tuple
 
 
 class StatusReader:
@@ -97,6 +99,7 @@ class StatusReader:
                 breaker=dependencies.breaker(),
                 gates=dependencies.gates(),
                 down=dependencies.down(),
+                definition_faults=dependencies.definition_faults(),
                 unknown=[*missed.sentences(), *(lag.unknown for lag in lags.values() if lag.unknown)],
             )
         )

@@ -203,6 +203,7 @@ class StatusJson(TypedDict):
 
     at: InstantText
     unknown: list[str]
+    definitionFaults: list[str]
     sources: list[SourceStatusJson]
     indexes: list[IndexStatusJson]
     tasks: list[TaskStatusJson] | None

@@ -57,6 +57,8 @@ class StatusFacts:
     unknown: Sequence[str] = ()
     # The accounts that this instance takes for dead.
     down: AbstractSet[str] = frozenset()
+    # Why a changed definitions file is not served.
+    definition_faults: Sequence[str] = ()
 
 
 class StatusReport:
@@ -73,6 +75,7 @@ class StatusReport:
         return {
             "at": instant_text(facts.at_seconds),
             "unknown": list(facts.unknown),
+            "definitionFaults": list(facts.definition_faults),
             "sources": [self._source(source, facts) for source in self._definitions.sources.values()],
             "indexes": [self._index(index, facts) for index in self._definitions.indexes.values()],
             "tasks": None if facts.tasks is None else [_task(task) for task in facts.tasks],

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import requests
 from azure.cosmos import CosmosClient
 from azure.data.tables import TableClient
 
@@ -133,18 +132,15 @@ def test_poison_becomes_a_dead_letter_and_delays_nothing(run: Run) -> None:
     assert "not a number" in reasons()[0]
 
 
-def test_broken_definitions_still_answer_health_with_every_fault(tmp_path: Path) -> None:
-    """The app starts; readiness lists the faults with their lines."""
+def test_broken_definitions_end_the_run_with_every_fault(tmp_path: Path) -> None:
+    """Each with its line, and nothing has been started."""
     (tmp_path / "broken.yaml").write_text(
         "version: 1\nsources: {}\nindexes:\n  a: {source: none}\n  b: {sauce: none}\n"
     )
-    with runs.ready(tmp_path / "data", "--definitions", str(tmp_path / "broken.yaml")) as (program, found):
-        assert requests.get(f"{found['http']}/api/health/live", timeout=10).ok
-        answer = requests.get(f"{found['http']}/api/health/ready", timeout=10)
-        problem = answer.json()
-    assert (answer.status_code, problem["code"]) == (503, "DefinitionsBroken")
-    assert len(problem["errors"]) >= 3
-    details = " ".join(error["detail"] for error in problem["errors"])
-    assert "broken.yaml:4" in details
-    assert "broken.yaml:5" in details
-    assert "fault in the definitions" in program.output
+    with runs.up(tmp_path / "data", "--definitions", str(tmp_path / "broken.yaml")) as program:
+        assert program.wait() == 1
+        assert "error: the definitions are wrong" in program.output
+        assert "broken.yaml:4" in program.output
+        assert "broken.yaml:5" in program.output
+        assert "listens on" not in program.output
+        assert "ready" not in program.output

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, NotRequired, TypeAlias, TypedDict
 
 from shared.definitions.compare import IdentityJson, identity
+from shared.definitions.identity import physical_digests
 from shared.definitions.model import Order, PartType
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ class KeyPartJson(TypedDict):
 
 
 class IndexJson(TypedDict):
-    """An index; `generation` is null while none serves yet."""
+    """An index; `generation` is null while none serves yet. `digests` say, key by key, what decides its rows."""
 
     name: str
     source: str
@@ -36,6 +37,7 @@ class IndexJson(TypedDict):
     shards: int
     state: ServingState
     generation: str | None
+    digests: dict[str, str]
     each: NotRequired[dict[str, str]]
     where: NotRequired[str]
     summarize: NotRequired[dict[str, str | dict[str, str]]]
@@ -59,6 +61,7 @@ def describe(index: Index, source: Source, state: ServingState, generation: str 
         "shards": index.shards,
         "state": state,
         "generation": generation,
+        "digests": physical_digests(index, source),
     }
     if index.each is not None:
         described["each"] = {index.each.name: index.each.path}

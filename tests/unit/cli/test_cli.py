@@ -19,6 +19,7 @@ from cli.main import application, main
 from cli.service.lookup_arguments import read_parameters
 from shared.definitions.compare import compare, compare_served
 from shared.definitions.files import compiled_path, read_definitions
+from shared.definitions.identity import generation_id, physical_digests
 from shared.definitions.loading.load import load
 from shared.entries.keys.index_keys import IndexKeys
 from shared.lookup.asking.conditions import as_parameters
@@ -225,6 +226,18 @@ def test_what_an_app_serves_is_compared_by_generation(good: Path) -> None:
         "by-town": "new generation",
         "by-vip": "new index",
     }
+
+
+def test_a_plan_against_an_app_says_which_keys_build_an_index_anew(good: Path) -> None:
+    """Those that differ, are new or are gone; an app of an older version says none."""
+    text = good.read_text(encoding="utf-8")
+    before = load(text.replace("partition: town", "partition: town, shards: 4, where: isVip"), "before").require()
+    after = load(text.replace("partition: town", "partition: town, sort: name"), "after").require()
+    digests = {name: physical_digests(index, before.sources[index.source]) for name, index in before.indexes.items()}
+    serving = {"by-town": "0" * 16, "by-vip": generation_id(after.indexes["by-vip"], after.sources["customers"])}
+    found = {step.name: step.because for step in compare_served(serving, {}, after, digests)}
+    assert found == {"by-town": ("shards", "sort", "where"), "by-vip": ()}
+    assert compare_served(serving, {}, after, {"by-town": {}})[0].because == ()
 
 
 @pytest.mark.parametrize(

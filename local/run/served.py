@@ -1,0 +1,71 @@
+"""The definitions of a run: the file that people edit, and the copy of it that the app serves.
+
+The copy never has a fault: while the file is wrong, the definitions before it serve on, also when the app restarts.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from local.process.errors import LocalRunError
+from shared.definitions.files import read_definitions, read_successor
+from shared.definitions.model import Definitions
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from shared.definitions.loading.load import Loaded
+
+_POLL_SECONDS = 0.3
+
+
+class ServedDefinitions:
+    """Watches the file; gives its definitions, at first and whenever they have become others."""
+
+    def __init__(self, file: Path, copy: Path) -> None:
+        self.file = file.resolve()
+        self.copy = copy
+        self.current = Definitions()
+        self._seen: bytes | None = None
+
+    def first(self) -> Definitions:
+        """What to serve from the start; raises `LocalRunError` with every fault."""
+        self._seen = self._content()
+        loaded = read_definitions(self.file)
+        if loaded.faults:
+            raise LocalRunError(f"the definitions are wrong; nothing was started.\n{_listed(loaded)}")
+        return self.take(loaded.definitions)
+
+    async def changed(self) -> Definitions:
+        """Wait until the file can be served and says something else. What is wrong with it is told meanwhile."""
+        before = self._seen
+        while True:
+            await asyncio.sleep(_POLL_SECONDS)
+            now = self._content()
+            # Twice the same, so that nobody is still writing it.
+            if now == before and now != self._seen:
+                self._seen = now
+                loaded = read_successor(self.file, self.current)
+                if loaded.faults:
+                    print(f"local: the changed definitions are wrong; those before serve on.\n{_listed(loaded)}")
+                elif loaded.definitions != self.current:
+                    return loaded.definitions
+            before = now
+
+    def take(self, definitions: Definitions) -> Definitions:
+        """Let the app serve these definitions, which are those of the file, at its next start."""
+        self.copy.parent.mkdir(exist_ok=True)
+        self.copy.write_bytes(self._seen or b"")
+        self.current = definitions
+        return definitions
+
+    def _content(self) -> bytes | None:
+        try:
+            return self.file.read_bytes()
+        except OSError:
+            return None
+
+
+def _listed(loaded: Loaded) -> str:
+    return "\n".join(f"    {fault}" for fault in loaded.faults)

@@ -1,0 +1,93 @@
+"""What a local run serves of the file that people edit, and what it shows of the app's log."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import pytest
+
+from local.process.errors import LocalRunError
+from local.run.follow import Attention
+from local.run.served import ServedDefinitions
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+GOOD = """
+version: 1
+sources: {people: {cosmos: {database: test, container: people}, partitionKey: team}}
+indexes:
+  by-town: {source: people, partition: town}
+"""
+BROKEN = GOOD.replace("partition:", "partitoin:")
+OTHER = GOOD.replace("by-town", "by-city")
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> ServedDefinitions:
+    """Of a file without faults."""
+    file = tmp_path / "indexes.yaml"
+    file.write_text(GOOD)
+    served = ServedDefinitions(file, tmp_path / "data" / "indexes.yaml")
+    served.copy.parent.mkdir()
+    served.first()
+    return served
+
+
+def test_a_wrong_file_is_refused_at_first(tmp_path: Path) -> None:
+    """With every fault, each in a line with its place."""
+    file = tmp_path / "indexes.yaml"
+    file.write_text(BROKEN)
+    with pytest.raises(
+        LocalRunError, match=r"indexes\.yaml:5: indexes\.by-town\.partition.*\n.*partitoin: unknown key"
+    ):
+        ServedDefinitions(file, tmp_path / "copy.yaml").first()
+    assert not (tmp_path / "copy.yaml").exists()
+
+
+async def test_a_change_is_served_when_it_is_taken(served: ServedDefinitions) -> None:
+    """Until then the copy is what it was: the app may start again at any moment."""
+    served.file.write_text(OTHER)
+    async with asyncio.timeout(10):
+        changed = await served.changed()
+    assert list(changed.indexes) == ["by-city"]
+    assert served.copy.read_text() == GOOD
+    served.take(changed)
+    assert served.copy.read_text() == OTHER
+
+
+@pytest.mark.parametrize(
+    "text", [BROKEN, "", GOOD.replace("team", "tenant"), GOOD + "# only said otherwise", None], ids=str
+)
+async def test_what_cannot_be_served_or_changes_nothing_is_passed_over(
+    served: ServedDefinitions, text: str | None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Faults, another identity of facts, comments, no file at all; what comes next counts again."""
+    if text is None:
+        served.file.unlink()
+    else:
+        served.file.write_text(text)
+    waiting = asyncio.create_task(served.changed())
+    async with asyncio.timeout(10):
+        while served._seen != (None if text is None else text.encode()):
+            await asyncio.sleep(0)
+    assert ("those before serve on" in capsys.readouterr().out) == (text != GOOD + "# only said otherwise")
+    served.file.write_text(OTHER)
+    async with asyncio.timeout(10):
+        assert list((await waiting).indexes) == ["by-city"]
+
+
+def test_warnings_are_shown_with_what_belongs_to_them() -> None:
+    """Such as a traceback; and what the program says without a level."""
+    log = """\
+started
+2026-11-19 04:00:00,123 INFO azure: calm
+more of it
+2026-11-19 04:00:01,123 WARNING shared: look
+why
+2026-11-19 04:00:02,123 INFO azure: calm
+"""
+    attention = Attention()
+    shown = [line for line in log.splitlines() if attention.calls_for(line)]
+    assert shown == ["started", "2026-11-19 04:00:01,123 WARNING shared: look", "why"]
