@@ -9,15 +9,15 @@ import sys
 import textwrap
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from cli.tables import flattened, lines_of
 from cli.text import json_text, visible, visible_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
 Row: TypeAlias = "Mapping[str, Any]"
 
 FORMATS: Final = ("table", "json", "jsonl", "csv")
-_GAP: Final = "  "
 
 
 def write_rows(
@@ -57,26 +57,10 @@ def _print_rows(
 
 def _write_csv(rows: Sequence[Row], columns: Sequence[str]) -> None:
     """One column for each member of an object, such as `key.town`."""
-    cells = [{name: value for column in columns for name, value in _members(column, row.get(column))} for row in rows]
-    found = dict.fromkeys(name for row in cells for name in row)
-    names = [name for column in columns for name in _of_column(column, found)]
+    flat, names = flattened(rows, columns)
     writer = csv.writer(sys.stdout, lineterminator="\n")
     writer.writerow(map(visible, names))
-    writer.writerows([_csv_cell(row.get(name)) for name in names] for row in cells)
-
-
-def _members(name: str, value: Any) -> Iterator[tuple[str, Any]]:
-    """A value under its name, or the members of an object under theirs; nothing for None."""
-    if isinstance(value, dict) and value:
-        for inner, member in value.items():
-            yield from _members(f"{name}.{inner}", member)
-    elif value is not None:
-        yield name, value
-
-
-def _of_column(column: str, names: Iterable[str]) -> list[str]:
-    """The names that a column was made into; its own when no row has it."""
-    return [name for name in names if name == column or name.startswith(f"{column}.")] or [column]
+    writer.writerows([_csv_cell(row.get(name)) for name in names] for row in flat)
 
 
 def _csv_cell(value: Any) -> str:
@@ -104,15 +88,11 @@ def _cell(value: Any) -> str:
 
 
 def table_lines(rows: Sequence[Row], columns: Sequence[str]) -> list[str]:
-    """Aligned columns under their names; nothing at all for no rows."""
-    if not rows:
-        return []
-    cells = [
-        [column.upper() for column in columns],
-        *([_cell(row.get(column)) for column in columns] for row in rows),
-    ]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    return [_GAP.join(map(str.ljust, line, widths)).rstrip() for line in cells]
+    """Aligned columns under their titles, as wide as the terminal; nothing at all for no rows."""
+    flat, titles = flattened(rows, columns)
+    return lines_of(
+        [[visible(title) for title in titles.values()], *([_cell(row.get(name)) for name in titles] for row in flat)]
+    )
 
 
 def what_and_fix(row: Row) -> str:

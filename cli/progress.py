@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 import time
 from typing import Self
 
-_BAR_CELLS = 30
-_REDRAW_SECONDS = 0.1
+from cli.text import visible
 
 
 class Pace:
@@ -28,8 +28,9 @@ class Pace:
 
 
 def show_line(line: str) -> None:
-    """Replace the line of progress."""
-    print(f"\r\033[K{line}", end="", file=sys.stderr, flush=True)
+    """Replace the line of progress; one that is longer than the terminal could not be replaced again."""
+    fits = line[: shutil.get_terminal_size().columns - 1]
+    print(f"\r\033[K{fits}", end="", file=sys.stderr, flush=True)
 
 
 def clear_line() -> None:
@@ -42,31 +43,31 @@ class Progress:
     """A bar with rate and remaining time."""
 
     def __init__(self, label: str, total: int) -> None:
-        self._label = label
-        self._total = total
-        self._done = 0
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+        from rich.progress import Progress as Bar
+
+        columns = (
+            TextColumn("{task.description}", markup=False),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[rate]}", markup=False),
+            TimeRemainingColumn(),
+        )
+        self._bar = Bar(*columns, console=Console(stderr=True), disable=not sys.stderr.isatty())
+        self._task = self._bar.add_task(visible(label), total=total, rate="")
         self._pace = Pace(0, time.monotonic())
-        self._drawn = 0.0
-        self._shows = sys.stderr.isatty()
+        self._done = 0
 
     def __enter__(self) -> Self:
+        self._bar.start()
         return self
 
     def __exit__(self, *_exception: object) -> None:
-        if self._shows:
-            self._draw(time.monotonic())
-            print(file=sys.stderr)
+        self._bar.stop()
 
     def advance(self) -> None:
         """One more is done."""
         self._done += 1
-        now = time.monotonic()
-        if self._shows and now - self._drawn > _REDRAW_SECONDS:
-            self._draw(now)
-
-    def _draw(self, now: float) -> None:
-        self._drawn = now
-        filled = _BAR_CELLS * self._done // max(self._total, 1)
-        bar = "█" * filled + "░" * (_BAR_CELLS - filled)
-        rate, left = self._pace.rate(self._done, now), self._pace.left(self._done, self._total, now)
-        show_line(f"{self._label} {bar} {self._done}/{self._total}  {rate:,.0f}/s  {left}".rstrip())
+        rate = self._pace.rate(self._done, time.monotonic())
+        self._bar.update(self._task, completed=self._done, rate=f"{rate:,.0f}/s")

@@ -61,7 +61,7 @@ def run(args: Arguments) -> int:
     pages = client.pages(args.index, asked_parameters(client, args))
     read = list(pages if args.all else islice(pages, 1))
     entries = [entry for page in read for entry in page["value"]]
-    write_rows(entries, _used(entries), args.format)
+    write_rows(entries, _used(entries, args.format), args.format)
     more = "; there are more: add --all, or a larger maxpagesize" if "nextLink" in read[-1] else ""
     secondary = "; read from the secondary endpoint" if any("readFrom" in page for page in read) else ""
     print(f"{counted(len(entries), 'entry', 'entries')}{more}{secondary}", file=sys.stderr)
@@ -86,13 +86,13 @@ def _run_file(args: Arguments) -> int:
             if "error" in found:
                 failed += 1
                 print(f"lookup {line}: {found['error']['detail']} ({found['error']['code']})", file=sys.stderr)
-    write_rows(entries, ["lookup", *_used(entries)], args.format)
+    write_rows(entries, ["lookup", *_used(entries, args.format)], args.format)
     has_more = f"; {more} of them have more: add maxpagesize={PAGE_SIZE_MAX}, or ask by themselves" if more else ""
     print(f"{counted(len(entries), 'entry', 'entries')} of {counted(line, 'lookup')}{has_more}", file=sys.stderr)
     return 1 if failed else 0
 
 
-def _used(entries: Sequence[dict[str, Any]]) -> list[str]:
-    """The columns that some entry has; all of the usual ones for no entries."""
-    found = {name for entry in entries for name in entry}
+def _used(entries: Sequence[dict[str, Any]], output_format: str) -> list[str]:
+    """The columns that some entry has. A version is for programs."""
+    found = {name for entry in entries for name in entry} - ({"version"} if output_format == "table" else set())
     return [column for column in _COLUMNS if column in found] or ["id"]

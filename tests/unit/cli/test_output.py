@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import json
+import os
+import pty
+import subprocess
+import sys
+import termios
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from cli.output import FORMATS, write_rows
+from cli.tables import fitted
+from tests.support import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
 
 def printed(
@@ -53,3 +62,43 @@ def test_control_characters_are_never_printed_raw(name: str, capsys: pytest.Capt
     if name == "json":
         assert json.loads(out) == [{"id": text, "data": {"x": text}}]
     assert r"\x1b[2J" in out or r"\u001b[2J" in out
+
+
+def test_a_table_has_a_column_for_each_field(capsys: pytest.CaptureFixture[str]) -> None:
+    """Named as the fact names it; with its whole path only where two have one name."""
+    rows: list[dict[str, Any]] = [
+        {"id": "1", "key": {"town": "Oslo"}, "data": {"phone": "5", "address": {"town": "x"}}}
+    ]
+    out = printed(rows, ["id", "key", "data"], "table", capsys)
+    assert out.splitlines() == ["ID  key.town  phone  data.address.town", "1   Oslo      5      x"]
+
+
+@pytest.mark.parametrize("width", [30, 60, 100])
+def test_a_table_is_no_wider_than_the_terminal(width: int) -> None:
+    """Aligned if it fits, else with folded cells, else as records; nothing is left out."""
+    cells = [["ID", "town", "notes", "phone"], ["1", "Oslo", "x" * 35, "5"], ["2", "Lund", "", "55-" * 5]]
+    lines = fitted(cells, [max(map(len, column)) for column in zip(*cells, strict=True)], width)
+    assert max(map(len, lines)) <= width
+    assert "".join(lines).count("x") == 35
+    assert (len(lines) == 3) == (width == 100)
+
+
+def test_a_table_fits_a_real_terminal(tmp_path: Path) -> None:
+    """Of 60 columns: the same rows that are one line each in a pipe."""
+    file = tmp_path / "indexes.yaml"
+    file.write_text((ROOT / "indexes.yaml").read_text())
+    command = [sys.executable, "-m", "cli", "plan", str(file), "--against", str(ROOT / "docs/examples/movies.yaml")]
+    here, there = pty.openpty()
+    termios.tcsetwinsize(there, (24, 60))
+    environment = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
+    done = subprocess.run(command, cwd=ROOT, stdout=there, stderr=subprocess.PIPE, env=environment, check=False)
+    os.close(there)
+    text = b""
+    with contextlib.suppress(OSError):  # the other end of a terminal is closed
+        while part := os.read(here, 4096):
+            text += part
+    os.close(here)
+    assert done.returncode == 0, done.stderr
+    lines = text.decode().replace("\r", "").splitlines()
+    assert max(map(len, lines)) <= 60
+    assert lines[0].split()[:2] == ["NAME", "EFFECT"]
