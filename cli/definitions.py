@@ -5,19 +5,20 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from cli.arguments import argument, non_empty, option
+from cli.arguments import Arguments, argument, non_empty, option
 from cli.errors import UsageError
 from cli.local_run import definitions_of_run
 from cli.output import what_and_fix, wrapped, write_rows
 from shared.app import settings
 from shared.definitions.files import read_definitions
+from shared.definitions.model import Definitions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import click
 
-    from cli.arguments import Arguments, Option
+    from cli.arguments import Option
     from cli.output import Row
     from shared.definitions.loading.findings import Finding
     from shared.definitions.loading.load import Loaded
@@ -32,7 +33,14 @@ def definitions_parameters() -> tuple[click.Parameter, ...]:
 
 def index_argument(about: str, *, required: bool = True, nargs: int = 1) -> click.Argument:
     """INDEX, or several."""
-    return argument("indexes" if nargs < 0 else "index", about, "INDEX", type=non_empty, required=required, nargs=nargs)
+    name = "indexes" if nargs < 0 else "index"
+    settings: dict[str, Any] = {"type": non_empty, "required": required, "nargs": nargs}
+    return argument(name, about, "INDEX", shell_complete=_index_names, **settings)
+
+
+def source_option(about: str, *, required: bool = False) -> Option:
+    """`--source`, one of the definitions."""
+    return option("--source", metavar="SOURCE", required=required, help=about, shell_complete=_source_names)
 
 
 def definitions_option(about: str = "the definitions") -> Option:
@@ -50,6 +58,23 @@ def definitions_file(args: Arguments) -> str:
     is_elsewhere = any(given.get(name) for name in ("url", "azure", "against"))
     of_run = None if is_elsewhere or "data" not in given else definitions_of_run(given["data"])
     return file or definitions or of_run or settings.Settings().value(settings.INDEX_DEFINITIONS)
+
+
+def _index_names(ctx: click.Context, _parameter: click.Parameter, typed: str) -> list[str]:
+    return [name for name in _completing(ctx).indexes if name.startswith(typed)]
+
+
+def _source_names(ctx: click.Context, _parameter: click.Parameter, typed: str) -> list[str]:
+    return [name for name in _completing(ctx).sources if name.startswith(typed)]
+
+
+def _completing(ctx: click.Context) -> Definitions:
+    """The definitions that an unfinished command is about; none of them when there are none yet."""
+    try:
+        file = definitions_file(Arguments(**{"definitions": None, **ctx.params}))
+    except UsageError:
+        return Definitions()
+    return read_definitions(Path(file)).definitions
 
 
 def read(file: str) -> Loaded:

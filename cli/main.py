@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import errno
 import io
+import os
 import sys
 from typing import TYPE_CHECKING, Final
 
 import click
+from click.shell_completion import shell_complete
 
 from cli.arguments import HELP
 from cli.commands import (
@@ -18,9 +20,11 @@ from cli.commands import (
     apply,
     build,
     client,
+    completion,
     count,
     dead_letters,
     explain,
+    list_indexes,
     load,
     openapi,
     plan,
@@ -50,8 +54,8 @@ _SECTIONS: Final = {
     "Definitions": (validate, plan, openapi),
     "Facts": (load,),
     "Lookups": (query, count, explain, tail),
-    "Operations": (status, apply, build, verify, switch, rebalance, advise, dead_letters),
-    "Tools": (token,),
+    "Operations": (list_indexes, status, apply, build, verify, switch, rebalance, advise, dead_letters),
+    "Tools": (client, token, completion),
 }
 
 _FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
@@ -92,6 +96,8 @@ def application() -> click.Group:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the exit code."""
     _never_fail_to_print()
+    if instruction := os.environ.get(completion.VARIABLE):
+        return shell_complete(application(), {}, completion.PROGRAM, completion.VARIABLE, instruction)
     try:
         return _run(application(), sys.argv[1:] if arguments is None else arguments)
     except click.exceptions.Exit as done:

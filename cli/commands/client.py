@@ -6,38 +6,39 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from cli.arguments import add_group
-from cli.definitions import add_file_argument, read, write_findings
+import click
+
+from cli.arguments import add_command, argument, option
+from cli.definitions import file_argument, read, write_findings
 
 if TYPE_CHECKING:
-    import argparse
+    from cli.arguments import Arguments
 
-    from cli.arguments import Commands
-
+_LANGUAGES: Final = ("python", "typescript")
 _EXAMPLES: Final = """\
   index-tables client python -o indexes.py
   index-tables client typescript -o src/indexes.ts
 """
 
 
-def add(commands: Commands) -> None:
-    """Declare the commands, one for each language."""
-    group = add_group(
+def add(commands: click.Group) -> None:
+    """Declare the command."""
+    add_command(
         commands,
         "client",
+        run,
+        argument("language", "of the client: " + " or ".join(_LANGUAGES), "LANGUAGE", type=click.Choice(_LANGUAGES)),
+        file_argument(),
+        option("-o", "--output", metavar="FILE", help="where to write (default: standard output)"),
         summary="write typed classes for the clients",
         description="Write a module with a class for each index: its conditions, its key and what it projects, typed. "
         "The clients for Python and TypeScript are in clients/; docs/clients.md shows them.",
         examples=_EXAMPLES,
+        formats=("table",),
     )
-    for language in ("python", "typescript"):
-        parser = group.add_parser(language, help=f"for the {language.capitalize()} client")
-        add_file_argument(parser)
-        parser.add_argument("-o", "--output", metavar="FILE", help="where to write (default: standard output)")
-        parser.set_defaults(run=run, language=language)
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: Arguments) -> int:
     """Write the module; exit 1 for a file with faults."""
     from cli.client_code.python import python_code
     from cli.client_code.typescript import typescript_code

@@ -87,10 +87,11 @@ def _add_changers(group: click.Group) -> None:
         run_purge,
         *_filter_options(),
         option("--older-than", metavar="DAYS", type=int, help="0 forgets all that the filter names"),
+        flag("--yes", "do not ask"),
         *app_options(),
         summary="forget old dead letters",
         description="Forget dead letters that are older than DEAD_LETTER_RETENTION_DAYS, or than --older-than. Their "
-        "facts stay out of the index until they change.",
+        "facts stay out of the index until they change. Asks before it does so, when there is somebody to ask.",
         examples="  index-tables dead-letters purge\n"
         "  index-tables dead-letters purge --source orders --older-than 3\n",
     )
@@ -151,10 +152,25 @@ def run_purge(args: Arguments) -> int:
     parameters = _filters(args)
     if args.older_than is not None:
         parameters["olderThanDays"] = str(args.older_than)
-    pages = client_for(args, "admin").all_pages(f"{_PATH}/purge", parameters, "POST")
+    app = client_for(args, "admin")
+    if not (args.yes or _agrees(args)):
+        print("nothing was forgotten", file=sys.stderr)
+        return 1
+    pages = app.all_pages(f"{_PATH}/purge", parameters, "POST")
     purged = sum(page["purged"] for page in pages)
     write_rows([{"purged": purged}], ("purged",), args.format)
     return 0
+
+
+def _agrees(args: Arguments) -> bool:
+    """Whether the person at the terminal wants it; a script has nobody to ask."""
+    if not sys.stdin.isatty():
+        return True
+    filters = ", ".join(f"{name} {value!r}" for name, value in _filters(args).items())
+    age = "past their retention" if args.older_than is None else f"older than {counted(args.older_than, 'day')}"
+    print(f"Forget all dead letters {age}{f' with {filters}' if filters else ''}? [y/N] ", end="", file=sys.stderr)
+    sys.stderr.flush()
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
 def _counted(number: int) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from cli.arguments import add_command, argument, flag, option
-from cli.definitions import definitions_file, read
+from cli.definitions import definitions_file, read, source_option
 from cli.errors import UsageError
 from cli.output import write_rows
 from cli.progress import Progress
@@ -56,7 +56,7 @@ def add(commands: click.Group) -> None:
         run,
         argument("files", ".json, .jsonl or .csv", "FILE", nargs=-1, required=True, type=Path),
         flag("--events", "send them as events, keyed by fact key, to the source's event hub"),
-        option("--source", metavar="SOURCE", required=True, help="the source, as the definitions call it"),
+        source_option("the source, as the definitions call it", required=True),
         option("--id", "identity", metavar="FIELD", help="the field that is the id of a fact"),
         option(
             "--types",

@@ -8,7 +8,7 @@ import time
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from cli.arguments import add_command, flag, option, positive_seconds
-from cli.definitions import definitions_option, index_argument
+from cli.definitions import definitions_option, index_argument, source_option
 from cli.errors import UsageError
 from cli.service.app_client import app_options, client_for
 from cli.service.lookup_arguments import conditions_argument, read_parameters
@@ -53,7 +53,7 @@ def add(commands: click.Group) -> None:
             help="how often",
         ),
         option("--times", metavar="N", type=int, help="look so many times, then end (default: endless)"),
-        option("--source", metavar="SOURCE", help="follow the changes of this source"),
+        source_option("follow the changes of this source"),
         definitions_option("with --source: the definitions that have it"),
         flag("--azure", f"with --source: {AZURE_HELP}"),
         flag("--from-beginning", "with --source: start with the oldest change, not with the next"),

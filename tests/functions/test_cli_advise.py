@@ -56,3 +56,20 @@ def test_advice_that_is_not_there_cannot_be_applied(
     arguments = ["--advised", "--write", "--url", app.url, "--definitions", lookup_settings["INDEX_DEFINITIONS"]]
     assert main(["rebalance", "customers-by-town", *arguments]) == 1
     assert "there is no advice on the layout of customers-by-town" in capsys.readouterr().err
+
+
+def test_a_list_tells_key_state_and_size(app: RunningApp, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of every index; what is behind the line may be left out of a lookup."""
+    assert main(["list", "--url", app.url, "--format", "json"]) == 0
+    rows = {row["index"]: row for row in json.loads(capsys.readouterr().out)}
+    assert rows["customers-by-town"]["key"] == "town | lastName, firstName"
+    assert rows["orders-newest-first"]["key"] == "customer, paid | placedAt desc"
+    assert {(row["state"], row["entries"], row["bytes"]) for row in rows.values()} == {("serving", 0, 0)}
+
+
+def test_a_list_without_sizes_asks_for_none(app: RunningApp, capsys: pytest.CaptureFixture[str]) -> None:
+    """A table of it has a line for each index."""
+    assert main(["list", "--no-size", "--url", app.url]) == 0
+    out, err = capsys.readouterr()
+    assert out.splitlines()[0].split() == ["INDEX", "KEY", "SOURCE", "STATE", "GENERATION"]
+    assert err == "4 indexes\n"
