@@ -24,6 +24,7 @@ from cli.commands import (
     count,
     dead_letters,
     explain,
+    init,
     list_indexes,
     load,
     openapi,
@@ -51,7 +52,7 @@ WRONG_USAGE: Final = 2
 INTERRUPTED: Final = 130
 
 _SECTIONS: Final = {
-    "Definitions": (validate, plan, openapi),
+    "Definitions": (init, validate, plan, openapi),
     "Facts": (load,),
     "Lookups": (query, count, explain, tail),
     "Operations": (list_indexes, status, apply, build, verify, switch, rebalance, advise, dead_letters),
