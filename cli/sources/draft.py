@@ -53,7 +53,13 @@ class SourceDraft:
         """The path that the container is partitioned by, and why."""
         for found in self.profile.fields.values():
             is_owner = re.fullmatch(r".*[a-z0-9](Id|_id)", found.name) and found.names != ("id",)
-            if is_owner and found.type == "string" and not found.is_list and self.profile.share(found) == 1:
+            if (
+                is_owner
+                and self.profile.is_of_one_kind(found)
+                and found.type == "string"
+                and not found.is_list
+                and self.profile.share(found) == 1
+            ):
                 return found.path, f"every fact has a {found.name}, of which there are {found.distinct:,}"
         return "id", "no other field of all facts looks like an owner's id"
 
@@ -67,6 +73,8 @@ class SourceDraft:
 
     def _candidate(self, found: Field) -> Candidate | None:
         if found.type not in ("string", "integer") or found.longest > _LONGEST_PART or found.names == ("id",):
+            return None
+        if not self.profile.is_of_one_kind(found):
             return None
         if found.type == "integer" and _AMOUNT.fullmatch(found.name):
             return None

@@ -88,6 +88,8 @@ class Profile:
     facts: int = 0
     bytes: int = 0
     fields: dict[tuple[tuple[str, ...], bool], Field] = field(default_factory=dict)
+    # By names: whether there are lists, objects, or plain values. A field of several kinds is no key.
+    kinds: dict[tuple[str, ...], set[type]] = field(default_factory=dict)
 
     def share(self, found: Field) -> float:
         """The share of facts that have a field."""
@@ -98,7 +100,7 @@ class Profile:
         for fact in facts:
             self.facts += 1
             self.bytes += len(dumps(fact))
-            for names, is_list, value in _values(fact, ()):
+            for names, is_list, value in self._values(fact, ()):
                 found = self.fields.setdefault((names, is_list), Field(names, is_list))
                 if found.shown_last != self.facts:
                     found.shown_last = self.facts
@@ -106,19 +108,23 @@ class Profile:
                 found.add(value)
         return self
 
+    def is_of_one_kind(self, found: Field) -> bool:
+        """Whether a field is never both a list, or an object, and a plain value."""
+        return len(self.kinds[found.names]) == 1
 
-def _values(fact: dict[str, Any], above: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], bool, Any]]:
-    """Every value that is there, with the names above it; the elements of lists one by one."""
-    for name, value in fact.items():
-        names = (*above, name)
-        if value is None or not name or not is_encodable(name):
-            continue
-        if isinstance(value, dict) and len(names) < _DEEPEST:
-            yield from _values(value, names)
-        elif isinstance(value, list):
-            yield from ((names, True, element) for element in value if element is not None)
-        else:
-            yield names, False, value
+    def _values(self, fact: dict[str, Any], above: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], bool, Any]]:
+        """Every value that is there, with the names above it; the elements of lists one by one."""
+        for name, value in fact.items():
+            names = (*above, name)
+            if value is None or not name or not is_encodable(name):
+                continue
+            self.kinds.setdefault(names, set()).add(type(value) if isinstance(value, list | dict) else str)
+            if isinstance(value, dict) and len(names) < _DEEPEST:
+                yield from self._values(value, names)
+            elif isinstance(value, list):
+                yield from ((names, True, element) for element in value if element is not None)
+            else:
+                yield names, False, value
 
 
 def _type_of(value: Any) -> str:

@@ -117,6 +117,13 @@ def test_every_fact_fits_into_the_draft_that_was_made_from_it(shapes: list[dict[
     assert [fault for fact in facts if (fault := check.fault_of(fact))] == []
 
 
+def test_a_field_that_is_a_list_in_some_facts_is_no_key() -> None:
+    """Those facts would be dead letters."""
+    towns: list[dict[str, Any]] = [{"id": str(number), "town": f"t{number % 4}"} for number in range(40)]
+    assert "partition: town" in drafted(towns)
+    assert "partition: town" not in drafted([*towns, {"id": "40", "town": []}])
+
+
 def test_names_and_database_are_written_so_that_they_are_read_again() -> None:
     """Also names that YAML or JMESPath would take for something else."""
     with TemporaryDirectory() as folder:
