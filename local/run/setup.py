@@ -10,6 +10,7 @@ import argparse
 import hashlib
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -29,6 +30,8 @@ DOCS_VENV = ROOT / ".venv-docs"
 # What draws the diagrams of the documentation; tests look whether it can.
 DOCS_NODE = ROOT / "docs/site"
 CLIENT_FOLDER = "clients/python/src"
+# 128 and the number of SIGINT: what shells give.
+INTERRUPTED = 130
 STAMP = ".index-tables-setup"
 
 
@@ -54,6 +57,9 @@ def main() -> int:
     except SetupError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        print("setup: interrupted; the same command goes on where it was", file=sys.stderr)
+        return INTERRUPTED
     return 0
 
 
@@ -208,9 +214,26 @@ def locked(packages: Path, package: str) -> str:
 
 
 def step(command: list[str], what: str, folder: Path = ROOT) -> None:
-    """Run a command that must succeed; its own output shows what went wrong."""
-    if subprocess.run(command, cwd=folder, check=False).returncode != 0:
-        raise SetupError(f"installing {what} failed; see the lines above.")
+    """Run a command that must succeed; its own output shows what went wrong.
+
+    In a session of its own, so that Ctrl-C does not make it tell a long story, too.
+    """
+    process = subprocess.Popen(command, cwd=str(folder), start_new_session=True)
+    try:
+        if process.wait() != 0:
+            raise SetupError(f"installing {what} failed; see the lines above.")
+    except KeyboardInterrupt:
+        end(process)
+        raise
+
+
+def end(process: subprocess.Popen[bytes]) -> None:
+    """End a command and what it has started."""
+    if os.name == "nt":
+        process.kill()
+    else:
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
 
 
 def digest(*files: Path) -> str:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import signal
 import stat
 import subprocess
 import sys
 from typing import TYPE_CHECKING
 
-from tests.support import ROOT
+from tests.support import ROOT, is_running, wait_until
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -101,3 +102,22 @@ def test_an_old_node_is_named(tmp_path: Path) -> None:
     """With its version."""
     program(tmp_path, "node", "echo v18.1.0")
     assert "node is v18.1.0" in node_check(tmp_path)
+
+
+def test_ctrl_c_is_one_line(tmp_path: Path) -> None:
+    """The command that was running ends with what it has started, and says nothing."""
+    code = (
+        f"import os, sys; sys.path.insert(0, {str(ROOT / 'local' / 'run')!r}); import setup\n"
+        f"os.chdir({str(tmp_path)!r})\n"
+        "slow = 'trap \"echo story >&2\" INT; echo $$ > pid; sleep 60 & wait'\n"
+        "setup.set_up_python = lambda *_, **__: setup.step(['sh', '-c', slow], 'it', setup.Path('.'))\n"
+        "sys.argv = ['setup.py']\n"
+        "sys.exit(setup.main())"
+    )
+    command = [sys.executable, "-c", f"import signal; signal.signal(2, signal.default_int_handler)\n{code}"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True) as process:
+        wait_until(lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text() != "", "the command runs")
+        os.killpg(process.pid, signal.SIGINT)
+        _, told = process.communicate(timeout=30)
+    assert (process.returncode, told) == (130, "setup: interrupted; the same command goes on where it was\n")
+    assert not is_running(int((tmp_path / "pid").read_text()))
