@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from cli.arguments import add_command, argument, option
-from cli.definitions import file_argument, read, write_findings
+from cli.definitions import definitions_file, definitions_parameters, read, write_findings
 
 if TYPE_CHECKING:
     from cli.arguments import Arguments
@@ -28,7 +28,7 @@ def add(commands: click.Group) -> None:
         "client",
         run,
         argument("language", "of the client: " + " or ".join(_LANGUAGES), "LANGUAGE", type=click.Choice(_LANGUAGES)),
-        file_argument(),
+        *definitions_parameters(),
         option("-o", "--output", metavar="FILE", help="where to write (default: standard output)"),
         summary="write typed classes for the clients",
         description="Write a module with a class for each index: its conditions, its key and what it projects, typed. "
@@ -43,7 +43,7 @@ def run(args: Arguments) -> int:
     from cli.client_code.python import python_code
     from cli.client_code.typescript import typescript_code
 
-    loaded = read(args.file)
+    loaded = read(definitions_file(args))
     if loaded.faults:
         write_findings(loaded.faults, (), "table")
         print("no client: fix the faults first", file=sys.stderr)

@@ -42,8 +42,6 @@ _PROGRAMS_MAX: Final = 25
 # By how much time moves within a month, and how far in all.
 _MOVES: Final = (10, 600, 3600, 6 * 3600, DAY)
 _MONTH_MAX: Final = 10 * DAY
-# Otherwise more programs may start than end, and a run with few crashes never comes to its end.
-_AT_ONCE_MAX: Final = 20
 _REPAIRS: Final = (
     RepairOptions(),
     RepairOptions(repairs=True),
@@ -192,8 +190,6 @@ class Simulation:
 
     def _start_something(self) -> None:
         chance = self.random.random()
-        if len(self.scheduler.actors) >= _AT_ONCE_MAX:
-            return
         if self.workers.is_done:
             chance *= 4  # less to start, so that it ends
         if chance < 0.03:
