@@ -9,6 +9,8 @@ from shared.entries.projection.projector import why_not
 from shared.errors import UnprojectableError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from shared.entries.changes.change import Change
     from shared.entries.projection.generations import Generation, SourcePlan
     from shared.entries.projection.projector import Entry
@@ -73,15 +75,20 @@ def entries_in_open_periods(projected: GenerationEntries, now_seconds: float) ->
     return projected if len(entries) == len(projected.entries) else projected._replace(entries=entries)
 
 
-def fail_for_ledger_row(projected: list[GenerationEntries], plan: SourcePlan) -> None:
-    """Let the generation fail that makes the ledger row too large: the largest, and before all those that serve."""
+def failing_for_ledger_row(
+    projected: Sequence[GenerationEntries], plan: SourcePlan, failing: int
+) -> list[GenerationEntries]:
+    """The same with so many generations failing that make the ledger row large: the largest first, and before all those
+    that serve."""
 
     def weight(position: int) -> tuple[bool, int]:
         count = len(projected[position].entries)
         return count > 0 and not _serves(projected[position], plan), count
 
-    position = max(range(len(projected)), key=weight)
-    _fail(projected, position, "ledgerRowTooLarge", "its ledger row is over the limit of 900 KiB")
+    left = list(projected)
+    for position in sorted(range(len(left)), key=weight, reverse=True)[:failing]:
+        _fail(left, position, "ledgerRowTooLarge", "its ledger row is over the limit of 900 KiB")
+    return left
 
 
 def _entries_of_all_indexes(projected: list[GenerationEntries]) -> int:

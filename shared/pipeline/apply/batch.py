@@ -32,7 +32,7 @@ from shared.pipeline.apply.claimed import ClaimResult, Writers
 from shared.pipeline.apply.settle_debts import settle_debts
 from shared.pipeline.cleanup.messages import Tombstone, to_messages
 from shared.pipeline.dead_letters.due import DeadLetterUpdates, DueCheck
-from shared.pipeline.dead_letters.rows import dead_letter_of
+from shared.pipeline.dead_letters.rows import content_of, dead_letter_of
 from shared.pipeline.entry_writes.entry_writer import EntryWriter
 from shared.pipeline.entry_writes.writes import apart
 from shared.pipeline.ledger.shares import ShareKey
@@ -207,12 +207,16 @@ def _writes(works: Iterable[ClaimedChange]) -> list[tuple[str, GenerationWrites]
 
 def _dead_letters(works: Iterable[ClaimedChange]) -> list[tuple[str, DeadLetter]]:
     """A dead letter for every generation that failed, with its fact."""
-    failed = [(work, entries) for work in works for entries in work.decision.failed]
-    return [
-        (work.fact, dead_letter_of(work.change, entries.generation.index.name, *entries.failure))
-        for work, entries in failed
-        if entries.failure
-    ]
+    found: list[tuple[str, DeadLetter]] = []
+    for work in works:
+        failures = [(entries.generation.index.name, entries.failure) for entries in work.decision.failed]
+        content = content_of(work.change.document) if failures else b""
+        found += [
+            (work.fact, dead_letter_of(work.change, index, failure.kind, failure.reason, content))
+            for index, failure in failures
+            if failure
+        ]
+    return found
 
 
 def _due_checks(works: Iterable[ClaimedChange]) -> list[DueCheck]:

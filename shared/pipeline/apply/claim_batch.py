@@ -6,10 +6,11 @@ made progress, so the rounds end.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from functools import partial
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from shared.entries.projection.project_all import fail_for_ledger_row, project_one, within_limit
+from shared.entries.projection.project_all import failing_for_ledger_row, project_one, within_limit
 from shared.errors import StorageUnavailableError
 from shared.pipeline.account_calls import can_wait
 from shared.pipeline.apply.claimed import ClaimedChange, ClaimResult, Writers
@@ -179,18 +180,21 @@ class BatchClaimer:
         return claimants
 
     def _decide(self, plan: SourcePlan, work: ClaimedChange, down: AbstractSet[str]) -> None:
-        """Decide. While the ledger row would be too large, let one more generation fail, before anything is claimed."""
-        now_seconds = int(self._now_seconds())
-        while True:
+        """Decide. If the ledger row would be too large, as few generations fail as have to: before it is claimed."""
+        whole, now_seconds = work.projected, int(self._now_seconds())
+
+        def fits(failing: int) -> bool:
+            work.projected = failing_for_ledger_row(whole, plan, failing) if failing else whole
             work.decision = decide(work.change, work.projected, work.known, plan, now_seconds, down)
             if work.decision.claim is None:
-                return
+                return True
             work.entity = encode(work.decision.claim, *work.key)
-            if states_bytes(work.entity) <= STATES_BYTES_MAX or not any(
-                projection.entries for projection in work.projected
-            ):
-                return
-            fail_for_ledger_row(work.projected, plan)
+            return states_bytes(work.entity) <= STATES_BYTES_MAX
+
+        most = sum([bool(projection.entries) for projection in whole])
+        if not fits(0) and most:
+            # A large row takes long to write out, so not every number is tried.
+            fits(min(most, 1 + bisect_left(range(1, most + 1), True, key=fits)))
 
     async def _claim_all(
         self, works: Sequence[ClaimedChange], claims: ClaimResult, writers: Writers

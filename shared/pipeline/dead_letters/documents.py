@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from shared.pipeline.dead_letters.rows import BLOB, DOCUMENT, blob_folder
-from shared.pipeline.packing import compress, decompress, put_bytes, take_bytes
+from shared.pipeline.packing import decompress, put_bytes, take_bytes
 
 if TYPE_CHECKING:
     from shared.pipeline.dead_letters.rows import DeadLetter
@@ -48,9 +48,8 @@ class Documents:
     def __init__(self, blobs: Blobs) -> None:
         self._blobs = blobs
 
-    async def keep(self, entity: Entity, dead_letter: DeadLetter, *, in_row: bool = True) -> None:
-        """Put the document into a row that is about to be written, or into a blob that the row names."""
-        packed = compress(dead_letter.content)
+    async def keep(self, entity: Entity, dead_letter: DeadLetter, packed: bytes, *, in_row: bool = True) -> None:
+        """Put the packed document into a row that is about to be written, or into a blob that the row names."""
         if in_row and len(packed) <= _IN_ROW_BYTES_MAX:
             put_bytes(entity, DOCUMENT, packed)
         else:

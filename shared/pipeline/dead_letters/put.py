@@ -30,6 +30,7 @@ from shared.pipeline.dead_letters.rows import (
     to_entity,
     version_of,
 )
+from shared.pipeline.packing import compress
 from shared.tables.limits import OPERATIONS_MAX
 from shared.tables.port import Insert, Replace
 
@@ -108,7 +109,12 @@ class DeadLetterPuts:
 
     async def _put_group(self, group: Sequence[_Put]) -> None:
         try:
-            keeping = [partial(self._documents.keep, put.entity, put.dead_letter) for put in group]
+            # A fact that fails in several indexes has one document.
+            packed = {content: compress(content) for content in {put.dead_letter.content for put in group}}
+            keeping = [
+                partial(self._documents.keep, put.entity, put.dead_letter, packed[put.dead_letter.content])
+                for put in group
+            ]
             await all_of(self._run_all, keeping)
             await self._write(group)
         finally:
@@ -158,7 +164,8 @@ class DeadLetterPuts:
             raise error
         put.entity = smallest_form(put.entity)
         if BLOB not in put.entity:
-            await self._documents.keep(put.entity, put.dead_letter, in_row=False)
+            packed = compress(put.dead_letter.content)
+            await self._documents.keep(put.entity, put.dead_letter, packed, in_row=False)
         put.is_smallest = True
         await self._write(group)
 

@@ -56,8 +56,10 @@ def dead_letter_id(source: str, fact: str, index: str) -> str:
     return sha256(f"{source}\0{fact}\0{index}".encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
-def dead_letter_of(change: Change, index: str, kind: FailureKind, reason: str) -> DeadLetter:
-    """The dead letter of a change that does not fit an index."""
+def dead_letter_of(
+    change: Change, index: str, kind: FailureKind, reason: str, content: bytes | None = None
+) -> DeadLetter:
+    """The dead letter of a change that does not fit an index. The `content` is the same for all indexes."""
     return DeadLetter(
         dead_letter_id(change.source, change.fact_key, index),
         change.source,
@@ -65,7 +67,7 @@ def dead_letter_of(change: Change, index: str, kind: FailureKind, reason: str) -
         kind,
         reason,
         change.version,
-        _content(change.document),
+        content_of(change.document) if content is None else content,
         change.columns,
         change.source_etag,
     )
@@ -73,12 +75,13 @@ def dead_letter_of(change: Change, index: str, kind: FailureKind, reason: str) -
 
 def unreadable_dead_letter(source: str, raw: object, reason: str, via: ArrivedBy) -> DeadLetter:
     """The dead letter of an item that could not be read; its content stands in for the fact in the id."""
-    content = _content(raw)
+    content = content_of(raw)
     identity = dead_letter_id(source, sha256(content).hexdigest(), "")
     return DeadLetter(identity, source, "", "unreadable", reason, "", content, via=via)
 
 
-def _content(document: Any) -> bytes:
+def content_of(document: Any) -> bytes:
+    """What a dead letter keeps of a document, or of anything else that arrived."""
     try:
         return dumps(document).encode()
     except (NotJsonError, RecursionError):
