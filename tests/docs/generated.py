@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 import subprocess
 from pathlib import PurePosixPath
@@ -45,7 +46,27 @@ def errors_table() -> str:
     kinds = [*KINDS.values(), *REFUSALS.values(), DEFINITIONS_BROKEN, INTERNAL]
     titles = TITLES | {kind.code: kind.title for kind in kinds}
     by_status = sorted(statuses().items(), key=lambda pair: (pair[1], pair[0]))
-    return table("code | status | what is wrong", (f"`{code}` | {status} | {titles[code]}" for code, status in by_status))
+    return table(
+        "code | status | what is wrong", (f"`{code}` | {status} | {titles[code]}" for code, status in by_status)
+    )
+
+
+def parameters_table() -> str:
+    """What people set with `azd env set`: the parameters of the templates, with their descriptions."""
+    given = json.loads((ROOT / "infra/main.parameters.json").read_text(encoding="utf-8"))["parameters"]
+    bicep = (ROOT / "infra/main.bicep").read_text(encoding="utf-8")
+    told = {name: text for text, name in re.findall(r"@description\('(.+)'\)\nparam (\w+) ", _plain(bicep))}
+    rows = []
+    for name, one in given.items():
+        variable, _, default = one["value"].removeprefix("${").removesuffix("}").partition("=")
+        shown = f"`{default}`" if default not in ("", "null") else ""
+        rows.append(f"`{variable}` | {shown} | {told[name]}")
+    return table("`azd env set …` | default | meaning", rows)
+
+
+def _plain(bicep: str) -> str:
+    """Without the decorators that stand between a description and its parameter."""
+    return re.sub(r"^@(?!description)\w+\((?:[^()]|\([^()]*\))*\)\n", "", bicep, flags=re.MULTILINE)
 
 
 def code_map() -> str:
@@ -53,7 +74,9 @@ def code_map() -> str:
     sections = []
     for folder, modules in sorted(modules_by_folder().items()):
         rows = [f"`{name}` | {_sentence(f'{folder}/{name}.py')}" for name in sorted(modules)]
-        sections.append(f"## `{folder}/`\n\n{_sentence(f'{folder}/__init__.py')}\n\n{table('module | what it is', rows)}")
+        sections.append(
+            f"## `{folder}/`\n\n{_sentence(f'{folder}/__init__.py')}\n\n{table('module | what it is', rows)}"
+        )
     return "\n".join(sections)
 
 

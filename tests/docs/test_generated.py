@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.docs.generated import code_map, errors_table, settings_table
+from tests.docs.generated import code_map, errors_table, parameters_table, settings_table
 from tests.support import ROOT
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 MADE: dict[str, Callable[[], str]] = {
     "settings": settings_table,
     "errors": errors_table,
+    "parameters": parameters_table,
     "code-map": code_map,
 }
 BETWEEN = re.compile(r"(?<=<!-- generated -->\n).*?(?=<!-- end -->)", re.DOTALL)

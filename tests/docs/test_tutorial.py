@@ -20,6 +20,12 @@ def test_every_step_of_the_tutorial_gives_what_it_shows(tmp_path: Path) -> None:
     (tmp_path / "infra").symlink_to(ROOT / "infra")
     page = Page(TUTORIAL, tmp_path, settings=settings)
     page.run()
-    shown = [command.text for info, body in blocks(TUTORIAL) if info.startswith("console") for command in commands_in(body)]
+    shown = [
+        command.text for info, body in blocks(TUTORIAL) if info.startswith("console") for command in commands_in(body)
+    ]
     assert page.ran == shown
-    assert {text.split()[1] for text in page.ran if text.startswith("index-tables")} >= {"load", "apply", "dead-letters"}
+    assert {text.split()[1] for text in page.ran if text.startswith("index-tables")} >= {
+        "load",
+        "apply",
+        "dead-letters",
+    }

@@ -1,7 +1,7 @@
 """Runs what a page shows: its `console` blocks, command by command, in a folder with the files that the page names.
 
 A block with a `title` that is no `console` is a file. `python -m local up` and `make run` go on beside; `^C` ends them.
-Answers are compared line by line: `…` stands for anything, keys, versions, times and addresses may differ, and a command
+Answers are compared line by line: `…` stands for anything; keys, versions, times and addresses may differ. A command
 that only looks is repeated until its answer is the one shown, since a change takes a moment.
 
 With `UPDATE_DOCS=1` answers that differ are written into the page.
@@ -40,7 +40,9 @@ BREAK_COLUMN: Final = 130
 
 _BLOCK: Final = re.compile(r"^```(?P<info>[^\n]*)\n(?P<body>.*?)^```$", re.DOTALL | re.MULTILINE)
 _TITLE: Final = re.compile(r'title="([^"]+)"')
-_ONLY_LOOKS: Final = re.compile(r"index-tables (query|count|explain|status|plan|advise|verify|validate|dead-letters list)|curl")
+_ONLY_LOOKS: Final = re.compile(
+    r"index-tables (query|count|explain|status|plan|advise|verify|validate|dead-letters list)|curl"
+)
 _GOES_ON: Final = re.compile(r"make run|python -m local up")
 _DIGITS_VARY: Final = re.compile(r"index-tables (status|advise|verify)")
 _MASKS: Final = (
@@ -66,7 +68,7 @@ class Command:
         """Whether this is the answer that the page shows."""
         if self.answer.lstrip().startswith("{") and ANYTHING not in self.answer:
             with contextlib.suppress(ValueError):
-                return _masked_json(self.answer) == _masked_json(output)
+                return bool(_masked_json(self.answer) == _masked_json(output))
         lines = [self._masked(line) for line in self.answer.strip().splitlines()]
         pattern = "\n".join(re.escape(line).replace(re.escape(ANYTHING), ".*?") for line in lines)
         pattern = re.sub(r"(?:^|\n)\.\*\?(?=\n|$)", r"(?:\\n?(?s:.*?))", pattern)
@@ -107,7 +109,7 @@ class Page:
 
     def _block(self, info: str, body: str) -> str | None:
         title = _TITLE.search(info)
-        if info.split() and info.split()[0] == "console":
+        if info.split() and info.split(maxsplit=1)[0] == "console":
             answers = [self._command(command) for command in commands_in(body)]
             return f"```{info}\n{''.join(answers)}```"
         if title:
@@ -119,10 +121,7 @@ class Page:
         if command.text == "^C":
             self._stop()
             return "^C\n" + command.answer
-        if _GOES_ON.match(command.text):
-            output = self._start(command)
-        else:
-            output = self._output(command)
+        output = self._start(command) if _GOES_ON.match(command.text) else self._output(command)
         if command.fits(output):
             return _shown(command.text, command.answer)
         if UPDATES:

@@ -212,7 +212,7 @@ def test_the_docs_name_the_consumer_groups_of_a_hub() -> None:
 def test_every_variable_of_the_parameters_file_is_documented() -> None:
     """They are what people set with `azd env set`; azd itself sets the first two."""
     variables = set(re.findall(r"\$\{(\w+)", (INFRA / "main.parameters.json").read_text()))
-    text = (ROOT / "docs/deploy.md").read_text()
+    text = (ROOT / "docs/parameters.md").read_text()
     assert [name for name in sorted(variables - {"AZURE_ENV_NAME"}) if f"`{name}`" not in text] == []
 
 

@@ -128,14 +128,21 @@ def wanted(name: str) -> set[str]:
     return {line for line in lines if line and not line.startswith("-r ")}
 
 
-@pytest.mark.parametrize("name", ["requirements.txt", "requirements/local.txt", "requirements/tests.txt", "requirements/docs.txt"])
+@pytest.mark.parametrize(
+    "name", ["requirements.txt", "requirements/local.txt", "requirements/tests.txt", "requirements/docs.txt"]
+)
 def test_every_package_is_pinned_with_hashes(name: str) -> None:
     """The same files on every machine, also of what a package needs in turn."""
     assert [package for package, hashes in packages(name).items() if "==" not in package or not hashes] == []
 
 
 @pytest.mark.parametrize(
-    ("name", "compiled"), [("app.in", "requirements/local.txt"), ("tests.in", "requirements/tests.txt"), ("docs.in", "requirements/docs.txt")],
+    ("name", "compiled"),
+    [
+        ("app.in", "requirements/local.txt"),
+        ("tests.in", "requirements/tests.txt"),
+        ("docs.in", "requirements/docs.txt"),
+    ],
 )
 def test_what_is_asked_for_is_in_the_compiled_list(name: str, compiled: str) -> None:
     """`make lock` was not forgotten."""
@@ -189,7 +196,9 @@ def test_every_command_of_the_makefile_is_documented() -> None:
     """A contributor finds each of them."""
     targets = set(re.findall(r"^\.PHONY: (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)[0].split())
     page = (ROOT / "CONTRIBUTING.md").read_text()
-    assert [target for target in sorted(targets - {"setup", "setup-tests", "setup-docs"}) if f"make {target}" not in page] == []
+    assert [
+        target for target in sorted(targets - {"setup", "setup-tests", "setup-docs"}) if f"make {target}" not in page
+    ] == []
 
 
 def project() -> dict[str, Any]:

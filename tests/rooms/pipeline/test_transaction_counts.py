@@ -1,4 +1,4 @@
-"""What a change costs in storage transactions: the table of docs/protocol.md, counted on memory and on Azurite."""
+"""What a change costs in storage transactions, counted on memory and on Azurite; docs/performance.md shows it."""
 
 from __future__ import annotations
 
