@@ -52,7 +52,7 @@ def client_run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ClientRun]:
 
 def _has_samples(tables: IndexTables) -> bool:
     try:
-        return tables.index("customers-by-town").count(town="Redmond").count == len(IN_REDMOND)
+        return tables.index("customers-by-town").count(town="Redmond") == len(IN_REDMOND)
     except ProblemError:
         return False
 

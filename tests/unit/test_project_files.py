@@ -207,6 +207,13 @@ def project() -> dict[str, Any]:
     return table
 
 
+def test_the_clients_have_the_version_of_the_project() -> None:
+    """So that one can tell which fits which."""
+    of_python = tomllib.loads((ROOT / "clients/python/pyproject.toml").read_text())["project"]["version"]
+    of_typescript = json.loads((ROOT / "clients/typescript/package.json").read_text())["version"]
+    assert (of_python, of_typescript) == (project()["version"], project()["version"])
+
+
 def test_the_project_puts_nothing_into_site_packages_of_others() -> None:
     """`shared`, `local` and `cli` are names that they use themselves; the name `index-tables` is the client's."""
     setuptools = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]

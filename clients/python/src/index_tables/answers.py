@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Generic, Literal, NotRequired, TypedDict, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, Literal, NotRequired, Self, TypedDict, TypeVar, cast
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -78,12 +78,16 @@ class Page(Generic[K, D]):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Count:
-    """How many entries a lookup would find; not exact when there are more than the app counts."""
+class Count(int):
+    """How many entries a lookup would find, as a number; not exact when there are more than the app counts."""
 
-    count: int
     is_exact: bool
+
+    def __new__(cls, count: int, *, is_exact: bool) -> Self:
+        """That many."""
+        made = super().__new__(cls, count)
+        made.is_exact = is_exact
+        return made
 
 
 class Refusal(TypedDict):

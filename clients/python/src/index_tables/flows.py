@@ -175,7 +175,7 @@ class IndexFlows(Generic[K, D]):
         """How many entries a lookup would find."""
         parameters = query_parameters((yield from self._with_sees(asked)))
         content = (yield from self.app.get(self._path("count"), parameters)).json()
-        return Count(content["count"], content["isExact"])
+        return Count(content["count"], is_exact=content["isExact"])
 
     def explain(self, asked: Mapping[str, Any]) -> Flow[Explanation]:
         """How a lookup would run."""
