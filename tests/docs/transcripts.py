@@ -41,7 +41,7 @@ BREAK_COLUMN: Final = 130
 _BLOCK: Final = re.compile(r"^```(?P<info>[^\n]*)\n(?P<body>.*?)^```$", re.DOTALL | re.MULTILINE)
 _TITLE: Final = re.compile(r'title="([^"]+)"')
 _ONLY_LOOKS: Final = re.compile(
-    r"index-tables (query|count|explain|status|plan|advise|verify|validate|dead-letters list)|curl"
+    r"index-tables (query|count|list|explain|status|plan|advise|verify|validate|dead-letters list)|curl"
 )
 _GOES_ON: Final = re.compile(r"make run|python -m local up")
 _DIGITS_VARY: Final = re.compile(r"index-tables (status|advise|verify)")
@@ -71,6 +71,8 @@ class Command:
                 return bool(_masked_json(self.answer) == _masked_json(output))
         lines = [self._masked(line) for line in self.answer.strip().splitlines()]
         pattern = "\n".join(re.escape(line).replace(re.escape(ANYTHING), ".*?") for line in lines)
+        # At the beginning `…` may stand for no line at all.
+        pattern = re.sub(r"^\.\*\?\n", r"(?:(?s:.*?)\\n)?", pattern)
         pattern = re.sub(r"(?:^|\n)\.\*\?(?=\n|$)", r"(?:\\n?(?s:.*?))", pattern)
         shown = "\n".join(self._masked(line) for line in output.strip().splitlines())
         return re.fullmatch(pattern, shown) is not None
