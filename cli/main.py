@@ -62,7 +62,7 @@ _SECTIONS: Final = {
 _FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 
 
-class _Application(click.Group):
+class Application(click.Group):
     """All commands, listed in sections."""
 
     sections: dict[str, list[str]]
@@ -76,9 +76,9 @@ class _Application(click.Group):
         formatter.write(f"\n{self.epilog}\n")
 
 
-def application() -> click.Group:
+def application() -> Application:
     """All commands."""
-    group = _Application(
+    group = Application(
         "index-tables",
         help="Secondary indexes for Azure data: check, plan, look up, operate.",
         epilog="Exit codes: 0 fine, 1 a problem was found, 2 wrong usage, 130 Ctrl-C.",

@@ -25,7 +25,7 @@ _CENT: Final = 0.01
 _EXAMPLES: Final = """\
   index-tables advise
   index-tables advise customers-by-town --format json
-  index-tables advise --numbers                           the statistics behind it
+  index-tables advise --numbers  # the statistics behind it
 """
 
 

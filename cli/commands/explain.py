@@ -37,7 +37,7 @@ _COLUMNS: Final = (
 )
 _EXAMPLES: Final = """\
   index-tables explain customers-by-town town=Redmond lastName.ge=S
-  index-tables explain customers-by-town lastName=Smith          refused, and why
+  index-tables explain customers-by-town lastName=Smith  # refused, and why
 """
 
 

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from cli.arguments import add_command, flag, option
-from cli.definitions import definitions_option
 from cli.errors import UsageError
 from cli.output import write_rows
 from cli.sources.csv_files import AUTO
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
 
     from cli.arguments import Arguments
 
+_DEFAULT: Final = settings.Settings().value(settings.INDEX_DEFINITIONS)
 _COLUMNS: Final = ("source", "field", "type", "facts", "values", "example", "use")
 _LONGEST_EXAMPLE: Final = 40
 _EXAMPLES: Final = """\
@@ -51,7 +51,7 @@ def add(commands: click.Group) -> None:
         option("--id", "identity", metavar="FIELD", help="the field that is the id of a fact"),
         option("--database", metavar="NAME", default="data", show_default=True, help="the Cosmos DB database"),
         flag("--events", "the facts arrive through an event hub, not from a container"),
-        definitions_option("where to write them"),
+        option("--definitions", metavar="FILE", help=f"where to write them (default: {_DEFAULT})"),
         flag("--force", "replace a file that is there"),
         summary="draft definitions from facts",
         description="Read facts, and draft the definitions of indexes on them: a source for each file, with types, and "
@@ -63,7 +63,7 @@ def add(commands: click.Group) -> None:
 
 def run(args: Arguments) -> int:
     """Write the draft, and print the fields."""
-    target = Path(args.definitions or settings.Settings().value(settings.INDEX_DEFINITIONS))
+    target = Path(args.definitions or _DEFAULT)
     if target.exists() and not args.force:
         raise UsageError(f"{target} is there already: name another with --definitions, or replace it with --force")
     sources = [_drafted(file, args) for file in args.files]

@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 _SHARDS: Final = range(1, 257)
 _POLL_SECONDS: Final = 0.5
 _EXAMPLES: Final = """\
-  index-tables rebalance customers-by-town --hot Redmond=16          show what would change
-  index-tables rebalance customers-by-town --advised --write         what `advise` says, into the file
-  index-tables rebalance customers-by-town --shards 8 --apply        and build, verify and switch, once it is deployed
+  index-tables rebalance customers-by-town --hot Redmond=16  # show what would change
+  index-tables rebalance customers-by-town --advised --write  # what `advise` says, into the file
+  index-tables rebalance customers-by-town --shards 8 --apply  # and build, verify and switch, once it is deployed
 """
 
 

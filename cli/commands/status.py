@@ -35,8 +35,8 @@ _REASONS: Final = ("letters", "source", "index", "kind", "reason of one")
 _TASKS: Final = ("task", "about", "state", "slices", "done so far")
 _CLEAR: Final = "\033[H\033[J"
 _EXAMPLES: Final = """\
-  index-tables status                                   a local run
-  index-tables status --watch                           look again every two seconds
+  index-tables status  # a local run
+  index-tables status --watch  # look again every two seconds
   index-tables status --format json | jq '.sources[].lagSeconds'
   index-tables status --url https://NAME.azurewebsites.net --max-lag 300
 """

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 _EXAMPLES: Final = """\
   index-tables validate
   index-tables validate docs/examples/movies.yaml --format json
-  index-tables validate --infra            also: can the templates in infra/ deploy it?
-  index-tables validate --events sample.jsonl     what would each of these events become?
-  index-tables validate --compile          for deployment: the app then starts without YAML
+  index-tables validate --infra  # also: can the templates in infra/ deploy it?
+  index-tables validate --events sample.jsonl  # what would each of these events become?
+  index-tables validate --compile  # for deployment: the app then starts without YAML
   index-tables validate --schema > docs/indexes.schema.json
 """
 

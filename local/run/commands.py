@@ -23,7 +23,7 @@ PROJECT_ROOT = Path(__file__).parents[2]
 
 def main(arguments: Sequence[str]) -> int:
     """Run one command; a problem is one sentence on standard error and exit code 1."""
-    options = _parser().parse_args(arguments)
+    options = parser().parse_args(arguments)
     try:
         exit_code: int = asyncio.run(options.run(options))
         return exit_code
@@ -32,15 +32,16 @@ def main(arguments: Sequence[str]) -> int:
         return 1
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m local", description="The embedded Azure.")
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+def parser() -> argparse.ArgumentParser:
+    """All commands."""
+    whole = argparse.ArgumentParser(prog="python -m local", description="The embedded Azure.")
+    commands = whole.add_subparsers(required=True, metavar="COMMAND")
     _add_up(commands)
     _add_demo(commands)
     _add_host(commands)
     _add_cosmos(commands)
     _add_eventhubs(commands)
-    return parser
+    return whole
 
 
 def _add_up(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

@@ -12,6 +12,9 @@ import subprocess
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, Final
 
+import click
+
+from cli.main import application
 from shared.app.settings import ALL
 from shared.inputs.faults import TITLES
 from shared.web.error_problems import DEFINITIONS_BROKEN, INTERNAL, KINDS, REFUSALS
@@ -67,6 +70,34 @@ def parameters_table() -> str:
 def _plain(bicep: str) -> str:
     """Without the decorators that stand between a description and its parameter."""
     return re.sub(r"^@(?!description)\w+\((?:[^()]|\([^()]*\))*\)\n", "", bicep, flags=re.MULTILINE)
+
+
+def command_line() -> str:
+    """Every command with its arguments, options and examples, in the sections of `--help`."""
+    group = application()
+    sections = [
+        f"## {title}\n\n{''.join(_command(group.commands[name], name) for name in names)}"
+        for title, names in group.sections.items()
+    ]
+    return "".join(sections)
+
+
+def _command(command: click.Command, name: str) -> str:
+    """A command, or those of a group."""
+    if isinstance(command, click.Group):
+        inner = "".join(_command(each, f"{name} {word}") for word, each in command.commands.items())
+        return f"### {name}\n\n{command.help}\n\n{inner}"
+    context = click.Context(command, info_name=f"index-tables {name}")
+    usage = context.get_usage().partition(": ")[2]
+    records = [each.get_help_record(context) for each in command.get_params(context)]
+    rows = [f"`{_cell(record[0])}` | {_cell(record[1])}" for record in records if record and "--help" not in record[0]]
+    examples = "\n".join(line.strip() for line in str(command.epilog).strip().splitlines())
+    body = f"```text\n{' '.join(usage.split())}\n```\n\n{table('argument or option | meaning', rows)}"
+    return f"### {name}\n\n{' '.join(str(command.help).split())}\n\n{body}\n```sh\n{examples}\n```\n\n"
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|").replace("<", "\\<")
 
 
 def code_map() -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.docs.generated import code_map, errors_table, parameters_table, settings_table
+from tests.docs.generated import code_map, command_line, errors_table, parameters_table, settings_table
 from tests.support import ROOT
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ MADE: dict[str, Callable[[], str]] = {
     "errors": errors_table,
     "parameters": parameters_table,
     "code-map": code_map,
+    "command-line": command_line,
 }
 BETWEEN = re.compile(r"(?<=<!-- generated -->\n).*?(?=<!-- end -->)", re.DOTALL)
 
