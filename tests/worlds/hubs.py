@@ -59,8 +59,11 @@ _PHOTO = "/blobServices/default/containers/photos/blobs/harbour.png"
 
 
 def definitions_for(recording: str) -> str:
-    """The definitions for a recording, which may have a schema or a CloudEvent around every event."""
-    return DEFINITIONS[recording.removesuffix("-with-schema").removesuffix("-cloudevents")]
+    """The definitions for a recording, which may have a schema or a CloudEvent around its events, or share a hub."""
+    plain = recording
+    for suffix in ("-with-schema", "-cloudevents", "-one-hub"):
+        plain = plain.removesuffix(suffix)
+    return DEFINITIONS[plain]
 
 
 def expected_of(recording: str) -> list[tuple[Any, ...]]:

@@ -120,6 +120,24 @@ def test_what_is_about_no_row_is_ignored(body: bytes) -> None:
 
 
 @pytest.mark.parametrize(
+    "event",
+    [
+        {"ts_ms": 1_794_931_201_000},
+        {"status": "BEGIN", "id": "571:53195829", "ts_ms": 1, "event_count": None, "data_collections": None},
+        {"status": "END", "id": "571:53195832", "ts_ms": 1, "event_count": 1, "data_collections": [{"event_count": 1}]},
+        {"source": {"table": "orders"}, "ts_ms": 1, "databaseName": "shop", "ddl": "DROP TABLE a", "tableChanges": []},
+        {"source": {"table": "orders"}, "databaseName": "shop", "ddl": None, "tableChanges": [{"type": "CREATE"}]},
+    ],
+    ids=["heartbeat", "begin", "end", "statement", "structure"],
+)
+def test_what_a_connector_says_beside_changes_of_rows_is_ignored(event: dict[str, Any]) -> None:
+    """Heartbeats, the bounds of transactions, and changes of tables, where all topics share a hub."""
+    for body in (event, {"schema": {"type": "struct"}, "payload": event}):
+        with pytest.raises(IgnoredEventError):
+            read(body, "events: debezium")
+
+
+@pytest.mark.parametrize(
     ("earlier", "later"),
     [
         ({"connector": "postgresql", "lsn": 9, "ts_ms": 5_000}, {"connector": "postgresql", "lsn": 10, "ts_ms": 1_000}),

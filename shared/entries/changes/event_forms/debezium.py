@@ -2,7 +2,8 @@
 of MongoDB.
 
 `c`, `r` and `u` upsert what is `after`. `d` deletes: what `before` and the record's key say is enough to know which
-fact. A tombstone (an empty body, or an empty payload) follows a delete and says nothing more.
+fact. A tombstone (an empty body, or an empty payload) follows a delete and says nothing more. What is about no row is
+ignored: messages of PostgreSQL's log, heartbeats, bounds of transactions, changes of tables.
 """
 
 from __future__ import annotations
@@ -71,8 +72,8 @@ class DebeziumForm:
             return SaidByEvent(
                 is_delete=True, document=self._deleted(subject, received.key), clock=self._clock(subject)
             )
-        if op == _MESSAGE:
-            raise IgnoredEventError  # of PostgreSQL's log: it is about no row
+        if op == _MESSAGE or _is_about_no_row(subject):
+            raise IgnoredEventError
         if op == _TRUNCATE:
             fix = "delete rows one by one instead, or read the table on under a new source name"
             raise self._reader.unreadable(f"the table was truncated (`op` t), which does not name its facts: {fix}")
@@ -142,6 +143,14 @@ class DebeziumForm:
                 f"{value_in_message(milliseconds)} at `source.ts_ms` is no version: send it, or declare `version`"
             )
         return clock
+
+
+def _is_about_no_row(event: Any) -> bool:
+    """Whether a connector says something beside the changes of rows: that it lives, where a transaction begins or ends,
+    how tables changed. It has topics for that, which may share a hub with the others."""
+    if not isinstance(event, dict) or "op" in event:
+        return False
+    return event.keys() == {"ts_ms"} or {"status", "id", "event_count"} <= event.keys() or "tableChanges" in event
 
 
 def _log_position(source: dict[str, Any]) -> object:
