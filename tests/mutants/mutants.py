@@ -43,7 +43,7 @@ MUTANTS = (
     Mutant(
         "errors of the sweep announcement are ignored",
         "shared/pipeline/apply/batch.py",
-        "return {fact: errors[0] for fact, _ in [*claims.early_removals, *removals]} if errors else {}",
+        "return {fact: error for fact, _ in removals}",
         "return {}",
     ),
     Mutant(

@@ -18,7 +18,7 @@ from tests.simulation.programs import NOW_SECONDS, StoppingQueue, accounts, new_
 from tests.simulation.scenario import Scenario
 from tests.simulation.steps import Ended, Run, finish, interleaved
 from tests.worlds.kept_facts import FACT_TABLE, KeptFacts, stored_change
-from tests.worlds.world import TOWNS, definitions_of, services_on
+from tests.worlds.world import TOWNS, definitions_of, nothing_listed, services_on
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -111,7 +111,7 @@ class Forget:
 
     async def __call__(self) -> None:
         """One run."""
-        await Retention(accounts().main, 0, lambda: NOW_SECONDS + 1).clean([self.plan])
+        await Retention(accounts().main, 0, lambda: NOW_SECONDS + 1, nothing_listed).clean([self.plan])
 
     def __str__(self) -> str:
         return "retention"

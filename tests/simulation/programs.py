@@ -16,6 +16,7 @@ from shared.pipeline.account_calls import calls_by
 from shared.pipeline.apply.batch import Applier
 from shared.pipeline.cleanup.expiry import Expirer, ExpiryWalk, sweep_message
 from shared.pipeline.cleanup.sweeper import Sweeper
+from shared.pipeline.cleanup.swept_keys import SweptKeys, announce_listed
 from shared.pipeline.dead_letters.listing import DeadLetterFilter
 from shared.pipeline.dead_letters.open_limit import OpenLimit
 from shared.pipeline.dead_letters.outdated import OutdatedWalk
@@ -189,20 +190,27 @@ class Worker:
         return f"worker({', '.join(versions)})"
 
 
+def new_swept_keys() -> SweptKeys:
+    """What takes swept keys out of ledger rows."""
+    return SweptKeys(accounts().main, StoppingQueue(), interleaved)
+
+
 @dataclass(frozen=True, slots=True)
 class Sweep:
     """A sweeper with messages that have waited long enough."""
 
     messages: tuple[str, ...]
+    plan: SourcePlan
     sweeper: type[Sweeper] = Sweeper
     expirer: type[Expirer] = Expirer
+    swept_keys: Callable[[], SweptKeys] = new_swept_keys
 
     async def __call__(self) -> None:
         """Sweep all of them."""
         sweeper = self.sweeper(accounts(), interleaved)
         expirer = self.expirer(accounts(), interleaved, lambda: NOW_SECONDS)
         for message in self.messages:
-            await sweep_message(message, sweeper, expirer)
+            await sweep_message(message, [self.plan], sweeper, expirer, self.swept_keys())
 
     def __str__(self) -> str:
         return "sweeper"
@@ -255,7 +263,9 @@ class Retain:
 
     async def __call__(self) -> int:
         """Walk through the ledger once."""
-        return await Retention(accounts().main, self.retention_seconds, lambda: self.now_seconds).clean([self.plan])
+        announce = partial(announce_listed, StoppingQueue())
+        retention = Retention(accounts().main, self.retention_seconds, lambda: self.now_seconds, announce)
+        return await retention.clean([self.plan])
 
     def __str__(self) -> str:
         return "retention"
@@ -337,7 +347,7 @@ class HandOver:
             await process.apply(self.plan, self.first)
         await _apply_twice(successor, self.plan, self.second)
         messages = await Stopping().carry(TakeMessages(), Store())
-        await Sweep(tuple(messages))()
+        await Sweep(tuple(messages), self.plan)()
         await _apply_twice(process, self.plan, self.first)
 
     def __str__(self) -> str:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from tests.simulation.programs import Sweep, forget_messages, messages_in, new_store
 from tests.simulation.steps import Ended, Run, finish
 from tests.simulation.summary_truth import broken_totals
-from tests.simulation.truth import dead_letters_in, difference, expected_dead_letters
+from tests.simulation.truth import dead_letters_in, difference, expected_dead_letters, what_is_left
 
 if TYPE_CHECKING:
     from shared.entries.changes.change import Change
@@ -63,7 +63,8 @@ class Scenario:
         return store, (*self.programs, self._sweep_of(messages))
 
     def _sweep_of(self, messages: list[str]) -> Sweep:
-        return Sweep(tuple(messages)) if self.sweeper is None else Sweep(tuple(messages), self.sweeper)
+        sweep = Sweep(tuple(messages), self.plan)
+        return sweep if self.sweeper is None else replace(sweep, sweeper=self.sweeper)
 
     def _sweep(self, store: Store) -> None:
         messages = messages_in(store)
@@ -93,7 +94,9 @@ class Scenario:
                     return f"{moment} the sweep {text}"
             if moment == "before":
                 self._sweep(store)
-        return None
+        # What the sweep has forgotten is looked at once more; then nothing of it is left.
+        self._sweep(store)
+        return what_is_left(self.plan, store)
 
 
 def wrong_dead_letters(plan: SourcePlan, changes: tuple[Change, ...], store: Store) -> str | None:

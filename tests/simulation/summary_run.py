@@ -212,7 +212,7 @@ class SummarySimulation:
 
     def _start_sweep(self, waiting: Waiting) -> None:
         self.waiting.remove(waiting)
-        self._start(Run(Sweep((waiting.message,))), "sweeper").message = waiting
+        self._start(Run(Sweep((waiting.message,), self.plan)), "sweeper").message = waiting
 
     def _land(self, position: int) -> None:
         _, call = self.late.pop(position)
@@ -307,7 +307,7 @@ class SummarySimulation:
         if text := debts_in(self.store, self.plan):
             raise ViolationError(text)
         for waiting in [*self.waiting, *self.waiting[:2]]:
-            run = Run(Sweep((waiting.message,)))
+            run = Run(Sweep((waiting.message,), self.plan))
             self._finish(run, f"sweeper of {len(from_message(waiting.message))}")
         self.waiting = []
 

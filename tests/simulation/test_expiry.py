@@ -72,7 +72,7 @@ class Expiring(Scenario):
         succeed(Walk(self.plan), store)
         messages = messages_in(store)
         forget_messages(store)
-        return store, (*programs, Sweep(tuple(messages), expirer=self.expirer))
+        return store, (*programs, Sweep(tuple(messages), self.plan, expirer=self.expirer))
 
     def problem(self, store: Store) -> str | None:
         """As always; and in the end no row and no ledger entry of an expired entry remains."""
@@ -84,7 +84,7 @@ class Expiring(Scenario):
             forget_messages(store)
             if not messages:
                 return Scenario.problem(self, store) or leftover(self, store)
-            succeed(Sweep(tuple(messages), expirer=self.expirer), store)
+            succeed(Sweep(tuple(messages), self.plan, expirer=self.expirer), store)
         return "walks find expired rows without end"
 
 
@@ -202,7 +202,7 @@ class WalkAndSweep:
         """Find and remove at once."""
         kept = KeptMessages()
         await ExpiryWalk(accounts(), kept, lambda: NOW_SECONDS, 0).walk([self.plan])
-        await Sweep(tuple(kept.messages))()
+        await Sweep(tuple(kept.messages), self.plan)()
 
     def __str__(self) -> str:
         return "walk and sweep"

@@ -222,7 +222,7 @@ class SweepAtOnce:
 
     async def __call__(self) -> None:
         """Sweep what there is."""
-        await Sweep(tuple(await Stopping().carry(TakeMessages(), Store())))()
+        await Sweep(tuple(await Stopping().carry(TakeMessages(), Store())), PLAN)()
 
     def __str__(self) -> str:
         return "impatient sweeper"

@@ -11,6 +11,7 @@ from shared.entries.rows.entry_row import is_expired, is_tombstone
 from shared.errors import UnprojectableError
 from shared.pipeline.apply.batch import newest_of_each
 from shared.pipeline.dead_letters.rows import DEAD_LETTER_TABLE, dead_letter_id
+from shared.pipeline.ledger.rows import LEDGER_TABLE, decode
 from shared.tables.memory.store import as_row
 from tests.simulation.programs import NOW_SECONDS, stored_name
 from tests.simulation.summary_truth import shown_contributions, summary_difference
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from shared.entries.changes.change import Change
-    from shared.entries.projection.generations import Generation
+    from shared.entries.projection.generations import Generation, SourcePlan
     from shared.entries.projection.projector import Entry
     from shared.tables.memory.store import Store
 
@@ -108,6 +109,43 @@ def difference(
     if wanted == found:
         return None
     return f"index {generation.index.name}: missing {_shown_keys(wanted - found)}, ghosts {_shown_keys(found - wanted)}"
+
+
+def what_is_left(plan: SourcePlan, store: Store) -> str | None:
+    """Keys that no fact has any more: tombstones, contributions that are gone, and what the ledger lists as removed."""
+    for generation in plan.generations:
+        for table in tables_in(store, generation):
+            for partition in store.partition_keys(table):
+                if text := _hidden_in(generation, table, partition, store):
+                    return text
+    return _listed_in_ledger(plan, store)
+
+
+def _hidden_in(generation: Generation, table: str, partition: str, store: Store) -> str | None:
+    """A tombstone, or a contribution that is gone. Below a live row of its entry key it waits for that to leave."""
+    seen: set[str] = set()
+    rows = store.partition(table, partition)
+    for key in sorted(rows, key=utf16_order):
+        row = as_row((table, partition, key), rows[key])
+        entry_key = key if generation.layout is not None else split_row_key(key)[0]
+        if row is not None and entry_key not in seen and is_tombstone(row.entity):
+            return f"a tombstone is left in {table}: {partition}, {key}"
+        seen.add(entry_key)
+    return None
+
+
+def _listed_in_ledger(plan: SourcePlan, store: Store) -> str | None:
+    known = {generation.id for generation in plan.generations}
+    for partition in store.partition_keys(LEDGER_TABLE):
+        for fact_key in store.partition(LEDGER_TABLE, partition):
+            row = store.get(LEDGER_TABLE, partition, fact_key)
+            if row is None or not partition.startswith(plan.source) or fact_key.startswith("  "):
+                continue
+            for generation_id, state in decode(row.entity).states.items():
+                # The next replay goes above the keys of one that was replayed.
+                if generation_id in known and state.removed and state.tombstone_version == state.version:
+                    return f"the ledger lists keys that are removed: {fact_key}, {state}"
+    return None
 
 
 def _shown_keys(entries: Shown) -> list[tuple[str, str, object]]:

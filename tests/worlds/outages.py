@@ -20,7 +20,7 @@ from shared.tables.accounts import Accounts
 from shared.tables.memory.memory_tables import MemoryTables
 from shared.tables.port import RowRange, Upsert
 from tests.worlds.kept_facts import FACT_TABLE, KeptFacts, stored_change
-from tests.worlds.world import KeptMessages, Writer, definitions_of, services_on, visible
+from tests.worlds.world import KeptMessages, Writer, definitions_of, nothing_listed, services_on, visible
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -134,7 +134,9 @@ class OutageWorld:
 
     async def forget_deleted_facts(self) -> int:
         """The retention, after everything is old."""
-        return await Retention(self.tables[DEFAULT_ACCOUNT], 0, lambda: self.now_seconds + 1).clean([self.plan])
+        return await Retention(self.tables[DEFAULT_ACCOUNT], 0, lambda: self.now_seconds + 1, nothing_listed).clean(
+            [self.plan]
+        )
 
     def set_down(self, account: str, *, down: bool, believed: bool | None = None) -> None:
         """An account goes down or comes back; the processes know it, unless they believe otherwise."""

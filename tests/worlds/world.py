@@ -15,6 +15,7 @@ from shared.entries.rows.entry_row import is_tombstone
 from shared.pipeline.apply.services import Services, Times
 from shared.pipeline.cleanup.expiry import Expirer, sweep_message
 from shared.pipeline.cleanup.sweeper import Sweeper
+from shared.pipeline.cleanup.swept_keys import SweptKeys
 from shared.pipeline.concurrency import AtOnce, FairTurns, Staggered
 from shared.pipeline.dead_letters.documents import StoredBlob
 from shared.pipeline.dead_letters.open_limit import OpenLimit
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from shared.pipeline.cleanup.messages import SweepQueue
     from shared.pipeline.concurrency import RunAll
     from shared.pipeline.dead_letters.documents import Blobs
+    from shared.pipeline.ledger.rows import LedgerRow
     from shared.tables.port import Tables
 
 TOWNS = """
@@ -115,6 +117,11 @@ async def no_turn() -> None:
     """`NextTurn` under a scheduler: between two facts no call is made, so nothing can happen there."""
 
 
+async def nothing_listed(plan: SourcePlan, row: LedgerRow) -> bool:
+    """For a retention beside which no sweep was lost."""
+    return False
+
+
 class Writer:
     """Makes changes of one source from documents; each call is a newer version unless it says which."""
 
@@ -168,6 +175,7 @@ class World:
         self.applier = services.new_applier()
         self.sweeper = Sweeper(self.accounts, services.run_all)
         self.expirer = Expirer(self.accounts, services.run_all, services.now_seconds)
+        self.swept_keys = SweptKeys(self.accounts.main, self.queue, services.run_all)
 
     async def create_tables(self) -> None:
         """The tables that a start-up would create."""
@@ -187,7 +195,7 @@ class World:
         """Deliver every sweep message that waits."""
         messages, self.queue.messages = self.queue.messages, []
         for message in messages:
-            await sweep_message(message, self.sweeper, self.expirer)
+            await sweep_message(message, [self.plan], self.sweeper, self.expirer, self.swept_keys)
 
     async def rows(self, index: str, *partitions: str) -> list[dict[str, Any]]:
         """The rows of an index's table in these (encoded) partitions, as stored."""

@@ -7,7 +7,7 @@
                    the row again
     3. write       live rows first: full transactions go out while other facts are claimed, the rest follows. When all
                    of them are acknowledged, the removals. All these writes are unconditional and idempotent
-    4. announce    send sweep messages for the tombstones
+    4. announce    send sweep messages for the tombstones; those of step 2 before the claim, which forgets their keys
     5. settle      what an account that is down lacks is owed to it from now on; what was owed and is written is no
                    more. Both under the ETag of the claim. A worker that loses this begins again with step 1
     6. report      put dead letters; close outdated ones
@@ -24,13 +24,13 @@ from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from shared.entries.keys.versions import lsn_of
-from shared.entries.projection.generations import place_of
 from shared.errors import IncompleteBatchError
 from shared.pipeline.account_calls import can_wait
 from shared.pipeline.apply.claim_batch import BatchClaimer, contended
 from shared.pipeline.apply.claimed import ClaimResult, Writers
 from shared.pipeline.apply.settle_debts import settle_debts
-from shared.pipeline.cleanup.messages import Tombstone, to_messages
+from shared.pipeline.cleanup.messages import to_messages, tombstones_of
+from shared.pipeline.concurrency import all_of
 from shared.pipeline.dead_letters.due import DeadLetterUpdates, DueCheck
 from shared.pipeline.dead_letters.rows import content_of, dead_letter_of
 from shared.pipeline.entry_writes.entry_writer import EntryWriter
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from shared.pipeline.dead_letters.rows import DeadLetter
     from shared.pipeline.dead_letters.store import DeadLetterStore
     from shared.pipeline.entry_writes.transaction_buffer import TransactionBuffer, WriteFailures
-    from shared.pipeline.entry_writes.writes import EarlyRemoval, GenerationWrites
+    from shared.pipeline.entry_writes.writes import GenerationWrites
     from shared.pipeline.ledger.cache import LedgerCache
     from shared.tables.accounts import Accounts
 
@@ -113,7 +113,10 @@ class Applier:
         for _ in range(_ROUNDS_MAX):
             live_rows = writer.new_buffer()
             round_ = await self._claimer.claim(
-                plan, changes, Writers(writer, summaries), partial(self._start_writing, writer, live_rows)
+                plan,
+                changes,
+                Writers(writer, summaries, self._announce),
+                partial(self._start_writing, writer, live_rows),
             )
             unwritten = await self._write(writer, summaries, live_rows, round_)
             round_.failures |= await self._announce_tombstones(round_, unwritten)
@@ -168,12 +171,14 @@ class Applier:
             if writes.removed and work.fact not in claims.failures and (work.fact, writes.account) not in unwritten
         ]
         _, of_entries = apart(removals)
-        _, early = apart(claims.early_removals)
-        swept: Iterable[Swept] = chain(_tombstones([*early, *of_entries]), claims.gone)
-        results = await self._run_all([partial(self._sweep_queue.send, message) for message in to_messages(swept)])
-        errors = [result for result in results if isinstance(result, Exception)]
-        # It does not matter which facts the message named: the batch comes back as a whole.
-        return {fact: errors[0] for fact, _ in [*claims.early_removals, *removals]} if errors else {}
+        try:
+            await self._announce(chain(tombstones_of(of_entries), claims.gone))
+        except Exception as error:  # whichever facts the message named: the batch comes back as a whole
+            return {fact: error for fact, _ in removals}
+        return {}
+
+    async def _announce(self, swept: Iterable[Swept]) -> None:
+        await all_of(self._run_all, [partial(self._sweep_queue.send, message) for message in to_messages(swept)])
 
     async def _settle(self, claims: ClaimResult, unwritten: WriteFailures) -> list[ClaimedChange]:
         """Note what is owed and what is no more; return the changes that another worker has overtaken."""
@@ -232,12 +237,6 @@ def _due_checks(works: Iterable[ClaimedChange]) -> list[DueCheck]:
         for work in works
         for index in work.decision.indexes_to_check
     ]
-
-
-def _tombstones(all_writes: Iterable[tuple[str, GenerationWrites | EarlyRemoval]]) -> Iterable[Tombstone]:
-    for _, writes in all_writes:
-        for removal in writes.removed:
-            yield Tombstone(place_of(writes.generation, removal.partition), removal.entry_key, writes.version)
 
 
 def _incomplete(source: str, failures: dict[str, Exception], total: int) -> IncompleteBatchError:

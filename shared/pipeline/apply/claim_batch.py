@@ -16,6 +16,7 @@ from shared.pipeline.account_calls import can_wait
 from shared.pipeline.apply.claimed import ClaimedChange, ClaimResult, Writers
 from shared.pipeline.apply.decide import decide
 from shared.pipeline.apply.insert_or_read import InsertOrRead
+from shared.pipeline.cleanup.messages import tombstones_of
 from shared.pipeline.entry_writes.writes import apart
 from shared.pipeline.ledger.cache import ABSENT, KnownRow
 from shared.pipeline.ledger.debts import debt_changes
@@ -230,18 +231,21 @@ class BatchClaimer:
     async def _write_early_removals(
         self, works: Sequence[ClaimedChange], claims: ClaimResult, writers: Writers
     ) -> set[str]:
-        """Before the claim: write the tombstones that it drops from the ledger row. Return the facts that cannot be
-        claimed like this."""
+        """Before the claim: write the tombstones that it drops from the ledger row, and announce them, since nothing
+        else would remember them after it. Return the facts that cannot be claimed like this."""
         early_removals = [(work.fact, removal) for work in works for removal in work.decision.early_removals]
         if not early_removals:
             return set()
         of_summaries, of_entries = apart(early_removals)
         early = await writers.summaries.write(early_wave(of_summaries))
-        claims.gone += early.gone
         failures = early.failures | await writers.entries.write_early_removals(of_entries)
         claims.failures |= {fact: error for (fact, account), error in failures.items() if not can_wait(account, error)}
         failed = {fact for fact, _ in failures}
-        claims.early_removals += [(fact, removal) for fact, removal in early_removals if fact not in failed]
+        written = [(fact, removal) for fact, removal in of_entries if fact not in failed]
+        try:
+            await writers.announce([*tombstones_of(written), *early.gone])
+        except Exception as error:  # whichever facts the message named: none of them is claimed
+            claims.failures |= {fact: error for fact, _ in early_removals}
         return failed
 
     def _won(self, work: ClaimedChange, etag: str) -> None:

@@ -9,11 +9,13 @@ from shared.pipeline.ledger.cache import ABSENT, KnownRow
 from shared.pipeline.ledger.shares import ShareKey, accounts_of
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterable
+
     from shared.entries.changes.change import Change
     from shared.entries.projection.project_all import GenerationEntries
     from shared.pipeline.apply.decide import Decision
+    from shared.pipeline.cleanup.messages import Swept
     from shared.pipeline.entry_writes.entry_writer import EntryWriter
-    from shared.pipeline.entry_writes.writes import EarlyRemoval
     from shared.pipeline.ledger.rows import LedgerRow
     from shared.pipeline.summaries.summary_writer import SummaryWriter
     from shared.pipeline.summaries.sweeping import GoneContribution
@@ -66,23 +68,20 @@ class ClaimedChange:
 
 
 class Writers(NamedTuple):
-    """What writes the rows of one batch: of entries, and of summaries."""
+    """What writes the rows of one batch: of entries, and of summaries; and what announces those to be swept."""
 
     entries: EntryWriter
     summaries: SummaryWriter
+    announce: Callable[[Iterable[Swept]], Awaitable[None]]
 
 
 @dataclass(slots=True)
 class ClaimResult:
-    """What became of a batch: facts with writes to make (`claimed`), facts with nothing to do (`passed`), and failures.
-
-    The `early_removals` have been written. Their tombstones must be swept even if the claims failed.
-    """
+    """What became of a batch: facts with writes to make (`claimed`), facts with nothing to do (`passed`), failures."""
 
     claimed: list[ClaimedChange] = field(default_factory=list)
     passed: list[ClaimedChange] = field(default_factory=list)
     failures: dict[str, Exception] = field(default_factory=dict)
-    early_removals: list[tuple[str, EarlyRemoval]] = field(default_factory=list)
     # Contributions to summaries that are gone since, and must be swept.
     gone: list[GoneContribution] = field(default_factory=list)
 
@@ -91,5 +90,4 @@ class ClaimResult:
         self.claimed += other.claimed
         self.passed += other.passed
         self.failures |= other.failures
-        self.early_removals += other.early_removals
         self.gone += other.gone

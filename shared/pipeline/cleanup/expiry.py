@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from shared.entries.rows.columns import Columns
     from shared.pipeline.cleanup.messages import SweepQueue, Swept
     from shared.pipeline.cleanup.sweeper import Sweeper
+    from shared.pipeline.cleanup.swept_keys import SweptKeys
     from shared.pipeline.concurrency import RunAll
     from shared.pipeline.ledger.rows import LedgerRow
     from shared.tables.accounts import Accounts
@@ -199,9 +200,13 @@ def _without(row: LedgerRow, expired: Expired, now_seconds: int) -> LedgerRow:
     return replace(row, states=states, expired_at_seconds=now_seconds if is_last else None)
 
 
-async def sweep_message(message: str | bytes, sweeper: Sweeper, expirer: Expirer) -> None:
+async def sweep_message(
+    message: str | bytes, plans: Iterable[SourcePlan], sweeper: Sweeper, expirer: Expirer, swept_keys: SweptKeys
+) -> None:
     """Do all that a sweep message asks for."""
-    await sweep_named(from_message(message), sweeper, expirer)
+    named = from_message(message)
+    await sweep_named(named, sweeper, expirer)
+    await swept_keys.forget(plans, [each for each in named if not isinstance(each, Expired)])
 
 
 async def sweep_named(named: Sequence[Swept], sweeper: Sweeper, expirer: Expirer) -> None:

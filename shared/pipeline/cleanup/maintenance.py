@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from shared.catalog.period_tables import drop_expired_tables
+from shared.entries.keys.placement import DEFAULT_ACCOUNT
 from shared.errors import StorageError
 from shared.pipeline.account_calls import can_wait
 from shared.pipeline.cleanup.expiry import Expirer, ExpiryWalk, sweep_named
-from shared.pipeline.cleanup.messages import from_message, to_messages
+from shared.pipeline.cleanup.messages import Expired, from_message, to_messages
 from shared.pipeline.cleanup.sweeper import Sweeper
+from shared.pipeline.cleanup.swept_keys import SweptKeys, announce_listed
 from shared.pipeline.ledger.retention import Retention
 
 if TYPE_CHECKING:
@@ -41,7 +44,9 @@ class Maintenance:
         self._sweep_queue = sweep_queue
         self._calls = calls
         self._walk = ExpiryWalk(accounts, sweep_queue, now_seconds, sweep_delay_seconds)
-        self._retention = Retention(accounts.main, ledger_retention_seconds, now_seconds)
+        self._retention = Retention(
+            accounts.main, ledger_retention_seconds, now_seconds, partial(announce_listed, sweep_queue)
+        )
 
     async def sweep(self, message: str | bytes) -> None:
         """Do what a sweep message asks for. What is in an account that does not answer is asked for once more, after
@@ -58,6 +63,15 @@ class Maintenance:
                     raise
                 for again in to_messages(items):
                     await self._sweep_queue.send(again)
+                named[account] = []
+        await self._forget_swept([item for items in named.values() for item in items])
+
+    async def _forget_swept(self, swept: Sequence[Swept]) -> None:
+        keys = [each for each in swept if not isinstance(each, Expired)]
+        if keys:
+            run_all = self._calls([DEFAULT_ACCOUNT]).only_in(DEFAULT_ACCOUNT)
+            swept_keys = SweptKeys(self._accounts.main, self._sweep_queue, run_all)
+            await swept_keys.forget((await self._plans()).values(), keys)
 
     async def _sweep(self, named: Sequence[Swept], run_all: RunAll) -> None:
         sweeper = Sweeper(self._accounts, run_all)

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeAlias
 
 import orjson
 
-from shared.entries.projection.generations import Place
+from shared.entries.projection.generations import Place, place_of
 from shared.pipeline.summaries.sweeping import GoneContribution
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+
+    from shared.pipeline.entry_writes.writes import EarlyRemoval, GenerationWrites
 
 # The queue takes 64 KiB of Base64, which is 48 KiB of text.
 MESSAGE_BYTES_MAX: Final = 48 * 1024 - 64
@@ -41,6 +43,13 @@ class Expired(NamedTuple):
 
 
 Swept: TypeAlias = Tombstone | Expired | GoneContribution
+
+
+def tombstones_of(all_writes: Iterable[tuple[str, GenerationWrites | EarlyRemoval]]) -> Iterator[Tombstone]:
+    """The tombstones among the writes of these facts."""
+    for _, writes in all_writes:
+        for removal in writes.removed:
+            yield Tombstone(place_of(writes.generation, removal.partition), removal.entry_key, writes.version)
 
 
 class SweepQueue(Protocol):

@@ -4,6 +4,9 @@ Rows stay that long because a replay, a lagging hub partition or an old build pa
 A row is deleted only if it has not changed since it was read, if it says when the fact was deleted or when its last
 entry expired, and if it has no current entry in any generation. A fact that a filter excludes is not deleted.
 
+A row that still lists keys of entries that its fact had is kept for another round: their tombstones were not swept, as
+when a message was lost. They are announced again, since nothing else remembers them.
+
 Entries in tables per period disappear with their table, and the ledger row does not record when. For sources with such
 an index, whole rows are read, and a row is deleted when all of its entries have been over for the retention. There may
 be millions of such rows, so they are deleted in transactions of a hundred.
@@ -12,17 +15,19 @@ be millions of such rows, so they are deleted in transactions of a hundred.
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final, cast
 
 from shared.errors import OperationFailedError
 from shared.pipeline.ledger.debts import facts_of
 from shared.pipeline.ledger.rows import DELETED_AT, EXPIRED_AT, LEDGER_TABLE, bucket_partition, decode
+from shared.pipeline.ledger.without_expired_periods import without_expired_periods
 from shared.tables.limits import OPERATIONS_MAX
 from shared.tables.port import ROW_KEY, Delete
 from shared.tasks.bookmarks import Bookmark, Bookmarks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Awaitable, Callable, Iterable, Sequence
 
     from shared.entries.projection.generations import Generation, SourcePlan
     from shared.pipeline.ledger.rows import CurrentEntry, LedgerRow
@@ -42,8 +47,15 @@ _log = logging.getLogger(__name__)
 class Retention:
     """Cleans a bounded part of the ledger in each run, and continues there in the next, round after round."""
 
-    def __init__(self, ledger: Tables, retention_seconds: int, now_seconds: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        ledger: Tables,
+        retention_seconds: int,
+        now_seconds: Callable[[], float],
+        announce_listed: Callable[[SourcePlan, LedgerRow], Awaitable[bool]],
+    ) -> None:
         self._ledger = ledger
+        self._announce_listed = announce_listed
         self._retention_seconds = retention_seconds
         self._now_seconds = now_seconds
         self._bookmarks = Bookmarks(ledger, _WALK)
@@ -71,7 +83,7 @@ class Retention:
             partition = bucket_partition(plan.source, bucket)
             page = await self._page(plan, partition, continuation)
             if plan.has_periods:
-                ended = [row for row in page.rows if self._is_forgettable(decode(row.entity), plan)]
+                ended = [row for row in page.rows if await self._may_forget(row, plan)]
                 forgotten += await self._forget_together(partition, ended)
                 looks -= -(-len(ended) // OPERATIONS_MAX)
             else:
@@ -124,9 +136,22 @@ class Retention:
         has_ended = is_dated if ended_at is None else ended_at <= limit_seconds
         return has_ended and all(_is_over(generation, entries, limit_seconds) for generation, entries in current)
 
+    async def _may_forget(self, found: Row, plan: SourcePlan) -> bool:
+        row = decode(found.entity)
+        if not self._is_forgettable(row, plan):
+            return False
+        now_seconds = self._now_seconds()
+        known = {generation.id: generation for generation in plan.generations}
+        states = {
+            generation: without_expired_periods(state, known[generation], now_seconds)
+            for generation, state in row.states.items()
+            if generation in known
+        }
+        return not await self._announce_listed(plan, replace(row, states=states))
+
     async def _forget(self, plan: SourcePlan, partition: str, fact_key: str) -> int:
         row = await self._ledger.get(LEDGER_TABLE, partition, fact_key)
-        if row is None or not self._is_forgettable(decode(row.entity), plan):
+        if row is None or not await self._may_forget(row, plan):
             return 0
         return await self._forget_together(partition, [row])
 

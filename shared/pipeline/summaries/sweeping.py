@@ -2,14 +2,19 @@
 
 The message has the ETag of the row, so nothing is read: a row that has changed since belongs to whoever changed it. The
 totals are not touched, since a row that is gone counts in none.
+
+A second look (`shared.pipeline.cleanup.swept_keys`) has no ETag: it takes a row that is gone at the very version that
+the message names. No request from before that version can land any more.
 """
 
 from __future__ import annotations
 
 import logging
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
+from shared.entries.rows.entry_row import is_tombstone
+from shared.entries.summaries.rows import AT
 from shared.errors import OperationFailedError, TableMissingError
 from shared.pipeline.concurrency import all_of
 from shared.tables.limits import OPERATIONS_MAX
@@ -21,6 +26,9 @@ if TYPE_CHECKING:
     from shared.entries.projection.generations import Place
     from shared.pipeline.concurrency import RunAll
     from shared.tables.accounts import Accounts
+
+# The ETag of a message that takes a row as it is.
+ANY_ETAG: Final = ""
 
 _log = logging.getLogger(__name__)
 
@@ -43,10 +51,24 @@ class ContributionSweeper:
 
     async def sweep(self, gone: Sequence[GoneContribution]) -> int:
         """Delete all that are as they were; return how many. Raises when storage fails, so that the message returns."""
-        swept = sum(await all_of(self._run_all, [partial(self._sweep, *group) for group in _transactions(gone)]))
+        looks = [partial(self._with_etag, each) for each in gone if each.etag == ANY_ETAG]
+        again = [each for each in await all_of(self._run_all, looks) if each is not None]
+        known = [*(each for each in gone if each.etag != ANY_ETAG), *again]
+        swept = sum(await all_of(self._run_all, [partial(self._sweep, *group) for group in _transactions(known)]))
         if gone:
             _log.info("Swept contributions", extra={"named": len(gone), "swept": swept})
         return swept
+
+    async def _with_etag(self, gone: GoneContribution) -> GoneContribution | None:
+        """The same with the ETag that the row has now; None unless it is gone at that version."""
+        place = gone.place
+        try:
+            row = await self._accounts.tables(place.account).get(place.table, place.partition, gone.row_key)
+        except TableMissingError:
+            return None
+        if row is None or not is_tombstone(row.entity) or row.entity.get(AT) != gone.version:
+            return None
+        return gone._replace(etag=row.etag)
 
     async def _sweep(self, place: Place, gone: Sequence[GoneContribution]) -> int:
         left = list(gone)

@@ -14,7 +14,7 @@ from shared.lookup.lookups import Lookups
 from shared.lookup.reading.replicas import Replicas
 from shared.pipeline.cleanup.expiry import WALK_PAGES, ExpiryWalk
 from shared.pipeline.ledger.retention import Retention
-from tests.worlds.world import World
+from tests.worlds.world import World, nothing_listed
 
 if TYPE_CHECKING:
     from shared.tables.port import Tables
@@ -110,7 +110,7 @@ async def test_a_walk_and_a_sweep_remove_rows_and_ledger_entries(world: World) -
     world.now_seconds += RETENTION_SECONDS
     for _ in range(24):
         world.now_seconds += 3600
-        await Retention(world.tables, RETENTION_SECONDS, lambda: world.now_seconds).clean([world.plan])
+        await Retention(world.tables, RETENTION_SECONDS, lambda: world.now_seconds, nothing_listed).clean([world.plan])
     assert [row["RowKey"] for row in await world.ledger_rows()] == ["new !new !"]
 
 

@@ -17,7 +17,7 @@ from shared.tables.memory.memory_tables import DirectCarrier, MemoryTables
 from shared.tables.port import Delete
 from tests.worlds.building import BuildingWorld
 from tests.worlds.dated import TEXT, at, found, new_world, periods, person
-from tests.worlds.world import visible
+from tests.worlds.world import nothing_listed, visible
 
 if TYPE_CHECKING:
     from shared.tables.memory.calls import Call
@@ -140,7 +140,7 @@ async def clean(world: World) -> set[str]:
     """Run the retention for some days; the facts that the ledger still has."""
     for _ in range(3 * 24):
         world.now_seconds += 3600
-        await Retention(world.tables, RETENTION_SECONDS, lambda: world.now_seconds).clean([world.plan])
+        await Retention(world.tables, RETENTION_SECONDS, lambda: world.now_seconds, nothing_listed).clean([world.plan])
     return {str(row["RowKey"]).split(" ")[0] for row in await world.ledger_rows()}
 
 
@@ -257,7 +257,7 @@ async def test_facts_are_forgotten_by_the_hundred_but_for_those_that_are_written
     await world.apply(*[world.writer.change(f"{n}", person("2026-12-20T00:00:00Z")) for n in range(500)])
     at(world, "2027-04-02T00:00:00")
     before = tables.counts.by_table_and_kind()[LEDGER_TABLE, "transact"]
-    retention = Retention(world.tables, RETENTION_SECONDS, lambda: world.now_seconds)
+    retention = Retention(world.tables, RETENTION_SECONDS, lambda: world.now_seconds, nothing_listed)
     assert await retention.clean([world.plan]) == 499
     assert tables.counts.by_table_and_kind()[LEDGER_TABLE, "transact"] - before == 17
     assert [row["RowKey"] for row in await world.ledger_rows()] == ["7 !7 !"]

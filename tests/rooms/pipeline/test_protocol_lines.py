@@ -34,7 +34,7 @@ from shared.pipeline.ledger.rows import (
 from shared.pipeline.ledger.shares import ShareKey
 from shared.tables.memory.memory_tables import MemoryTables
 from shared.tables.port import RowRange, Upsert
-from tests.worlds.world import World, visible
+from tests.worlds.world import World, nothing_listed, visible
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -236,7 +236,7 @@ async def test_a_deleted_fact_with_entries_is_remembered(world: World, is_known:
     state = GenerationState(version, (CurrentEntry("X !", "n !a !a !", version, "d"),))
     states = {generation.id if is_known else "unknown": state}
     await put_ledger_row(world, "a", LedgerRow(states, "e1", deleted_at_seconds=LONG_AGO))
-    assert await Retention(world.tables, 10, lambda: world.now_seconds).clean([world.plan]) == 0
+    assert await Retention(world.tables, 10, lambda: world.now_seconds, nothing_listed).clean([world.plan]) == 0
 
 
 async def test_a_fact_with_another_entry_has_not_expired() -> None:
@@ -257,4 +257,4 @@ async def test_the_partition_of_a_ledger_row_is_the_bucket_that_these_tests_use(
     await put_ledger_row(world, "a", LedgerRow({}, "e1", deleted_at_seconds=LONG_AGO))
     page = await world.tables.query(LEDGER_TABLE, RowRange(bucket_partition(world.plan.source, 0)))
     assert len(page.rows) == 1
-    assert await Retention(world.tables, 10, lambda: world.now_seconds).clean([world.plan]) == 1
+    assert await Retention(world.tables, 10, lambda: world.now_seconds, nothing_listed).clean([world.plan]) == 1

@@ -8,7 +8,7 @@ from shared.errors import LifecycleRefusedError
 from shared.pipeline.ledger.retention import Retention
 from shared.tables.memory.memory_tables import MemoryTables
 from tests.worlds.building import BUILD_DELAY_SECONDS, REFRESH_SECONDS, BuildingWorld
-from tests.worlds.world import TOWNS
+from tests.worlds.world import TOWNS, nothing_listed
 
 MOVED = TOWNS.replace("sort: name", "sort: name, shards: 4")
 HOUR_SECONDS = 3600
@@ -110,5 +110,5 @@ async def test_the_ledger_forgets_a_deleted_fact_that_only_a_retired_generation_
     for _ in range(24):
         world.seconds += HOUR_SECONDS
         plans = await parts.write_plans.current()
-        forgotten += await Retention(world.tables, 10, lambda: world.seconds).clean(plans.values())
+        forgotten += await Retention(world.tables, 10, lambda: world.seconds, nothing_listed).clean(plans.values())
     assert forgotten == 1

@@ -13,7 +13,7 @@ from shared.pipeline.ledger.retention import REST_SECONDS, Retention
 from shared.pipeline.ledger.rows import LEDGER_TABLE
 from shared.tables.client import TableClient
 from shared.tables.memory.memory_tables import MemoryTables
-from tests.worlds.world import TOWNS, World
+from tests.worlds.world import TOWNS, World, nothing_listed
 
 if TYPE_CHECKING:
     from shared.tables.port import Tables
@@ -53,7 +53,7 @@ async def clean_for_a_day(world: World) -> int:
 
 def retention(world: World) -> Retention:
     """What the timer of a process that has just started uses."""
-    return Retention(world.tables, RETENTION_SECONDS, lambda: world.now_seconds)
+    return Retention(world.tables, RETENTION_SECONDS, lambda: world.now_seconds, nothing_listed)
 
 
 async def facts(world: World) -> set[str]:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from shared.catalog.period_tables import drop_expired_tables
 from shared.pipeline.cleanup.expiry import Expirer, ExpiryWalk, sweep_message
 from shared.pipeline.cleanup.sweeper import Sweeper
+from shared.pipeline.cleanup.swept_keys import announce_listed
 from shared.pipeline.dead_letters.listing import DeadLetterFilter
 from shared.pipeline.ledger.retention import Retention
 from tests.simulation.debts import Deliver
-from tests.simulation.programs import CloseOutdated, StoppingQueue, accounts
+from tests.simulation.programs import CloseOutdated, StoppingQueue, accounts, new_swept_keys
 from tests.simulation.random_runs.clock import DAY
 from tests.simulation.random_runs.coverage import Coverage, Event
 from tests.simulation.repairs import verify_all
@@ -69,7 +71,8 @@ class Programs:
 
     async def retain(self) -> None:
         """The timer that forgets facts which were deleted long ago."""
-        retention = Retention(accounts().main, LEDGER_RETENTION_SECONDS, self.clock)
+        announce = partial(announce_listed, StoppingQueue())
+        retention = Retention(accounts().main, LEDGER_RETENTION_SECONDS, self.clock, announce)
         self.coverage[Event.FORGOTTEN] += await retention.clean([self.code.plan])
 
     async def deliver(self) -> None:
@@ -79,7 +82,8 @@ class Programs:
     async def sweep(self, message: str) -> None:
         """A message of the sweep queue arrives."""
         self.coverage[Event.SWEEP] += 1
-        await sweep_message(message, Sweeper(accounts(), interleaved), Expirer(accounts(), interleaved, self.clock))
+        sweeper, expirer = Sweeper(accounts(), interleaved), Expirer(accounts(), interleaved, self.clock)
+        await sweep_message(message, [self.code.plan], sweeper, expirer, new_swept_keys())
 
     async def verify(self, options: RepairOptions) -> dict[str, dict[str, int]]:
         """A verification of every index; the differences of each by kind."""
