@@ -10,6 +10,7 @@ import azure.functions as func
 
 from functions.access import CALLERS
 from functions.changes import changes
+from functions.erasures import erasures
 from functions.events import events
 from functions.lifecycle import lifecycle
 from functions.lookup_tools import lookup_tools
@@ -26,6 +27,7 @@ app.register_functions(operations)
 app.register_functions(lookups)
 app.register_functions(lifecycle)
 app.register_functions(verifications)
+app.register_functions(erasures)
 if may_write(process()):
     served = process().definitions.definitions
     leases_of = index_account(process().settings.environment)

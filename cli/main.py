@@ -23,6 +23,7 @@ from cli.commands import (
     completion,
     count,
     dead_letters,
+    erase,
     explain,
     init,
     list_indexes,
@@ -55,7 +56,7 @@ _SECTIONS: Final = {
     "Definitions": (init, validate, plan, openapi),
     "Facts": (load,),
     "Lookups": (query, count, explain, tail),
-    "Operations": (list_indexes, status, apply, build, verify, switch, rebalance, advise, dead_letters),
+    "Operations": (list_indexes, status, apply, build, verify, switch, rebalance, advise, dead_letters, erase),
     "Tools": (client, token, completion),
 }
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from shared.definitions.model import Definitions
+    from shared.erasure.eraser import Eraser
     from shared.lifecycle.build import Builds, BuildSources
     from shared.lifecycle.generations import GenerationLifecycle
     from shared.pipeline.apply.delivery import Delivery
@@ -235,6 +236,17 @@ class Parts:
                 self.outside.timing.wall_seconds, times.refresh_seconds, times.build_delay_seconds, times.grace_seconds
             ),
         )
+
+    @cached_property
+    def eraser(self) -> Eraser:
+        """What is left of deleted facts, for operators."""
+        from shared.erasure.eraser import Eraser
+        from shared.erasure.remains import RemainsFinder
+        from shared.verification.rows import VerificationRows
+
+        rows = VerificationRows(self.services.accounts.main)
+        finder = RemainsFinder(self.definitions, self.catalog, self.services, rows)
+        return Eraser(finder, self.services, rows)
 
     @cached_property
     def verification_service(self) -> VerificationService:

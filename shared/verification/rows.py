@@ -72,9 +72,26 @@ class VerificationRows:
             with suppress(OperationFailedError):  # another process was faster
                 await self._tables.transact(VERIFICATION_TABLE, [Delete(index, task)])
 
+    async def naming(self, index: str, fact_key: str) -> list[str]:
+        """The verifications of an index whose report or suspects name a fact."""
+        rows = await self._states(index)
+        return [task for task, plain in rows.items() if fact_key in _facts_named(plain)]
+
+    async def forget_fact(self, index: str, task: str, fact_key: str) -> None:
+        """Leave a fact out of a report and its suspects, unless another process writes them meanwhile."""
+        saved = await self.read(index, task)
+        if saved is not None:
+            report = saved.state.report
+            report.examples = [example for example in report.examples if example["factKey"] != fact_key]
+            saved.state.suspects.forget(fact_key)
+            await self.save(index, task, saved)
+
     async def reports(self, index: str) -> dict[str, DifferenceReportJson]:
         """What every verification of an index has found so far, by task."""
-        found: dict[str, DifferenceReportJson] = {}
+        return {task: plain["report"] for task, plain in (await self._states(index)).items()}
+
+    async def _states(self, index: str) -> dict[str, dict[str, Any]]:
+        found: dict[str, dict[str, Any]] = {}
         continuation = None
         while True:
             try:
@@ -83,7 +100,7 @@ class VerificationRows:
                 )
             except TableMissingError:
                 return {}
-            found |= {str(row.entity[ROW_KEY]): _plain(row)["report"] for row in page.rows}
+            found |= {str(row.entity[ROW_KEY]): _plain(row) for row in page.rows}
             continuation = page.continuation
             if continuation is None:
                 return found
@@ -100,6 +117,12 @@ def _entity(index: str, task: str, state: ScanState) -> Entity:
 def _plain(row: Row) -> dict[str, Any]:
     plain: dict[str, Any] = orjson.loads(decompress(take_bytes(row.entity, _STATE)))
     return plain
+
+
+def _facts_named(plain: dict[str, Any]) -> set[str]:
+    return {example["factKey"] for example in plain["report"]["examples"]} | {
+        suspect[0] for suspect in plain["suspects"]
+    }
 
 
 def _state(row: Row) -> ScanState:

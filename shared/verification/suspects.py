@@ -71,6 +71,10 @@ class Suspects:
         if address is not None:
             suspect.addresses.add(address)
 
+    def forget(self, fact_key: str) -> None:
+        """Suspect this fact no more."""
+        self._by_fact.pop(fact_key, None)
+
     def take(self) -> list[Suspect]:
         """All of them; none are left."""
         taken, self._by_fact = list(self._by_fact.values()), {}

@@ -69,6 +69,9 @@ REFUSALS: Final[Mapping[str, ProblemKind]] = {
         ProblemKind(409, "NothingToVerify", "There is nothing to verify"),
         ProblemKind(409, "CannotReconcile", "There is nothing to reconcile with"),
         ProblemKind(404, "NoSuchVerification", "There is no such verification"),
+        ProblemKind(404, "NoSuchSource", "There is no such source"),
+        ProblemKind(409, "NotDeleted", "The fact is not deleted"),
+        ProblemKind(409, "StillOwed", "An account has not been told yet that the fact is deleted"),
     )
 }
 DEFINITIONS_BROKEN: Final = ProblemKind(503, "DefinitionsBroken", "The definitions have faults")

@@ -16,6 +16,7 @@ from shared.web.api.lookups import CountJson
 from shared.web.api.status import LagHistoryJson
 from shared.web.openapi.calls import SECURITY, TAGS, TOKEN_SECURITY, Wording, anonymous, call_with_key, tagged
 from shared.web.openapi.dead_letters import dead_letter_paths
+from shared.web.openapi.erasures import erasure_paths
 from shared.web.openapi.lifecycle import lifecycle_paths
 from shared.web.openapi.parameters import batch_body, count_parameters, index_name, lookup_parameters
 from shared.web.openapi.schema_parts import TEXT
@@ -69,6 +70,22 @@ async def answer_openapi(definitions: Definitions, rights: Rights, url: str) -> 
 def openapi(definitions: Definitions) -> dict[str, Any]:
     """The whole document."""
     names = list(definitions.indexes)
+<<<<<<< HEAD
+=======
+    paths: dict[str, Any] = {
+        **_common_paths(names),
+        **lifecycle_paths(names),
+        **verification_paths(names),
+        **dead_letter_paths(definitions),
+        **erasure_paths(definitions),
+    }
+    for index in definitions.indexes.values():
+        base = f"/api/indexes/{index.name}"
+        paths[f"{base}/entries"] = {"get": _lookup(index, definitions)}
+        paths[f"{base}/lookups"] = {"post": _batch(index, definitions)}
+        paths[f"{base}/count"] = {"get": _count(index, definitions)}
+        paths[f"{base}/explain"] = {"get": _explanation(index, definitions)}
+>>>>>>> 2bbb770 (Show what is left of a deleted fact, and force it out)
     return {
         "openapi": VERSION,
         "info": _INFO,

@@ -1,0 +1,95 @@
+"""`index-tables erase`: what is left of a deleted fact; with `--force`, forces it out."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any, Final
+
+from cli.arguments import add_command, exclusive, flag, non_empty, option
+from cli.errors import UsageError
+from cli.output import write_rows
+from cli.service.app_client import app_options, check_text, client_for
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import click
+
+    from cli.arguments import Arguments
+
+_PATH: Final = "/api/erasures"
+_COLUMNS: Final = ("place", "what", "until")
+_RISKS: Final = (
+    "Until SWEEP_DELAY_SECONDS after the delete, a request that is still on its way can bring a row back.\n"
+    "Nothing remembers any more that the fact was deleted: an older change that comes again brings it back.\n"
+    "Verify the indexes of the source later: index-tables verify INDEX."
+)
+
+
+def add(commands: click.Group) -> None:
+    """Declare the command."""
+    add_command(
+        commands,
+        "erase",
+        run_erase,
+        option("--source", metavar="SOURCE", type=non_empty, required=True, help="the source of the fact"),
+        option("--id", metavar="ID", type=non_empty, required=True, help="its id"),
+        *exclusive(
+            option(
+                "--partition-key",
+                metavar="VALUE",
+                multiple=True,
+                help="its partition key, if that is not its id; once for each level",
+            ),
+            option(
+                "--partition-key-json", metavar="JSON", help="the same, for values that are no text: 17, [17, true]"
+            ),
+        ),
+        flag("--force", "force it out, with the risks that are said"),
+        flag("--yes", "do not ask"),
+        *app_options(),
+        summary="show what is left of a deleted fact, and force it out",
+        description="Show what is left of a deleted fact, where, and until when it goes by itself. With --force, force "
+        "it out at once; docs/erasure.md says what that risks. Asks before it does so, when there is somebody to ask. "
+        "Needs the admin key. Exit 1 when something is left.",
+        examples="  index-tables erase --source customers --id c-17 --partition-key c-17\n"
+        "  index-tables erase --source customers --id c-17 --partition-key c-17 --force\n",
+    )
+
+
+def run_erase(args: Arguments) -> int:
+    """Print what is left; say the risks of what is forced."""
+    fact, app = _fact(args), client_for(args, "admin")
+    if args.force:
+        print(_RISKS, file=sys.stderr)
+        if not (args.yes or _agrees(fact)):
+            print("nothing was forced out", file=sys.stderr)
+            return 1
+    found = app.post(_PATH, {**fact, "force": args.force})
+    write_rows(found["left"], _COLUMNS, args.format)
+    if not found["isDeleted"]:
+        print("the fact is not deleted, as far as the ledger knows", file=sys.stderr)
+    return 1 if found["left"] else 0
+
+
+def _agrees(fact: Mapping[str, Any]) -> bool:
+    """Whether the person at the terminal wants it; a script has nobody to ask."""
+    if not sys.stdin.isatty():
+        return True
+    print(f"Force out what is left of {fact['id']!r} of {fact['source']}? [y/N] ", end="", file=sys.stderr)
+    sys.stderr.flush()
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+def _fact(args: Arguments) -> dict[str, Any]:
+    given = list(args.partition_key)
+    for text in (args.source, args.id, *given):
+        check_text(text)
+    fact: dict[str, Any] = {"source": args.source, "id": args.id}
+    if args.partition_key_json is None:
+        return fact | ({"partitionKey": given} if given else {})
+    try:
+        return fact | {"partitionKey": json.loads(args.partition_key_json)}
+    except ValueError as error:
+        raise UsageError(f"--partition-key-json is no JSON ({error}): write a value, or a list of them") from None
