@@ -5,7 +5,7 @@
     dead letters   one for each index at most, with the document that did not fit
     verifications  reports and suspects that name the fact
 
-What has no key of the fact in it is not found here: sweep messages, which end by themselves, and dead letters of changes
+What its key does not lead to is not found here: sweep messages, which end by themselves, and dead letters of changes
 that could not be read. docs/erasure.md lists both.
 """
 
@@ -58,7 +58,8 @@ class Remnant(NamedTuple):
     until_seconds: int | None
 
 
-class LeftRow(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class LeftRow:
     """A row of an index table that is left."""
 
     place: Place

@@ -120,9 +120,8 @@ def _plain(row: Row) -> dict[str, Any]:
 
 
 def _facts_named(plain: dict[str, Any]) -> set[str]:
-    return {example["factKey"] for example in plain["report"]["examples"]} | {
-        suspect[0] for suspect in plain["suspects"]
-    }
+    examples = {example["factKey"] for example in plain["report"]["examples"]}
+    return examples | {suspect[0] for suspect in plain["suspects"]}
 
 
 def _state(row: Row) -> ScanState:
