@@ -123,19 +123,19 @@ class App(Process):
         container = self.connections.container_client(
             self.storage(names.INDEX_STORAGE.name), names.DEAD_LETTER_CONTAINER
         )
-        run_all, outages = AtOnce(), self.outages
+        run_all, outages, times = AtOnce(), self.outages, _times(self.settings)
         return Services(
             accounts=Accounts(OpenedByName(partial(opened, Priority.FEED))),
             background_accounts=Accounts(OpenedByName(partial(opened, Priority.BACKGROUND))),
             blobs=BlobContainer(container, self.world.new_id),
-            sweep_queue=DelayedQueue(sweep_queue, self.settings.value(names.SWEEP_DELAY_SECONDS)),
+            sweep_queue=DelayedQueue(sweep_queue, times.sweep_delay_seconds, times.sweep_life_seconds),
             run_all=run_all,
             lanes=AccountLanes(run_all, self.world.timing.steady_seconds, outages.is_down, outages.note_silence),
             run_buckets=Staggered(),
             now_seconds=self.world.clock.now_seconds,
             take_transactions=lambda: sum(counts.take() for counts in counted),
             report=self.monitoring.batch_applied,
-            times=_times(self.settings),
+            times=times,
             has_moved_on=self.feeds.has_moved_on,
         )
 

@@ -18,14 +18,18 @@ if TYPE_CHECKING:
 
 
 class DelayedQueue:
-    """A Storage queue whose messages become visible after a delay: that of the message, or that of the queue."""
+    """A Storage queue whose messages become visible after a delay: that of the message, or that of the queue.
 
-    def __init__(self, client: QueueClient, delay_seconds: int = 0) -> None:
+    They end by themselves after `life_seconds`; never, without it.
+    """
+
+    def __init__(self, client: QueueClient, delay_seconds: int = 0, life_seconds: int | None = None) -> None:
         self._client = client
         self._delay_seconds = delay_seconds
+        self._life_seconds = life_seconds
 
     async def send(self, message: str, delay_seconds: int | None = None) -> None:
-        """Store a message; it becomes visible after the delay and never expires."""
+        """Store a message; it becomes visible after the delay."""
         from azure.core.exceptions import ResourceExistsError, ResourceNotFoundError
 
         delay_seconds = self._delay_seconds if delay_seconds is None else delay_seconds
@@ -41,7 +45,9 @@ class DelayedQueue:
         await self._client.close()
 
     async def _send(self, message: str, delay_seconds: int) -> None:
-        await self._client.send_message(message, visibility_timeout=delay_seconds, time_to_live=-1)
+        await self._client.send_message(
+            message, visibility_timeout=delay_seconds, time_to_live=self._life_seconds or -1
+        )
 
 
 class BlobContainer:

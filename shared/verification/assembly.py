@@ -24,7 +24,7 @@ from shared.verification.sample import Sampling
 from shared.verification.scans import FactScan, LedgerScan, TableScan
 from shared.verification.summary_scan import SummaryScan
 from shared.verification.totals import TotalsConfirmer
-from shared.verification.verify import StrayRemoval, Verification
+from shared.verification.verify import Cleaning, Verification
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -95,17 +95,17 @@ def new_verification(
 ) -> Verification:
     """A full verification, from the state on."""
     generation, services = subject.generation, dependencies.services
-    stray_removal = StrayRemoval(
+    cleaning = Cleaning(
         services.sweep_queue,
         partial(place_of, generation),
         partial(_is_forgotten, subject, services),
-        partial(_remove, services),
+        partial(_remove, services) if options.repairs else None,
     )
     return Verification(
         _scans(subject, dependencies),
         new_confirmer(subject, dependencies, options),
         state,
-        stray_removal if options.repairs else None,
+        cleaning,
         partial(_oldest_open, generation, services),
         None if generation.layout is None else _new_totals_confirmer(subject, dependencies, options),
         _new_retained_events(subject, dependencies, options),

@@ -86,13 +86,14 @@ class ScanState:
 
 
 @dataclass(frozen=True, slots=True)
-class StrayRemoval:
-    """How a repair removes stray rows, and sweeps tombstones that are older than any sweep message can be."""
+class Cleaning:
+    """How tombstones are swept that are older than any sweep message can be; with `remove_stray`, what a repair does
+    with stray rows."""
 
     queue: SweepQueue
     place_of: Callable[[str], Place]
     is_forgotten: Callable[[str], bool]
-    remove: Callable[[StrayRow], Awaitable[None]]
+    remove_stray: Callable[[StrayRow], Awaitable[None]] | None = None
 
 
 class Verification:
@@ -103,7 +104,7 @@ class Verification:
         scans: Sequence[Scan],
         confirmer: Confirmer,
         state: ScanState,
-        stray_removal: StrayRemoval | None = None,
+        cleaning: Cleaning,
         oldest_open: Callable[[], str] = str,
         totals: TotalsConfirmer | None = None,
         events: RetainedEvents | None = None,
@@ -114,7 +115,7 @@ class Verification:
         self._scans = scans
         self._confirmer = confirmer
         self.state = state
-        self._stray_removal = stray_removal
+        self._cleaning = cleaning
 
     @property
     def is_done(self) -> bool:
@@ -178,7 +179,7 @@ class Verification:
         counts = Counter({name: old.counts[name] for name in MORE_COUNTS})
         state.report = (
             DifferenceReport(counts)
-            if self._stray_removal is None
+            if self._cleaning.remove_stray is None
             else DifferenceReport(counts, old.differences, old.examples)
         )
         state.sketch, state.open_from, state.is_second_sum = Sketch(), None, True
@@ -193,8 +194,8 @@ class Verification:
             state.report.counts.update(item.counts)
             if item.stray is not None:
                 await self._note_stray(item, item.stray)
-        if self._stray_removal is not None and scan.name == TABLE:
-            await self._clean(self._stray_removal, items)
+        if scan.name == TABLE:
+            await self._clean(self._cleaning, items)
 
     def _look(self, scan: Scan, items: Sequence[Item]) -> None:
         for item in items:
@@ -211,22 +212,22 @@ class Verification:
         """A row that certainly belongs to no fact: there is nothing to examine."""
         if "entries" in item.counts:
             self.state.report.note(item.fact, Difference("ghost", item.address, item.version))
-        if self._stray_removal is not None:
-            await self._stray_removal.remove(stray)
+        if self._cleaning.remove_stray is not None:
+            await self._cleaning.remove_stray(stray)
             self.state.report.counts["repaired"] += 1
 
-    async def _clean(self, removal: StrayRemoval, items: Sequence[Item]) -> None:
-        """Rows without use: hidden ones are examined with their fact, tombstones go to the sweep as always."""
+    async def _clean(self, cleaning: Cleaning, items: Sequence[Item]) -> None:
+        """Rows without use: tombstones go to the sweep as always; a repair examines hidden rows with their fact."""
         own = [item for item in items if item.stray is None and not _USELESS.isdisjoint(item.counts)]
-        old = [item for item in own if item.address is not None and removal.is_forgotten(item.version)]
+        old = [item for item in own if item.address is not None and cleaning.is_forgotten(item.version)]
         for item in old:
-            if "masked" in item.counts:
+            if "masked" in item.counts and cleaning.remove_stray is not None:
                 self.state.suspects.add(item.fact, TABLE, item.address)
         tombstones: list[Swept] = [
-            item.gone or Tombstone(removal.place_of(item.address[0]), item.address[1], item.version)
+            item.gone or Tombstone(cleaning.place_of(item.address[0]), item.address[1], item.version)
             for item in old
             if item.address is not None and "tombstones" in item.counts
         ]
         for message in to_messages(tombstones):
-            await removal.queue.send(message)
+            await cleaning.queue.send(message)
         self.state.report.counts["swept"] += len(tombstones)

@@ -48,6 +48,11 @@ class Times:
     # A verification counts a change that is younger than this and not applied yet as lag, not as a difference.
     verification_grace_seconds: int = 300
 
+    @property
+    def sweep_life_seconds(self) -> int:
+        """How long a sweep message lives: it names keys of facts, and is no longer of use than their ledger rows."""
+        return self.sweep_delay_seconds + self.ledger_retention_seconds
+
 
 @dataclass(frozen=True, slots=True)
 class Services:
