@@ -60,13 +60,14 @@ _STOPPED: Final[Schema] = {
     "description": "The platform's answer for an app that is stopped, or that may not be called from here.",
     "content": {"text/html": {"schema": TEXT}},
 }
-Tag: TypeAlias = Literal["lookups", "status", "dead letters", "builds", "verifications"]
+Tag: TypeAlias = Literal["lookups", "status", "dead letters", "builds", "verifications", "erasures"]
 TAGS: Final[Mapping[Tag, str]] = {
     "lookups": "Find entries of indexes, and what indexes there are.",
     "status": "How the app is, and how to call it.",
     "dead letters": "What could not be indexed: see, replay and forget it.",
     "builds": "Build the generation of a changed definition, and let it serve.",
     "verifications": "See whether an index is right, and repair it.",
+    "erasures": "See what is left of a deleted fact, and force it out.",
 }
 
 

@@ -70,22 +70,6 @@ async def answer_openapi(definitions: Definitions, rights: Rights, url: str) -> 
 def openapi(definitions: Definitions) -> dict[str, Any]:
     """The whole document."""
     names = list(definitions.indexes)
-<<<<<<< HEAD
-=======
-    paths: dict[str, Any] = {
-        **_common_paths(names),
-        **lifecycle_paths(names),
-        **verification_paths(names),
-        **dead_letter_paths(definitions),
-        **erasure_paths(definitions),
-    }
-    for index in definitions.indexes.values():
-        base = f"/api/indexes/{index.name}"
-        paths[f"{base}/entries"] = {"get": _lookup(index, definitions)}
-        paths[f"{base}/lookups"] = {"post": _batch(index, definitions)}
-        paths[f"{base}/count"] = {"get": _count(index, definitions)}
-        paths[f"{base}/explain"] = {"get": _explanation(index, definitions)}
->>>>>>> 2bbb770 (Show what is left of a deleted fact, and force it out)
     return {
         "openapi": VERSION,
         "info": _INFO,
@@ -97,6 +81,7 @@ def openapi(definitions: Definitions) -> dict[str, Any]:
             **dead_letter_paths(definitions),
             **lifecycle_paths(names),
             **verification_paths(names),
+            **erasure_paths(definitions),
         },
         "components": {
             "schemas": component_schemas(definitions),
