@@ -10,6 +10,7 @@ import azure.functions as func
 
 from functions.access import CALLERS
 from functions.changes import changes
+from functions.console import pages
 from functions.erasures import erasures
 from functions.events import events
 from functions.lifecycle import lifecycle
@@ -23,6 +24,7 @@ from shared.app.connection_settings import index_account
 from shared.app.probes import may_write
 
 app = func.FunctionApp(http_auth_level=CALLERS)
+app.register_functions(pages)
 app.register_functions(operations)
 app.register_functions(lookups)
 app.register_functions(lifecycle)

@@ -8,7 +8,6 @@ import azure.functions as func
 
 from functions.responses import respond
 from shared.app.app import app
-from shared.web.pages import docs_page
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -69,12 +68,6 @@ async def get_openapi(req: func.HttpRequest) -> func.HttpResponse:
         return await answer_openapi(app().definitions.require(), rights, req.url)
 
     return await respond(work())
-
-
-@lookups.route(route="docs", methods=["GET"], auth_level=func.AuthLevel.ANONYMOUS)
-async def get_docs(req: func.HttpRequest) -> func.HttpResponse:
-    """The page that shows the OpenAPI document. The page has no data of the app; loading the document needs a key."""
-    return await respond(docs_page())
 
 
 async def _respond(req: func.HttpRequest, call: Callable[[LookupApi], Awaitable[HttpAnswer]]) -> func.HttpResponse:

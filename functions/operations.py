@@ -12,7 +12,6 @@ from shared.app import probes
 from shared.app.app import app
 from shared.web.api import health
 from shared.web.api import status as status_api
-from shared.web.pages import status_page
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -46,12 +45,6 @@ async def get_status(req: func.HttpRequest) -> func.HttpResponse:
 async def get_lag_history(req: func.HttpRequest) -> func.HttpResponse:
     """The lag of each source over time."""
     return await _respond(req, lambda reader: status_api.history(reader, req.url))
-
-
-@operations.route(route="status/page", methods=["GET"], auth_level=func.AuthLevel.ANONYMOUS)
-async def get_status_page(req: func.HttpRequest) -> func.HttpResponse:
-    """The page that shows the status. The page itself has no data of the app; loading the status needs a key."""
-    return await respond(status_page())
 
 
 @operations.route(route="advice", methods=["GET"])

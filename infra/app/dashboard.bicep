@@ -16,7 +16,7 @@ How far behind each source is, what was applied, what failed and what was looked
 - [Live metrics]({0}/#resource{3}/quickPulse) of the function app
 - [The function app]({0}/#resource{4}): its functions, keys and log stream
 
-Lag, dead letters and costs are also on the app's own page, `/api/status/page`.
+Lag, dead letters and costs are also on the app's own page, `/api/console`.
 '''
 
 resource dashboard 'Microsoft.Portal/dashboards@2020-09-01-preview' = {

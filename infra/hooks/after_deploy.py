@@ -76,7 +76,7 @@ def is_closed(problem: str) -> bool:
 
 
 def begin(url: str, app: str, group: str) -> str:
-    """The first lookup, the status page, and how to get a key for both."""
+    """The first lookup, the console, and how to get a key for both."""
     keys = f"az functionapp keys list --resource-group {group} --name {app} --query functionKeys.default --output tsv"
     return "\n".join(
         [
@@ -84,8 +84,7 @@ def begin(url: str, app: str, group: str) -> str:
             "The app is ready.",
             f"  a key         {keys}",
             f"  first lookup  curl -H \"x-functions-key: KEY\" '{url}/api/indexes{first_lookup()}'",
-            f"  status page   {url}/api/status/page (it asks for the key)",
-            f"  all calls     {url}/api/docs",
+            f"  console       {url}/api/console (it asks for the key)",
         ]
     )
 

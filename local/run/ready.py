@@ -26,7 +26,7 @@ def ready_lines(
     base = endpoints["http"]
     yield f"    Console    {base}/api/console"
     yield f"    Docs       {base}/api/docs"
-    yield f"    Status     {base}/api/status/page"
+    yield f"    Console    {base}/api/console"
     yield f"    HTTP       {base}/api/health/ready"
     yield f"    Endpoints  {from_here(folder.endpoints)}"
     yield f"    Logs       {from_here(folder.logs)}"

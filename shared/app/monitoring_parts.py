@@ -73,6 +73,7 @@ class MonitoringParts:
     def status(self) -> StatusReader:
         """The status of the app. It reuses recent measurements; raises `DefinitionsError`."""
         from shared.catalog.catalog import Catalog
+        from shared.monitoring.count_history import CountHistory
         from shared.monitoring.lag import LagMeter
         from shared.monitoring.lag_history import LagHistory
         from shared.monitoring.prices import prices_date, read_prices
@@ -90,6 +91,7 @@ class MonitoringParts:
                 counters=self.counters,
                 lag=LagMeter({name: self._process.feeds.of(source) for name, source in served.sources.items()}, timing),
                 history=LagHistory(tables),
+                counted=CountHistory(tables),
                 report=StatusReport(served, read_prices()["tableTransactions"], prices_date()),
                 now_seconds=timing.wall_seconds,
                 breaker=lambda: tables.breaker.snapshot(timing.steady_seconds()),

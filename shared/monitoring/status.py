@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from shared.catalog.rows import CatalogSnapshot
 from shared.errors import StorageError, TableMissingError
 from shared.monitoring import telemetry
+from shared.monitoring.count_history import count_point
 from shared.monitoring.counter_rows import fold_idle, read_totals
 from shared.monitoring.counters import Totals
 from shared.monitoring.open_dead_letters import open_dead_letters
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     from shared.catalog.catalog import Catalog
     from shared.definitions.model import Definitions
+    from shared.monitoring.count_history import CountHistory, CountPoint
     from shared.monitoring.counter_flush import FlushedCounters
     from shared.monitoring.counters import Measure
     from shared.monitoring.lag import LagMeter
@@ -53,6 +55,7 @@ class StatusDependencies:
     counters: FlushedCounters
     lag: LagMeter
     history: LagHistory
+    counted: CountHistory
     report: StatusReport
     now_seconds: Callable[[], float]
     # What this instance has seen of the index storage.
@@ -113,8 +116,12 @@ class StatusReader:
         known = await self._dependencies.history.read()
         return {source: known.get(source, []) for source in self._dependencies.definitions.sources}
 
+    async def counted(self) -> list[CountPoint]:
+        """What had been counted by when, oldest first."""
+        return await self._dependencies.counted.read()
+
     async def watch(self) -> None:
-        """Measure, log and store the lag; add up the counters of instances that are gone."""
+        """Measure, log and store the lag; store the counts; add up the counters of instances that are gone."""
         dependencies = self._dependencies
         lags = await dependencies.lag.lags(cached_seconds=0)
         for source, lag in lags.items():
@@ -126,6 +133,7 @@ class StatusReader:
             age_seconds = now - owed.since_seconds
             telemetry.account_owed(name, snapshot.indexes_owing(name), owed.facts, age_seconds)
         await dependencies.history.add(int(now), {source: lag.seconds for source, lag in lags.items()})
+        await dependencies.counted.add(count_point(int(now), await self.totals()))
         await fold_idle(dependencies.tables, now)
 
     async def _read_catalog(self) -> CatalogSnapshot:

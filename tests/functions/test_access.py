@@ -62,7 +62,7 @@ OPERATIONS: Final = (
     f"GET {BY_TOWN}/verifications/none",
     f"POST {BY_TOWN}/verifications",
 )
-ANONYMOUS: Final = ("GET health/live", "GET health/ready", "GET docs", "GET status/page")
+ANONYMOUS: Final = ("GET health/live", "GET health/ready", "GET console", "GET docs", "GET status/page")
 ALLOWED: Final = {
     **{call: {"reader"} for call in READS},
     **{call: {"orders"} for call in OF_ORDERS},

@@ -127,7 +127,7 @@ def test_the_hook_waits_until_the_app_is_ready_and_says_where_to_begin(project: 
         done = run(AFTER, named, project=project)
     assert done.returncode == 0, done.stderr
     assert f"{url}/api/indexes/customers-by-town/entries?town=..." in done.stdout
-    assert f"{url}/api/status/page" in done.stdout
+    assert f"{url}/api/console" in done.stdout
     assert "az functionapp keys list --resource-group rg-demo --name func-1" in done.stdout
 
 

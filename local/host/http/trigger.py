@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from local.host.messages import TypedData
 
 MAX_BODY_BYTES = 100 * 1024 * 1024
+CONSOLE = "/api/console"
 # aiohttp writes these itself, for the body that it really sends.
 _OWN_HEADERS = frozenset({"content-length", "transfer-encoding"})
 
@@ -79,7 +80,7 @@ class HttpTrigger:
             return await self._answer_assistant(request, self._tools)
         match = self._routes.match(request.method, path)
         if match is None:
-            return web.Response(status=404)
+            return self._home(request.method, path)
         headers = self._admit(request, str(match.route.function.trigger.get("authLevel", "FUNCTION")))
         if isinstance(headers, web.Response):
             return headers
@@ -88,6 +89,16 @@ class HttpTrigger:
             return web.Response(status=411, text="Send the body with a Content-Length: Azure passes over chunks.")
         body = await self._body(request)
         return await self._call(match, request, path, headers, body) if body is not None else _late_body()
+
+    def _home(self, method: str, path: str) -> web.Response:
+        """Nothing is there; but who opens the host in a browser gets to the console of the app, if it has one.
+
+        Azure's host has a page of its own at `/`.
+        """
+        is_home = path.strip("/") in ("", CONSOLE.split("/")[1]) and method == "GET"
+        if is_home and self._routes.match(method, CONSOLE) is not None:
+            return web.Response(status=302, headers={"Location": CONSOLE})
+        return web.Response(status=404)
 
     async def _answer_assistant(self, request: web.Request, endpoint: ToolEndpoint) -> web.Response:
         """Azure has a key of its own for tools; here the one for administration opens them."""

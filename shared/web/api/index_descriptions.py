@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NotRequired, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Any, Final, Literal, NotRequired, TypeAlias, TypedDict
 
 from shared.definitions.compare import IdentityJson, identity
 from shared.definitions.identity import physical_digests
 from shared.definitions.model import Order, PartType
 
 if TYPE_CHECKING:
-    from shared.definitions.model import Index, KeyPart, Source
+    from shared.definitions.model import Expire, Index, KeyPart, Placement, Source
 
 ServingState: TypeAlias = Literal["serving", "building"]
+_UNITS: Final = (("d", 86_400), ("h", 3_600), ("m", 60), ("s", 1))
 
 
 class KeyPartJson(TypedDict):
@@ -25,7 +26,15 @@ class KeyPartJson(TypedDict):
     nulls: Literal["index", "skip"]
 
 
-class IndexJson(TypedDict):
+class _LayoutJson(TypedDict):
+    """Where the entries of an index are, and how long, as its definition says it."""
+
+    hot: NotRequired[dict[str, int]]
+    expire: NotRequired[dict[str, str]]
+    placement: NotRequired[dict[str, Any]]
+
+
+class IndexJson(_LayoutJson):
     """An index; `generation` is null while none serves yet. `digests` say, key by key, what decides its rows."""
 
     name: str
@@ -69,7 +78,41 @@ def describe(index: Index, source: Source, state: ServingState, generation: str 
         described["where"] = index.where
     if index.summarize is not None:
         described["summarize"] = {measure.name: measure.written for measure in index.summarize}
-    return described
+    return {**described, **_layout(index)}
+
+
+def _layout(index: Index) -> _LayoutJson:
+    found: _LayoutJson = {}
+    if index.hot:
+        found["hot"] = {str(value): shards for value, shards in index.hot}
+    if index.expire is not None:
+        found["expire"] = _expire(index.expire)
+    if index.placement is not None:
+        found["placement"] = _placement(index.placement)
+    return found
+
+
+def _expire(expire: Expire) -> dict[str, str]:
+    unit, seconds = next(each for each in _UNITS if expire.after_seconds % each[1] == 0)
+    written = {"path": expire.path, "after": f"{expire.after_seconds // seconds}{unit}"}
+    return written if expire.tables is None else {**written, "tables": expire.tables}
+
+
+def _placement(placement: Placement) -> dict[str, Any]:
+    if placement.by == "hash":
+        return {"by": "hash", "accounts": list(placement.accounts)}
+    if placement.by == "list":
+        values = {str(value): account for value, account in placement.values}
+        return {"by": "list", "map": values, "default": placement.default}
+    slices = [
+        {
+            **({} if each.start is None else {"from": each.start}),
+            **({} if each.end is None else {"to": each.end}),
+            "account": each.account,
+        }
+        for each in placement.slices
+    ]
+    return {"by": "range", "map": slices}
 
 
 def _part(part: KeyPart) -> KeyPartJson:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from shared.advice.advisor import Advisor
+    from shared.monitoring.count_history import CountPoint
     from shared.monitoring.lag_history import Point
     from shared.monitoring.status import StatusReader
 
@@ -30,10 +31,21 @@ class SourceLagJson(TypedDict):
     points: list[LagPointJson]
 
 
+class CountPointJson(TypedDict):
+    """What the app had done by a point of time, ever: what two points differ by was done between them."""
+
+    atSeconds: Count
+    changes: Count
+    entries: Count
+    lookups: Count
+    transactions: Count
+
+
 class LagHistoryJson(TypedDict):
-    """The lag of all sources."""
+    """The lag of all sources, and how much was done."""
 
     value: list[SourceLagJson]
+    counted: list[CountPointJson]
 
 
 async def status(reader: StatusReader, url: str) -> HttpAnswer:
@@ -43,16 +55,31 @@ async def status(reader: StatusReader, url: str) -> HttpAnswer:
 
 
 async def history(reader: StatusReader, url: str) -> HttpAnswer:
-    """The lag of each source over time."""
+    """The lag of each source over time, and what had been done by when."""
     no_parameters(url)
-    known = await reader.history()
-    return json_answer(LagHistoryJson(value=[_source_lag(source, points) for source, points in known.items()]))
+    lags, counted = await reader.history(), await reader.counted()
+    return json_answer(
+        LagHistoryJson(
+            value=[_source_lag(source, points) for source, points in lags.items()],
+            counted=[_count_point(point) for point in counted],
+        )
+    )
 
 
 async def advice(advisor: Advisor, url: str) -> HttpAnswer:
     """Every index in numbers, and what the pattern warns of."""
     no_parameters(url)
     return json_answer(await advisor.report())
+
+
+def _count_point(point: CountPoint) -> CountPointJson:
+    return {
+        "atSeconds": point.at,
+        "changes": point.changes,
+        "entries": point.entries,
+        "lookups": point.lookups,
+        "transactions": point.transactions,
+    }
 
 
 def _source_lag(source: str, points: Sequence[Point]) -> SourceLagJson:

@@ -13,6 +13,7 @@ from shared.catalog.catalog import Catalog
 from shared.catalog.owed_accounts import OwedAccount
 from shared.catalog.rows import write_source
 from shared.errors import StorageUnavailableError
+from shared.monitoring.count_history import CountHistory
 from shared.monitoring.counter_flush import FlushedCounters
 from shared.monitoring.counter_rows import InstanceRow
 from shared.monitoring.counters import Measure
@@ -84,6 +85,7 @@ class App:
                 counters=self.kept,
                 lag=LagMeter({"people": [Behind()]}, timing),
                 history=LagHistory(self.tables),
+                counted=CountHistory(self.tables),
                 report=StatusReport(definitions, read_prices()["tableTransactions"], prices_date()),
                 now_seconds=lambda: NOW,
                 breaker=lambda: Breaker().snapshot(NOW),
