@@ -19,6 +19,7 @@ from shared.entries.rows.columns import StoredEntry
 from shared.inputs.page_tokens import PageTokens
 from shared.lookup.asking.filters import compile_filter
 from shared.lookup.batch import answer_batch, page_of
+from shared.lookup.count import count_entries
 from shared.lookup.generations import DefinedGenerations
 from shared.lookup.lookups import Lookups
 from shared.lookup.reading.replicas import Replicas
@@ -42,6 +43,26 @@ async def filled(yaml: str) -> Lookups:
     await pipeline.apply([customer(number, town=f"own {number}") for number in range(KEYS)])
     slow.is_on = True
     return Lookups(DefinedGenerations(load(yaml).require()), Replicas(tables), PageTokens(b"key"))
+
+
+async def crowded(yaml: str, count: int) -> tuple[Lookups, MemoryTables]:
+    """Lookups over customers who all have one town, and the service behind them."""
+    tables = MemoryTables()
+    pipeline = Pipeline(yaml, tables)
+    await pipeline.prepare()
+    await pipeline.apply([customer(number, town="one") for number in range(count)])
+    return Lookups(DefinedGenerations(load(yaml).require()), Replicas(tables), PageTokens(b"key")), tables
+
+
+def counting(lookups: Lookups, tables: MemoryTables, count: int) -> Case:
+    """How many they are."""
+
+    async def run() -> dict[str, int]:
+        sent = tables.counts.total()
+        found = await count_entries(lookups, "by-town", {"town": "one"})
+        return {"rows": found.count, "transactions": tables.counts.total() - sent}
+
+    return Case("count", count, run)
 
 
 def one(lookups: Lookups, count: int) -> Case:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import tempfile
+from dataclasses import replace
+from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -17,7 +19,8 @@ from bench.cases.facts import customer
 from bench.cases.lookup_cases import Reading, Services, bare_case, lookup_case
 from bench.cases.pipeline import Pipeline
 from bench.measure.case import Case
-from bench.measure.measurement import Bar
+from bench.measure.measurement import Bar, Gauge
+from bench.processes.far_away import far_away
 from bench.processes.servers import azurite_serving, cosmos_serving, module_serving
 from local.process import ports
 from shared.app.world import TIMING
@@ -33,6 +36,7 @@ from shared.tables.wire.account import Account
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
+    from contextlib import AbstractAsyncContextManager
 
     from azure.cosmos.aio import ContainerProxy, CosmosClient
 
@@ -45,6 +49,7 @@ NAME: Final = "lookup"
 FACTS: Final = 2_000
 TOWNS: Final = 4
 LOOKUPS: Final = 60
+ROWS_COUNTED: Final = 5_000
 HOST, BARE = "through the host", "bare query"
 WRITE_PAUSE_SECONDS: Final = 0.02
 YAML: Final = """
@@ -74,12 +79,13 @@ def facts() -> list[Fact]:
 
 async def measure(meter: Meter) -> list[Measurement]:
     """Each kind of lookup in process, then one of them through the host, alone and beside writes."""
-    async with _serving() as (services, base):
+    async with _serving() as (services, base, far_base):
         measured = [await _in_process(meter, services, reading) for reading in READINGS]
         measured.append(await _large_pages(meter, services))
         measured.append(await _through_host(meter, services, base, "20 rows through the host", 1.5))
-        measured.append(await _many_through_host(meter, services, base))
+        measured.append(await _many_through_host(meter, services, far_base))
         measured += await _many_keys(meter)
+        measured.append(await _counted(meter))
         async with _beside_writes(services.client):
             measured.append(await _through_host(meter, services, base, "20 rows through the host, beside writes", 2.0))
         return measured
@@ -137,8 +143,24 @@ async def _many_keys(meter: Meter) -> list[Measurement]:
     ]
 
 
+async def _counted(meter: Meter) -> Measurement:
+    """A count reads keys only, a thousand at once."""
+    count = meter.scaled(ROWS_COUNTED)
+    lookups, tables = await many_lookups.crowded(YAML, count)
+    subject = many_lookups.counting(lookups, tables, count)
+    measured = await meter.at_most(1).compare("count", unit="row", subject=subject)
+    gauge = Gauge("storage", "transactions per 1,000 rows begun", _per_thousand(measured), at_most=1)
+    return replace(measured, gauges=(gauge,))
+
+
+def _per_thousand(measured: Measurement) -> float:
+    counts = measured.subject.counts
+    return counts["transactions"] / ceil(counts["rows"] / 1000)
+
+
 async def _many_through_host(meter: Meter, services: Services, base: str) -> Measurement:
-    """A hundred keys in one call against a call for each of them, one after the other."""
+    """A hundred keys in one call against a call for each of them, one after the other. Storage is as far from the host
+    as it is in Azure, or this would measure Azurite, which answers one request after the other."""
     keys = [{"town": "town 3", "lastName": f"name {4 * number + 3:04}"} for number in range(many_lookups.KEYS)]
     address = f"{base}/api/indexes/by-town"
 
@@ -165,21 +187,25 @@ async def _many_through_host(meter: Meter, services: Services, base: str) -> Mea
 
 
 @contextlib.asynccontextmanager
-async def _serving() -> AsyncIterator[tuple[Services, str]]:
-    """Azurite and Cosmos DB with the facts and their entries, and a host that reads them."""
-    (port,) = ports.any_free(1)
+async def _serving() -> AsyncIterator[tuple[Services, str, str]]:
+    """Azurite and Cosmos DB with the facts and their entries, and two hosts that read them, one from a distance."""
+    port, far_port = ports.any_free(2)
     with tempfile.TemporaryDirectory(prefix="bench-lookup-") as folder:
         definitions = Path(folder) / "indexes.yaml"
         definitions.write_text(YAML, encoding="utf-8")
-        async with azurite_serving() as connection, cosmos_serving(f"{folder}/cosmos") as cosmos:
-            settings = {
-                "INDEX_STORAGE": connection, "AzureWebJobsStorage": connection, "INDEX_DEFINITIONS": str(definitions),
-            }  # fmt: skip
+        async with (
+            azurite_serving() as connection,
+            far_away(connection, many_lookups.SERVICE_SECONDS) as far,
+            cosmos_serving(f"{folder}/cosmos") as cosmos,
+        ):
+            settings = {"AzureWebJobsStorage": connection, "INDEX_DEFINITIONS": str(definitions)}
+            near = settings | {"INDEX_STORAGE": connection}
             account = Account.from_connection_string(connection)
             async with (
                 TableClient(account, TIMING) as client,
                 ClientSession() as http,
-                module_serving(port, "local", "host", "--http-only", "--port", str(port), settings=settings) as base,
+                _host(port, near) as base,
+                _host(far_port, settings | {"INDEX_STORAGE": far}) as far_base,
             ):
                 container = await _fill(client, cosmos)
                 found = Lookups(
@@ -188,7 +214,11 @@ async def _serving() -> AsyncIterator[tuple[Services, str]]:
                     PageTokens(b"key"),
                     facts=CosmosFacts(lambda: cosmos),
                 )
-                yield Services(client, found, BareTables(account, http), container), base
+                yield Services(client, found, BareTables(account, http), container), base, far_base
+
+
+def _host(port: int, settings: dict[str, str]) -> AbstractAsyncContextManager[str]:
+    return module_serving(port, "local", "host", "--http-only", "--port", str(port), settings=settings)
 
 
 async def _fill(client: TableClient, cosmos: CosmosClient) -> ContainerProxy:
