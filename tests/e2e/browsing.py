@@ -78,10 +78,9 @@ class Run:
         return sum(source["applied"] for source in self.get("status")["sources"])
 
     def deploy(self, definitions: str) -> None:
-        """Other definitions: the file changes and the host starts again."""
-        (self.folder / "indexes.yaml").write_text(definitions)
+        """Other definitions: the file changes, and the run starts the app again with them."""
         before = runs.endpoints(self.folder / "data")["pids"]["host"]
-        os.kill(before, signal.SIGKILL)
+        (self.folder / "indexes.yaml").write_text(definitions)
         wait_until(
             lambda: runs.endpoints(self.folder / "data").get("pids", {}).get("host", before) != before, "a new host", 60
         )

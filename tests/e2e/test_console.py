@@ -327,6 +327,17 @@ def test_every_page_is_accessible_and_as_wide_as_the_screen(browser: Browser, ru
         assert violations(page) == []
 
 
+def test_faults_of_a_changed_file_are_told_while_the_one_before_it_serves(page: Page, run: Run) -> None:
+    """With file and line, until they are gone."""
+    file = run.folder / "indexes.yaml"
+    before = file.read_text()
+    file.write_text(before.replace("sort: [name]", "srot: [name]"))
+    page.locator(".notice", has_text=re.compile(r"indexes\.yaml:\d+.*srot")).wait_for()
+    file.write_text(before)
+    page.locator(".notice", has_text="srot").wait_for(state="detached")
+    assert "Up to date" in page.inner_text("#headline")
+
+
 def test_an_outage_and_its_end_are_told(page: Page, run: Run) -> None:
     """On the overview, and where entries are looked up; afterwards everything is back."""
     page.wait_for_selector("#headline")

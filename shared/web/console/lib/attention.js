@@ -11,7 +11,7 @@ export function lagKind(seconds) {
 
 // Items are `{ kind, what, more, link, action }`.
 export function attention(status) {
-  return [...storage(status), ...sources(status), ...tasks(status), ...letters(status), ...indexes(status), ...unknown(status)];
+  return [...storage(status), ...faults(status), ...sources(status), ...tasks(status), ...letters(status), ...indexes(status), ...unknown(status)];
 }
 
 function storage({ storage: { isReachable, breaker, accounts } }) {
@@ -20,6 +20,8 @@ function storage({ storage: { isReachable, breaker, accounts } }) {
   const owed = accounts.filter((one) => one.answers && one.owed).map((one) => ({ kind: "warn", what: `${one.name} is being brought up to date`, more: `${plural(one.owed.facts, "fact")} wait for it.` }));
   return [...main, ...others, ...owed];
 }
+
+const faults = (status) => status.definitionFaults.map((fault) => ({ kind: "bad", what: "The changed definitions have faults: those before them are served", more: fault }));
 
 function sources(status) {
   return status.sources.filter((one) => one.lagSeconds >= FRESH_SECONDS).sort((one, other) => other.lagSeconds - one.lagSeconds)
