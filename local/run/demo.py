@@ -17,6 +17,7 @@ from azure.cosmos.aio import CosmosClient
 from local.process.errors import LocalRunError
 from local.run.folder import DataFolder
 from local.run.samples import facts
+from local.run.tour_text import TRY_NEXT, definition_of, shown
 from local.run.up import UpOptions, up
 from shared.app.app import app
 from shared.app.connection_settings import EventHubsConnection
@@ -38,17 +39,17 @@ TOWN, NEW_TOWN, ACTOR, BUYER = "Redmond", "Kirkland", "Ingrid Falk", "c-056"
 ORDER_STATES = ("open", "paid", "sent")
 # How long the tour waits for the samples to be indexed, and between two looks.
 PATIENCE_SECONDS, LOOK_SECONDS = 30.0, 0.2
-SHOWN_LINES = 24
 
 
 async def demo(app_folder: Path, stop: Stop) -> None:
     """Run everything in a folder of its own, take the tour, stop."""
     with tempfile.TemporaryDirectory(prefix="index-tables-demo-") as name:
         folder = DataFolder(Path(name))
-        running = asyncio.create_task(up(UpOptions(app_folder, folder.path, in_memory=True, shows_log=False), stop))
+        running = asyncio.create_task(up(UpOptions(app_folder, folder.path, in_memory=True, is_for_people=False), stop))
         try:
             await _wait_for_endpoints(folder, running)
-            await _tour(json.loads(folder.endpoints.read_text()), _orders(app_folder))
+            await _tour(json.loads(folder.endpoints.read_text()), app_folder / "indexes.yaml")
+            print(TRY_NEXT, flush=True)
         finally:
             stop.request()
             await running
@@ -62,19 +63,15 @@ async def _wait_for_endpoints(folder: DataFolder, running: asyncio.Task[None]) -
         await asyncio.sleep(0.05)
 
 
-def _orders(app_folder: Path) -> Source:
-    return read_definitions(app_folder / "indexes.yaml").require().sources["orders"]
-
-
-async def _tour(endpoints: dict[str, Any], orders: Source) -> None:
-    cosmos = endpoints["cosmos"]
+async def _tour(endpoints: dict[str, Any], definitions: Path) -> None:
+    cosmos, orders = endpoints["cosmos"], read_definitions(definitions).require().sources["orders"]
     async with (
         aiohttp.ClientSession() as session,
         CosmosClient(cosmos["endpoint"], cosmos["key"]) as client,
     ):
         customers = client.get_database_client("shop").get_container_client("customers")
         hub = OrdersHub(EventHubsConnection(endpoints["eventHubs"]["connectionString"]), orders)
-        await Tour(endpoints["http"], session, customers, hub).take()
+        await Tour(endpoints["http"], session, customers, hub, definitions).take()
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,23 +88,35 @@ class OrdersHub:
 
 
 class Tour:
-    """The story: find, explain, page, change, find again, delete, send events."""
+    """The story: define, find, explain, page, change, find again, delete, send events."""
 
-    def __init__(self, base: str, session: aiohttp.ClientSession, customers: ContainerProxy, orders: OrdersHub) -> None:
+    def __init__(
+        self,
+        base: str,
+        session: aiohttp.ClientSession,
+        customers: ContainerProxy,
+        orders: OrdersHub,
+        definitions: Path,
+    ) -> None:
         self._base = base
         self._session = session
         self._customers = customers
         self._orders = orders
+        self._definitions = definitions
 
     async def take(self) -> None:
         """All stages, in order; a wrong answer ends the demo with an error."""
         await self._show("The app is ready", "health/ready")
         await self._until_indexed()
-        found = await self._show(f"Who lives in {TOWN}?", TOWNS, {"town": TOWN})
-        await self._show(
-            "Which movies is she in? One entry per actor of a movie",
-            "indexes/movies-by-actor/entries", {"actor": ACTOR, "maxpagesize": "2"},
+        self._define("A definition says which question an index answers: no code, a few lines", "customers-by-town")
+        found = await self._show(
+            f"Who lives in {TOWN} and is called Jones, from X on? A range of the key, in order",
+            TOWNS, {"town": TOWN, "lastName": "Jones", "firstName.ge": "X"},
         )  # fmt: skip
+        self._define("A movie has many actors, and one entry for each", "movies-by-actor")
+        await self._show(
+            "Which movies is she in?", "indexes/movies-by-actor/entries", {"actor": ACTOR, "maxpagesize": "2"}
+        )
         await self._show(
             "How would a lookup run, and what would it cost?",
             "indexes/movies-by-actor/explain", {"actor": ACTOR, "title.prefix": "The"},
@@ -135,12 +144,14 @@ class Tour:
         order = {"id": "o-demo", "customer": {"id": BUYER}, "placedAt": "2026-11-01T09:00:00Z", "total": 42.5}
         versions = [{**order, "revision": number, "status": state} for number, state in enumerate(ORDER_STATES, 1)]
         await self._orders.send(*versions)
+        self._define("Orders arrive as events", "orders-newest-first")
         print("\n# A customer orders: three events, one for each state of the order")
         seen = {"id": order["id"], "partitionKey": BUYER, "version": len(versions)}
         parameters = {"customer": BUYER, "maxpagesize": "2", "sees": _json(seen)}
         newest = await self._show("The newest orders of a customer first", ORDERS, parameters)
         if newest["value"][0]["data"]["status"] != ORDER_STATES[-1]:
             raise LocalRunError(f"The newest order is not {ORDER_STATES[-1]}.")
+        self._define("Groups can be counted and summed up as their facts change", "order-totals")
         summed = {"customer": BUYER, "sees": _json(seen)}
         totals = await self._show("What are they worth, state by state? A summary, always exact", TOTALS, summed)
         known = sum(sent["customer"]["id"] == BUYER for sent in facts("orders")) + 1
@@ -160,13 +171,18 @@ class Tour:
         item = await self._customers.read_item(entry["id"], entry["partitionKey"])
         moved = await self._customers.upsert_item({**item, "town": NEW_TOWN})
         print(f"\n# A customer moves to {NEW_TOWN}: written to Cosmos DB, then looked up with read-your-writes")
-        await self._show(f"Who lives in {NEW_TOWN}?", TOWNS, {"town": NEW_TOWN, "sees": _seen(moved)})
+        of_entry = {"town": NEW_TOWN, "lastName": entry["key"]["lastName"], "firstName": entry["key"]["firstName"]}
+        await self._show(f"Does {entry['key']['firstName']} live there now?", TOWNS, {**of_entry, "sees": _seen(moved)})
 
     async def _delete(self, entry: dict[str, Any]) -> None:
         item = await self._customers.read_item(entry["id"], entry["partitionKey"])
         deleted = await self._customers.upsert_item({**item, "isDeleted": True})
         print("\n# The same customer is deleted, softly")
-        await self._show(f"Who lives in {NEW_TOWN} now?", TOWNS, {"town": NEW_TOWN, "sees": _seen(deleted)})
+        of_entry = {"town": NEW_TOWN, "lastName": entry["key"]["lastName"], "firstName": entry["key"]["firstName"]}
+        await self._show("And now? Nobody", TOWNS, {**of_entry, "sees": _seen(deleted)})
+
+    def _define(self, title: str, index: str) -> None:
+        print(f"\n# {title}\n{definition_of(self._definitions, index)}")
 
     async def _show(
         self, title: str, path: str, parameters: Mapping[str, str] | None = None, expected: int = 200
@@ -198,8 +214,4 @@ def _json(value: Any) -> str:
 
 
 def _print(answer: tuple[int, dict[str, Any]]) -> None:
-    lines = json.dumps(answer[1], indent=2, ensure_ascii=False).splitlines()
-    shown = (
-        lines if len(lines) <= SHOWN_LINES else [*lines[:SHOWN_LINES], f"... ({len(lines) - SHOWN_LINES} more lines)"]
-    )
-    print("\n".join(shown), flush=True)
+    print(shown(answer[1]), flush=True)

@@ -57,7 +57,8 @@ class UpOptions:
     auth: Literal["keys", "entra"] | None = None
     use_core_tools: bool = False
     samples: bool | None = None
-    shows_log: bool = True
+    # Shows what to do with it, and the app's log. The tour has its own words.
+    is_for_people: bool = True
     verbose: bool = False
 
     @property
@@ -99,8 +100,10 @@ class LocalRun:
         """Start in order, watch, stop in the opposite order."""
         try:
             host = await self._start_all()
-            self._say_where_things_are()
-            async with self._following(host) if self._options.shows_log else contextlib.nullcontext():
+            _say("ready")
+            if self._options.is_for_people:
+                self._say_where_things_are()
+            async with self._following(host) if self._options.is_for_people else contextlib.nullcontext():
                 await self._watch(host, stop)
             _say("stopping")
         finally:
@@ -303,7 +306,6 @@ class LocalRun:
         self._folder.write_endpoints(self._endpoints)
 
     def _say_where_things_are(self) -> None:
-        _say("ready")
         definitions, has_samples = self._definitions.current, self._options.wants_samples
         lines = ready_lines(self._endpoints, self._folder, definitions, has_samples=has_samples)
         print(*lines, sep="\n", flush=True)

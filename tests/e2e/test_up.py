@@ -165,6 +165,8 @@ def test_the_demo_shows_real_answers_and_ends() -> None:
     assert ended.returncode == 0, ended.stdout + ended.stderr
     assert '"status": "ready"' in ended.stdout
     assert "MissingPartitionPart" in ended.stdout  # the last stage of the tour
+    assert ended.stdout.index("    partition: town") < ended.stdout.index('{"town": "Redmond"')
+    assert ended.stdout.index("MissingPartitionPart") < ended.stdout.index("# What to try next")
 
 
 def test_a_port_that_is_none_is_refused(tmp_path: Path) -> None:
