@@ -50,6 +50,14 @@ def _run_options(command: argparse.ArgumentParser) -> None:
         default="table",
         help="lines with verdicts, every case with its spreads, or the result itself",
     )
+    command.add_argument(
+        "--distance",
+        type=_named,
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="how far `distance` is: median_seconds, spread, slow_share, slow_times, account_calls, partition_rows",
+    )
     command.add_argument("--out", type=Path, default=LATEST, help="default: bench/results/latest.json")
 
 
@@ -88,6 +96,13 @@ def _scale_options(command: argparse.ArgumentParser) -> None:
     add("--calls-at-once", type=_rounds, default=Azure().calls_at_once, help="of an instance (default: %(default)s)")
     add("--poll-seconds", type=_above_zero, default=1.0, help="between looks at a drained feed (default: %(default)s)")
     add("--result", type=Path, default=BASELINE, help="the measured run (default: the committed baseline)")
+
+
+def _named(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise argparse.ArgumentTypeError(f"'{text}' is not NAME=VALUE")
+    return name.strip(), value.strip()
 
 
 def _rounds(text: str) -> int:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import bench.workloads
 from bench.arguments import parse
+from bench.cases.distant_tables import distance_of
 from bench.errors import BenchUsageError
 from bench.measure import result, session
 from bench.measure.case import SYSTEM_CLOCKS, Clocks
@@ -63,9 +64,11 @@ def _run(options: Namespace, workloads: Mapping[str, Workload], clocks: Clocks) 
     # Before the run, which may take minutes.
     if not options.out.parent.is_dir():
         raise BenchUsageError(f"The folder of {options.out} does not exist: create it or give another --out.")
+    distance = dict(options.distance)
+    distance_of(distance)
     chosen = {name: found for name, found in workloads.items() if name in (options.names or workloads)}
     today = datetime.now(UTC).date().isoformat()
-    measured = session.run(chosen, Meter(options.rounds, options.scale, clocks), today)
+    measured = session.run(chosen, Meter(options.rounds, options.scale, clocks, distance=distance), today)
     result.write(measured, options.out)
     print(_FORMATS[options.format](measured), end="")
     return FINE if measured.workloads.keys() == chosen.keys() else PROBLEM

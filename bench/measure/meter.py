@@ -5,7 +5,7 @@ In turns, because a machine is never quiet: what disturbs one round disturbs bot
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from bench.errors import BenchError
@@ -14,7 +14,7 @@ from bench.measure.measurement import Bar, Cost, Counts, Measurement, Ratio, Tim
 from bench.measure.spread import Spread
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +25,8 @@ class Meter:
     scale: float = 1.0
     clocks: Clocks = SYSTEM_CLOCKS
     warms_up: bool = True
+    # What `--distance NAME=VALUE` says of the service's distance.
+    distance: Mapping[str, str] = field(default_factory=dict)
 
     def scaled(self, operations: int) -> int:
         """A workload's usual number of operations, at the scale that was asked for."""
