@@ -205,8 +205,7 @@ class Repairer:
             await self._write_contributions(examined, plan)
             return
         entry_writer, writes = self._dependencies.entry_writer, [(examined.fact.fact_key, plan.writes)]
-        _raise_first(await entry_writer.write_live(writes))
-        _raise_first(await entry_writer.write_removals(writes))
+        _raise_first(await entry_writer.write(writes))
         await self._delete(plan.excess)
         await self._announce(plan.writes)
 

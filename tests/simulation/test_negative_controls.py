@@ -14,10 +14,12 @@ from shared.pipeline.apply import claim_batch as claiming
 from shared.pipeline.apply import decide_share as deciding
 from shared.pipeline.apply.batch import Applier
 from shared.pipeline.apply.decide import decide
+from shared.pipeline.apply.early_writer import EarlyWriter
 from shared.pipeline.cleanup.sweeper import Sweeper
 from shared.pipeline.dead_letters import due
 from shared.pipeline.dead_letters.due import DeadLetterUpdates, DueCheck
 from shared.pipeline.dead_letters.replay import Replayed, Replayer
+from shared.pipeline.entry_writes import entry_writer, waves
 from shared.pipeline.entry_writes.stored_rows import list_rows_of
 from shared.pipeline.ledger.cache import LedgerCache
 from shared.tables.port import Delete
@@ -51,6 +53,8 @@ if TYPE_CHECKING:
     from shared.pipeline.dead_letters.rows import StoredDeadLetter
     from shared.pipeline.entry_writes.entry_writer import EntryWriter
     from shared.pipeline.entry_writes.transaction_buffer import TransactionBuffer, WriteFailures
+    from shared.pipeline.entry_writes.waves import Together
+    from shared.pipeline.entry_writes.writes import GenerationWrites
     from shared.pipeline.ledger.cache import KnownRow
     from shared.pipeline.ledger.rows import LedgerRow
     from shared.pipeline.ledger.shares import ShareKey
@@ -256,22 +260,33 @@ def test_a_sweep_of_the_tombstone_alone_unmasks_a_late_row() -> None:
 def test_removals_before_live_rows_leave_a_moment_without_entry(monkeypatch: pytest.MonkeyPatch) -> None:
     """Removals come together with live rows, or before them."""
 
-    async def later(
-        self: Applier, writer: EntryWriter, live: TransactionBuffer, claimed: Sequence[ClaimedChange]
-    ) -> None:
+    async def later(self: EarlyWriter, works: object, claimed: object) -> None:
         pass
 
     async def backwards(
         self: Applier, writer: EntryWriter, summaries: object, live: TransactionBuffer, claims: ClaimResult
     ) -> WriteFailures:
         all_writes = [(work.fact, writes) for work in claims.claimed for writes in work.decision.writes]
-        return await writer.write_removals(all_writes) | await writer.write_live(all_writes)
+        return await writer.write_second(all_writes, await writer.look(all_writes)) | await writer.write(all_writes)
 
-    monkeypatch.setattr(Applier, "_start_writing", later)
+    monkeypatch.setattr(EarlyWriter, "claimed", later)
     monkeypatch.setattr(Applier, "_write", backwards)
     versions = history("A:x", "B:x")
     prefix = (Worker(PLAN, batches_of(versions[0])),)
     caught(Scenario("removals first", PLAN, versions, workers(versions[1:]), prefix, always_shown=True))
+
+
+def test_no_tombstone_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They come with the live rows also where these are in another partition."""
+
+    def all_at_once(all_writes: Sequence[tuple[str, GenerationWrites]]) -> list[Together]:
+        return [*waves.first_wave(all_writes), *waves.second_wave(all_writes)]
+
+    monkeypatch.setattr(entry_writer, "first_wave", all_at_once)
+    monkeypatch.setattr(entry_writer, "second_wave", lambda all_writes: [])
+    versions = history("A:x", "B:x")
+    prefix = (Worker(PLAN, batches_of(versions[0])),)
+    caught(Scenario("no wait", PLAN, versions, workers(versions[1:]), prefix, always_shown=True, order="any"))
 
 
 def test_a_cached_row_decides_a_redelivery(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,8 @@
                    the ledger rows, each on the condition that it has not changed. A worker that loses a claim reads
                    the row again
     3. write       live rows first: full transactions go out while other facts are claimed, the rest follows. When all
-                   of them are acknowledged, the removals. All these writes are unconditional and idempotent
+                   of them are acknowledged, the removals that wait for them. All these writes are unconditional and
+                   idempotent
     4. announce    send sweep messages for the tombstones; those of step 2 before the claim, which forgets their keys
     5. settle      what an account that is down lacks is owed to it from now on; what was owed and is written is no
                    more. Both under the ETag of the claim. A worker that loses this begins again with step 1
@@ -28,6 +29,7 @@ from shared.errors import IncompleteBatchError
 from shared.pipeline.account_calls import can_wait
 from shared.pipeline.apply.claim_batch import BatchClaimer, contended
 from shared.pipeline.apply.claimed import ClaimResult, Writers
+from shared.pipeline.apply.early_writer import EarlyWriter
 from shared.pipeline.apply.settle_debts import settle_debts
 from shared.pipeline.cleanup.messages import to_messages, tombstones_of
 from shared.pipeline.concurrency import all_of
@@ -58,6 +60,8 @@ if TYPE_CHECKING:
 
 
 _ROUNDS_MAX: Final = 5
+# In larger batches it is computing that takes the time, not waiting.
+_SMALL_BATCH: Final = 250
 
 
 class Applier:
@@ -112,12 +116,9 @@ class Applier:
         claims = ClaimResult()
         for _ in range(_ROUNDS_MAX):
             live_rows = writer.new_buffer()
-            round_ = await self._claimer.claim(
-                plan,
-                changes,
-                Writers(writer, summaries, self._announce),
-                partial(self._start_writing, writer, live_rows),
-            )
+            watcher = EarlyWriter(writer, live_rows, is_small=len(changes) <= _SMALL_BATCH)
+            writers = Writers(writer, summaries, self._announce)
+            round_ = await self._claimer.claim(plan, changes, writers, watcher)
             unwritten = await self._write(writer, summaries, live_rows, round_)
             round_.failures |= await self._announce_tombstones(round_, unwritten)
             lost = await self._settle(round_, unwritten)
@@ -128,26 +129,21 @@ class Applier:
         claims.failures |= {change.fact_key: contended() for change in changes}
         return claims
 
-    async def _start_writing(
-        self, writer: EntryWriter, live_rows: TransactionBuffer, claimed: Sequence[ClaimedChange]
-    ) -> None:
-        """Write live rows of claimed facts: a full transaction is sent while other facts are still being claimed."""
-        _, of_entries = apart(_writes(claimed))
-        await writer.add_live(live_rows, of_entries)
-
     async def _write(
         self, writer: EntryWriter, summaries: SummaryWriter, live_rows: TransactionBuffer, claims: ClaimResult
     ) -> WriteFailures:
         """Live rows first, then removals. A fact without all live rows acknowledged keeps its old entries for now,
         unless they failed in an account that is down: the others do not wait for it. Return what such accounts lack."""
+        of_summaries, of_entries = apart(_writes(claims.claimed))
+        looked = await writer.look(of_entries)
+        await writer.add_looked(live_rows, of_entries, looked)
         await live_rows.finish()
-        of_summaries, _ = apart(_writes(claims.claimed))
         first = await summaries.write(first_wave(of_summaries))
         failures = live_rows.failures | first.failures
         failed = _without_waiting(failures)
         standing = [work for work in claims.claimed if work.fact not in failed]
         of_summaries, of_entries = apart(_writes(standing))
-        failures |= await writer.write_removals(of_entries)
+        failures |= await writer.write_second(of_entries, looked)
         second = await summaries.write(second_wave(of_summaries))
         failures |= second.failures
         claims.gone += [*first.gone, *second.gone]

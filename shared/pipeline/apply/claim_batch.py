@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from functools import partial
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, Protocol
 
 from shared.entries.projection.project_all import failing_for_ledger_row, project_one, within_limit
 from shared.errors import StorageUnavailableError
@@ -25,7 +25,7 @@ from shared.pipeline.ledger.rows import LEDGER_TABLE, STATES_BYTES_MAX, decode, 
 from shared.pipeline.summaries.wanted import early_wave
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from collections.abc import Set as AbstractSet
 
     from shared.entries.changes.change import Change
@@ -35,7 +35,19 @@ if TYPE_CHECKING:
     from shared.pipeline.ledger.cache import LedgerCache
     from shared.tables.port import Tables
 
-OnClaimed: TypeAlias = "Callable[[Sequence[ClaimedChange]], Awaitable[None]]"
+
+class Watcher(Protocol):
+    """Is told how far each bucket of a batch has come."""
+
+    def begins(self, buckets: int) -> None:
+        """So many buckets are about to be projected."""
+
+    def projected(self, works: Sequence[ClaimedChange]) -> None:
+        """These are the changes of one bucket."""
+
+    async def claimed(self, works: Sequence[ClaimedChange], claimed: Sequence[ClaimedChange]) -> None:
+        """Of the changes of one bucket, which are settled, these are claimed."""
+
 
 _ROUNDS_MAX: Final = 20
 
@@ -61,12 +73,11 @@ class BatchClaimer:
         self.insert_or_read = InsertOrRead()
 
     async def claim(
-        self, plan: SourcePlan, changes: Iterable[Change], writers: Writers, on_claimed: OnClaimed
+        self, plan: SourcePlan, changes: Iterable[Change], writers: Writers, watcher: Watcher
     ) -> ClaimResult:
         """Settle every change, bucket by bucket: while one bucket's claims are on their way, the next is projected.
 
-        `writers` remove early, and know which accounts are down. `on_claimed` gets the claimed changes of each bucket,
-        as soon as they are claimed.
+        `writers` remove early, and know which accounts are down.
         """
         if not plan.generations:
             return ClaimResult()
@@ -76,9 +87,10 @@ class BatchClaimer:
             buckets.setdefault(partition, []).append(change)
         claims = ClaimResult()
         work = [
-            partial(self._claim_bucket, plan, partition, together, writers, on_claimed)
+            partial(self._claim_bucket, plan, partition, together, writers, watcher)
             for partition, together in buckets.items()
         ]
+        watcher.begins(len(work))
         for result in await self._run_buckets(work):
             if isinstance(result, Exception):
                 raise result
@@ -91,20 +103,19 @@ class BatchClaimer:
         partition: str,
         changes: Sequence[Change],
         writers: Writers,
-        on_claimed: OnClaimed,
+        watcher: Watcher,
     ) -> ClaimResult:
-        claims = await self._settle(plan, partition, changes, writers)
-        await on_claimed(claims.claimed)
-        return claims
-
-    async def _settle(
-        self, plan: SourcePlan, partition: str, changes: Sequence[Change], writers: Writers
-    ) -> ClaimResult:
-        claims = ClaimResult()
         works = []
         for change in changes:
             projected = [await self._project(change, generation) for generation in plan.generations]
             works.append(ClaimedChange(change, (partition, change.fact_key), within_limit(projected, plan)))
+        watcher.projected(works)
+        claims = await self._settle(plan, works, writers)
+        await watcher.claimed(works, claims.claimed)
+        return claims
+
+    async def _settle(self, plan: SourcePlan, works: Sequence[ClaimedChange], writers: Writers) -> ClaimResult:
+        claims = ClaimResult()
         await self._look_first(works, claims)
         for _ in range(_ROUNDS_MAX):
             works = [work for work in works if work.fact not in claims.failures]
@@ -205,7 +216,7 @@ class BatchClaimer:
         waiting = [work for work in works if work.fact in unprepared and work.fact not in claims.failures]
         works = [work for work in works if work.fact not in claims.failures and work.fact not in unprepared]
         wanted = [_claim_of(work) for work in works]
-        result = await write_claims(self._ledger, wanted, self._run_all)
+        result = await write_claims(self._ledger, wanted, self._run_all, self.insert_or_read.reads_rest)
         claims.failures |= result.failures
         lost = []
         for work in works:

@@ -1,43 +1,29 @@
-"""Writes entry rows in two steps: first every live row; then, when these are acknowledged, the removals.
+"""Writes entry rows in two waves: first every live row; then, when these are acknowledged, the tombstones that wait.
 
-So a reader may see a fact twice for a moment, but never misses it. The newest row of each entry key is the wanted one,
-a live row or a tombstone; older rows are deleted together with writing it.
+The newest row of each entry key is the wanted one, a live row or a tombstone; older rows are deleted together with
+writing it.
 """
 
 from __future__ import annotations
 
-from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from shared.entries.keys.index_keys import row_key
-from shared.entries.projection.generations import place_of
-from shared.entries.rows.entry_row import live_row, tombstone_row
-from shared.pipeline.entry_writes.stored_rows import list_rows_of
+from shared.pipeline.entry_writes.look import look
 from shared.pipeline.entry_writes.transaction_buffer import EntryWrite, TransactionBuffer
-from shared.tables.port import Delete, Upsert
+from shared.pipeline.entry_writes.waves import early_tombstones, first_wave, second_wave
+from shared.tables.port import Delete
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from shared.entries.projection.generations import Place
     from shared.pipeline.account_calls import AccountCalls
+    from shared.pipeline.entry_writes.look import Looked
     from shared.pipeline.entry_writes.stored_rows import StoredRow
     from shared.pipeline.entry_writes.transaction_buffer import WriteFailures
-    from shared.pipeline.entry_writes.writes import EarlyRemoval, GenerationWrites, LiveWrite, Removal
+    from shared.pipeline.entry_writes.waves import Together, WantedRow
+    from shared.pipeline.entry_writes.writes import EarlyRemoval, GenerationWrites
     from shared.tables.accounts import Accounts
     from shared.tables.port import Operation
-
-
-class WantedRow(NamedTuple):
-    """The newest row that an entry key of a fact should have, and the key of the row that it replaces."""
-
-    fact: str
-    place: Place
-    entry_key: str
-    version: str
-    row: Upsert
-    is_tombstone: bool
-    replaced_row: str | None
 
 
 class EntryWriter:
@@ -51,82 +37,69 @@ class EntryWriter:
         """A buffer without writes."""
         return TransactionBuffer(self._accounts, self.calls)
 
-    async def write_live(self, all_writes: Iterable[tuple[str, GenerationWrites]]) -> WriteFailures:
-        """Write live rows, the first step; return what failed."""
-        buffer = self.new_buffer()
-        await self.add_live(buffer, all_writes)
-        return await self._finished(buffer)
+    async def add_known(self, buffer: TransactionBuffer, all_writes: Sequence[tuple[str, GenerationWrites]]) -> None:
+        """Add the first wave to a buffer, which sends full transactions; without what must be looked at before."""
+        await _add(buffer, [rows for rows in first_wave(all_writes) if not rows[0].must_list], {})
 
-    async def add_live(self, buffer: TransactionBuffer, all_writes: Iterable[tuple[str, GenerationWrites]]) -> None:
-        """Add live rows to a buffer, which sends full transactions."""
-        known: list[WantedRow] = []
-        unknown: list[WantedRow] = []
-        for fact, writes in all_writes:
-            wanted = [_wanted_live(fact, writes, live_write) for live_write in writes.current]
-            (unknown if writes.must_list else known).extend(wanted)
-        await self._add(buffer, known, unknown)
+    async def look(self, all_writes: Sequence[tuple[str, GenerationWrites]]) -> Looked:
+        """The rows of all entry keys of which it is not known."""
+        unknown = [(fact, writes) for fact, writes in all_writes if writes.must_list]
+        rows = [row for rows in [*first_wave(unknown), *second_wave(unknown)] for row in rows]
+        return await look(self._accounts, self.calls, rows) if rows else {}
 
-    async def write_removals(self, all_writes: Iterable[tuple[str, GenerationWrites]]) -> WriteFailures:
-        """Write removals, the second step; return what failed."""
-        known: list[WantedRow] = []
-        unknown: list[WantedRow] = []
-        for fact, writes in all_writes:
-            wanted = [_tombstone(fact, writes, removal) for removal in writes.removed]
-            (unknown if writes.must_list else known).extend(wanted)
-        return await self._write(known, unknown)
+    async def add_looked(
+        self, buffer: TransactionBuffer, all_writes: Sequence[tuple[str, GenerationWrites]], looked: Looked
+    ) -> None:
+        """Add what `add_known` left out."""
+        if looked:
+            await _add(buffer, [rows for rows in first_wave(all_writes) if rows[0].must_list], looked)
+
+    async def write_second(self, all_writes: Sequence[tuple[str, GenerationWrites]], looked: Looked) -> WriteFailures:
+        """Write the second wave; return what failed."""
+        return await self._write(second_wave(all_writes), looked)
+
+    async def write(self, all_writes: Sequence[tuple[str, GenerationWrites]]) -> WriteFailures:
+        """Write both waves; return what failed. After a failure of the first wave the second is not sent."""
+        looked = await self.look(all_writes)
+        failures = await self._write(first_wave(all_writes), looked)
+        return failures or await self.write_second(all_writes, looked)
 
     async def write_early_removals(self, early_removals: Iterable[tuple[str, EarlyRemoval]]) -> WriteFailures:
-        """Write tombstones of previous versions; return what failed. The rows that they hide are most likely
-        gone; if not, the sweep finds them."""
-        wanted = [
-            _tombstone(fact, removal_writes, removal)
-            for fact, removal_writes in early_removals
-            for removal in removal_writes.removed
-        ]
-        return await self._write(wanted, [])
+        """Write tombstones of previous versions; return what failed."""
+        return await self._write(early_tombstones(early_removals), {})
 
-    async def _write(self, known: Sequence[WantedRow], unknown: Sequence[WantedRow]) -> WriteFailures:
+    async def _write(self, wave: Sequence[Together], looked: Looked) -> WriteFailures:
         buffer = self.new_buffer()
-        await self._add(buffer, known, unknown)
-        return await self._finished(buffer)
-
-    async def _finished(self, buffer: TransactionBuffer) -> WriteFailures:
+        await _add(buffer, wave, looked)
         await buffer.finish()
         return buffer.failures
 
-    async def _add(self, buffer: TransactionBuffer, known: Sequence[WantedRow], unknown: Sequence[WantedRow]) -> None:
-        writes = [EntryWrite(wanted.fact, wanted.place, _operations(wanted)) for wanted in known]
-        to_list = [(wanted.place.account, partial(self._list, wanted)) for wanted in unknown]
-        listings = await self.calls(to_list) if to_list else []
-        for wanted, rows in zip(unknown, listings, strict=True):
-            if isinstance(rows, Exception):
-                buffer.failures[wanted.fact, wanted.place.account] = rows
-            elif operations := _missing_operations(wanted, rows):
-                writes.append(EntryWrite(wanted.fact, wanted.place, operations))
-        await buffer.add(writes)
 
-    async def _list(self, wanted: WantedRow) -> list[StoredRow]:
-        place = wanted.place
-        return await list_rows_of(self._accounts.tables(place.account), place.table, place.partition, wanted.entry_key)
-
-
-def _wanted_live(fact: str, writes: GenerationWrites, live_write: LiveWrite) -> WantedRow:
-    partition, entry_key, version, columns, replaces = live_write
-    row = Upsert(live_row(partition, entry_key, version, columns))
-    replaced_row = None if replaces is None or replaces == version else row_key(entry_key, replaces)
-    place = place_of(writes.generation, partition)
-    return WantedRow(fact, place, entry_key, version, row, is_tombstone=False, replaced_row=replaced_row)
+async def _add(buffer: TransactionBuffer, wave: Iterable[Together], looked: Looked) -> None:
+    writes: list[EntryWrite] = []
+    for rows in wave:
+        first = rows[0]
+        try:
+            operations = tuple([operation for row in rows for operation in _operations(row, looked)])
+        except _CouldNotLookError as could_not:
+            buffer.failures[first.fact, first.place.account] = could_not.reason
+            continue
+        if operations:
+            writes.append(EntryWrite(first.fact, first.place, operations))
+    await buffer.add(writes)
 
 
-def _tombstone(fact: str, writes: GenerationWrites | EarlyRemoval, removal: Removal) -> WantedRow:
-    partition, entry_key, replaces = removal
-    row = Upsert(tombstone_row(partition, entry_key, writes.version))
-    replaced_row = None if replaces is None or replaces == writes.version else row_key(entry_key, replaces)
-    place = place_of(writes.generation, partition)
-    return WantedRow(fact, place, entry_key, writes.version, row, is_tombstone=True, replaced_row=replaced_row)
+class _CouldNotLookError(Exception):
+    def __init__(self, reason: Exception) -> None:
+        self.reason = reason
 
 
-def _operations(wanted: WantedRow) -> tuple[Operation, ...]:
+def _operations(wanted: WantedRow, looked: Looked) -> tuple[Operation, ...]:
+    if wanted.must_list:
+        rows = looked[wanted.place, wanted.entry_key]
+        if isinstance(rows, Exception):
+            raise _CouldNotLookError(rows)
+        return _missing_operations(wanted, rows)
     if wanted.replaced_row is None:
         return (wanted.row,)
     return (wanted.row, Delete(wanted.place.partition, wanted.replaced_row))

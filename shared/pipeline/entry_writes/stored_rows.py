@@ -12,10 +12,11 @@ from shared.errors import TableMissingError
 from shared.tables.port import ROW_KEY, RowRange
 
 if TYPE_CHECKING:
-    from shared.tables.port import Tables
+    from shared.entries.projection.generations import Place
+    from shared.tables.port import Row, Tables
 
 # Row keys end with inverted versions, which are hex digits: all of them sort before this.
-_AFTER_VERSIONS: Final = "g"
+AFTER_VERSIONS: Final = "g"
 
 
 class StoredRow(NamedTuple):
@@ -44,16 +45,35 @@ async def _list_rows_of(tables: Tables, table: str, partition: str, entry_key: s
     while True:
         page = await tables.query(
             table,
-            RowRange(partition, entry_key, entry_key + _AFTER_VERSIONS),
+            RowRange(partition, entry_key, entry_key + AFTER_VERSIONS),
             select=(GONE, EXPIRES),
             continuation=continuation,
         )
-        for row in page.rows:
-            key = cast(str, row.entity[ROW_KEY])
-            key_of_row, version = split_row_key(key)
-            if key_of_row == entry_key:
-                expires = cast("int | None", row.entity.get(EXPIRES))
-                found.append(StoredRow(key, version, is_tombstone(row.entity), row.etag, expires))
+        found += [row for key, row in map(_stored_row, page.rows) if key == entry_key]
         continuation = page.continuation
         if continuation is None:
             return found
+
+
+async def list_rows_between(
+    tables: Tables, place: Place, lower: str, upper: str, limit: int
+) -> tuple[list[tuple[str, StoredRow]], str | None]:
+    """One page of the rows between two RowKeys, each with its entry key, and the last RowKey if the page was cut."""
+    try:
+        page = await tables.query(
+            place.table, RowRange(place.partition, lower, upper), select=(GONE, EXPIRES), limit=limit
+        )
+    except TableMissingError:
+        if is_of_period(place.table):
+            return [], None
+        raise
+    rows = [_stored_row(row) for row in page.rows]
+    # A page may be cut without a row in it: then nothing is known yet.
+    return rows, None if page.continuation is None else rows[-1][1].row_key if rows else ""
+
+
+def _stored_row(row: Row) -> tuple[str, StoredRow]:
+    key = cast(str, row.entity[ROW_KEY])
+    entry_key, version = split_row_key(key)
+    expires = cast("int | None", row.entity.get(EXPIRES))
+    return entry_key, StoredRow(key, version, is_tombstone(row.entity), row.etag, expires)

@@ -52,6 +52,10 @@ class TransactionBuffer:
         """Add writes, and send the transactions that are full."""
         await self._send(list(self._filled(writes)))
 
+    async def send_places(self, places: Iterable[Place]) -> None:
+        """Send what there is for these partitions."""
+        await self._send([group for place in places if (group := self._open.pop(place, None)) is not None])
+
     async def finish(self) -> None:
         """Send the rest."""
         rest, self._open = self._open, {}

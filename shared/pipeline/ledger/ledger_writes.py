@@ -8,7 +8,7 @@ a claim reads the row again, and finds there either the claim of another worker 
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from shared.errors import LimitError, OperationFailedError
 from shared.pipeline.ledger.rows import LEDGER_TABLE
@@ -16,10 +16,12 @@ from shared.tables.limits import OPERATIONS_MAX
 from shared.tables.port import PARTITION_KEY, Insert, Replace
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from shared.pipeline.concurrency import RunAll
     from shared.tables.port import Entity, Operation, Tables
+
+ReadsRest: TypeAlias = "Callable[[int, int], bool]"
 
 # After this many conflicts in one transaction, reading the remaining rows is cheaper than one conflict after another.
 _CONFLICTS_MAX: Final = 3
@@ -42,10 +44,18 @@ class Claimed(NamedTuple):
     failures: dict[str, Exception]
 
 
-async def write_claims(tables: Tables, claims: Sequence[Claim], run_all: RunAll) -> Claimed:
-    """Send all claims, grouped by ledger partition."""
+def never(_absent: int, _left: int) -> bool:
+    """Send the rest again, however many there are."""
+    return False
+
+
+async def write_claims(
+    tables: Tables, claims: Sequence[Claim], run_all: RunAll, reads_rest: ReadsRest = never
+) -> Claimed:
+    """Send all claims, grouped by ledger partition. `reads_rest` judges an insert that failed behind so many others:
+    whether so many that are left shall be read rather than sent again."""
     groups = list(_groups(claims))
-    results = await run_all([partial(_claim_group, tables, group) for group in groups])
+    results = await run_all([partial(_claim_group, tables, group, reads_rest) for group in groups])
     claimed = Claimed({}, {})
     for group, result in zip(groups, results, strict=True):
         if isinstance(result, Exception):
@@ -75,18 +85,19 @@ def _size(claim: Claim) -> int:
     return 1 + len(claim.debts)
 
 
-async def _claim_group(tables: Tables, group: Sequence[Claim]) -> dict[str, str]:
+async def _claim_group(tables: Tables, group: Sequence[Claim], reads_rest: ReadsRest) -> dict[str, str]:
     """The new ETags of the facts that were claimed; the others lost their claim or were not tried."""
     claims = list(group)
     for _ in range(_CONFLICTS_MAX):
         try:
             return await _send(tables, claims)
         except LimitError:
-            return await _claim_halves(tables, claims)
+            return await _claim_halves(tables, claims, reads_rest)
         except OperationFailedError as error:
+            is_insert = error.index < len(claims) and claims[error.index].etag is None
             _leave_out(claims, error.index)
-        if not claims:
-            break
+            if not claims or (is_insert and reads_rest(error.index, len(claims))):
+                break
     return {}
 
 
@@ -108,12 +119,13 @@ def _leave_out(claims: list[Claim], failed: int) -> None:
     claims[position] = claims[position]._replace(debts=rest)
 
 
-async def _claim_halves(tables: Tables, claims: Sequence[Claim]) -> dict[str, str]:
+async def _claim_halves(tables: Tables, claims: Sequence[Claim], reads_rest: ReadsRest) -> dict[str, str]:
     """Together the claims are over 4 MiB. One row alone is far below: its size is checked before it is claimed."""
     if len(claims) == 1:
         raise LimitError("A ledger row is over the limits of the Table service; report this.")
     middle = len(claims) // 2
-    return {**await _claim_group(tables, claims[:middle]), **await _claim_group(tables, claims[middle:])}
+    first = await _claim_group(tables, claims[:middle], reads_rest)
+    return {**first, **await _claim_group(tables, claims[middle:], reads_rest)}
 
 
 def _operation(claim: Claim) -> Insert | Replace:

@@ -162,7 +162,7 @@ async def redeliver(world: World, version: str) -> list[tuple[str, bool]]:
     (generation,) = world.plan.generations
     write = LiveWrite("X !", "n !a !a !", version, {"phone": "1"}, None)
     writer = EntryWriter(world.accounts, calls_by(AtOnce()))
-    assert not await writer.write_live([("a", GenerationWrites(generation, version, (write,), (), must_list=True))])
+    assert not await writer.write([("a", GenerationWrites(generation, version, (write,), (), must_list=True))])
     return [(row["RowKey"], is_tombstone(row)) for row in await world.rows("by-town", "X !")]
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
 
+from shared.pipeline.ledger.rows import ledger_partition
 from shared.tables.memory.memory_tables import MemoryTables
 from tests.worlds.world import KeptMessages, World
 
@@ -90,6 +91,27 @@ class Distant:
     def change(self, **fields: Any) -> Change:
         return self.world.writer.change("f", {"town": "T", "name": "n", "phone": "1", **fields})
 
+    def fact(self, name: str, **fields: Any) -> Change:
+        return self.world.writer.change(name, {"town": "T", "name": name, "phone": "1", **fields})
+
+    def facts_of_one_bucket(self, count: int) -> list[str]:
+        """Facts whose ledger rows share a partition."""
+        by_bucket: dict[str, list[str]] = {}
+        for number in range(1_000):
+            name = f"f{number}"
+            hashed = self.world.writer.change(name, {}, version=0).fact_hash
+            found = by_bucket.setdefault(ledger_partition("", hashed, self.world.plan.buckets), [])
+            found.append(name)
+            if len(found) == count:
+                return found
+        raise AssertionError("there are fewer buckets than facts")
+
+    async def clear_index(self) -> None:
+        """All rows of the index are gone, as before they were written."""
+        (generation,) = self.world.plan.generations
+        await self.world.tables.delete_table(generation.table)
+        await self.world.tables.create_table(generation.table)
+
     def delete(self) -> Change:
         return self.world.writer.change("f", None)
 
@@ -112,8 +134,9 @@ async def distant() -> Distant:
     return found
 
 
-CLAIM, LIVE, TOMBSTONE, MESSAGE = ["transact"], ["transact"], ["transact"], ["message"]
+CLAIM, LIVE, TOMBSTONE, TOGETHER = ["transact"], ["transact"], ["transact"], ["transact"]
 READ, LIST = ["get"], ["query"]
+MESSAGE = ["message"]
 
 
 async def test_an_insert() -> None:
@@ -128,6 +151,11 @@ async def test_an_update_of_a_cached_fact(distant: Distant) -> None:
 
 async def test_a_move_of_a_cached_fact(distant: Distant) -> None:
     assert await distant.steps(distant.change(town="U")) == [CLAIM, LIVE, TOMBSTONE, MESSAGE]
+
+
+async def test_a_move_within_its_partition(distant: Distant) -> None:
+    """The new row and the tombstone of the old one are one transaction."""
+    assert await distant.steps(distant.change(name="m")) == [CLAIM, TOGETHER, MESSAGE]
 
 
 async def test_a_delete_of_a_cached_fact(distant: Distant) -> None:
@@ -189,3 +217,28 @@ async def test_a_redelivery_to_another_worker(distant: Distant) -> None:
     await distant.world.apply(change)
     distant.forget()
     assert await distant.steps(change) == [READ, LIST]
+
+
+async def test_a_redelivery_of_a_move_to_another_worker(distant: Distant) -> None:
+    """All pairs are listed at once."""
+    change = distant.change(town="U")
+    await distant.world.apply(change)
+    distant.forget()
+    assert await distant.steps(change) == [READ, LIST * 2, MESSAGE]
+
+
+async def test_a_redelivery_of_a_move_whose_rows_are_missing(distant: Distant) -> None:
+    change = distant.change(town="U")
+    await distant.world.apply(change)
+    await distant.clear_index()
+    distant.forget()
+    assert await distant.steps(change) == [READ, LIST * 2, LIVE, TOMBSTONE, MESSAGE]
+
+
+async def test_updates_in_a_batch_that_are_taken_for_inserts(distant: Distant) -> None:
+    """One conflict is enough to know."""
+    facts = distant.facts_of_one_bucket(5)
+    await distant.world.apply(*[distant.fact(name) for name in facts])
+    distant.forget(reads=False)
+    steps = await distant.steps(*[distant.fact(name, phone="2") for name in facts])
+    assert steps == [CLAIM, READ * len(facts), CLAIM, LIVE]
