@@ -8,7 +8,6 @@ import azure.functions as func
 
 from functions.access import OPERATORS
 from functions.responses import respond
-from shared.app import probes
 from shared.app.app import app
 from shared.web.api import health
 from shared.web.api import status as status_api
@@ -31,14 +30,30 @@ async def health_live(req: func.HttpRequest) -> func.HttpResponse:
 
 @operations.route(route="health/ready", methods=["GET"], auth_level=func.AuthLevel.ANONYMOUS)
 async def health_ready(req: func.HttpRequest) -> func.HttpResponse:
-    """The instance can do its work, or a problem that says why not."""
-    return await respond(health.ready(lambda: probes.check(app())))
+    """The instance can do its work, or not; what is wrong is told to operators, and on a developer's machine."""
+
+    async def work() -> HttpAnswer:
+        return await health.ready(app().readiness.check, tells_details=app().tells_details(req.headers))
+
+    return await respond(work())
+
+
+@operations.route(route="health/details", methods=["GET"])
+async def health_details(req: func.HttpRequest) -> func.HttpResponse:
+    """The same with what is wrong, for callers with a key, or for operators."""
+
+    async def work() -> HttpAnswer:
+        app().rights(req.headers).require_operator()
+        return await health.ready(app().readiness.check)
+
+    return await respond(work())
 
 
 @operations.route(route="status", methods=["GET"])
 async def get_status(req: func.HttpRequest) -> func.HttpResponse:
     """How far behind the app is, what it did and what that cost."""
-    return await _respond(req, lambda reader: status_api.status(reader, req.url))
+    tells = app().tells_details(req.headers)
+    return await _respond(req, lambda reader: status_api.status(reader, req.url, tells_details=tells))
 
 
 @operations.route(route="status/history", methods=["GET"])

@@ -40,7 +40,7 @@ def main() -> int:
         return 0
     if problem:
         print(f"error: the app is not ready after {options.seconds:g} s: {problem}", file=sys.stderr)
-        print(f"See {url}/api/health/ready, and the app's log stream in the portal.", file=sys.stderr)
+        print(f"See {url}/api/health/details (with a key), and the app's log stream in the portal.", file=sys.stderr)
         return 1
     print(begin(url, os.environ.get("FUNCTION_APP_NAME", "NAME"), os.environ.get("AZURE_RESOURCE_GROUP", "GROUP")))
     return 0

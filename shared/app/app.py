@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from shared.app.lookup_parts import LookupParts
     from shared.app.monitoring_parts import MonitoringParts
     from shared.app.parts import Outside, Parts
+    from shared.app.probes import Readiness
     from shared.definitions.model import Definitions
     from shared.entries.changes.seen_version import SeenVersion
     from shared.lifecycle.generations import GenerationLifecycle
@@ -76,6 +77,13 @@ class App(Process):
         from shared.app.connections import FOR_CALLERS
 
         return self._new_parts(FOR_CALLERS)
+
+    @cached_property
+    def readiness(self) -> Readiness:
+        """Whether this app can do its work."""
+        from shared.app.probes import Readiness
+
+        return Readiness(self)
 
     async def parts_for_batch(self) -> Parts:
         """The parts of triggers, ready for a batch. While the main account is down, a function waits here, before it

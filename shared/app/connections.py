@@ -18,8 +18,9 @@ from shared.tables.wire.account import Account
 from shared.tables.wire.entra import EntraCredential
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
+    from azure.core.credentials import AccessToken
     from azure.cosmos.aio import CosmosClient
     from azure.eventhub.aio import EventHubConsumerClient, EventHubProducerClient
     from azure.storage.blob.aio import ContainerClient
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from shared.app.settings import Settings
     from shared.app.world import World
     from shared.tables.counts import Counts
+    from shared.tables.wire.entra import AzureIdentity
 
 T = TypeVar("T")
 
@@ -57,10 +59,8 @@ class Connections:
         """The Table service of an account, with a key or credential for it."""
         if connection.connection_string:
             return Account.from_connection_string(connection.connection_string)
-        # Its own identity, because closing the table client also closes its identity.
-        return Account.with_credential(
-            connection.endpoint("table"), EntraCredential(self._new_identity(connection.client_id))
-        )
+        identity = _Shared(self._identity(connection.client_id))
+        return Account.with_credential(connection.endpoint("table"), EntraCredential(identity))
 
     def endpoint_of(self, connection: StorageConnection) -> str:
         """The Table endpoint of an account, without an identity for it."""
@@ -184,6 +184,19 @@ class Connections:
         if self._settings.value(IDENTITY_ENDPOINT):
             return ManagedIdentityCredential(client_id=client_id)
         return DefaultAzureCredential(managed_identity_client_id=client_id)
+
+
+class _Shared:
+    """An identity of several clients: one that is closed leaves it open for the others."""
+
+    def __init__(self, identity: AzureIdentity) -> None:
+        self._identity = identity
+
+    def get_token(self, *scopes: str) -> Awaitable[AccessToken]:
+        return self._identity.get_token(*scopes)
+
+    async def close(self) -> None:
+        pass
 
 
 def event_hubs_namespace(connection: EventHubsConnection) -> str:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 # A probe answers before the platform stops waiting for it.
 STORAGE_PROBE_SECONDS: Final = 3.0
+# How long an answer is good for: callers without a key must not make the app ask storage.
+KEPT_SECONDS: Final = 3.0
 
 _log = logging.getLogger(__name__)
 
@@ -31,6 +33,34 @@ def may_write(app: App) -> bool:
         _log.error("No triggers are registered: %s", error)
         return False
     return not app.definitions.faults
+
+
+class Readiness:
+    """Whether an app can do its work, asked anew after some seconds: anybody may ask, as often as they like."""
+
+    def __init__(self, app: App) -> None:
+        self._app = app
+        self._asking = asyncio.Lock()
+        self._asked_at: float | None = None
+        self._limits: list[str] = []
+        self._error: IndexTablesError | None = None
+
+    async def check(self) -> list[str]:
+        """What `check` said a moment ago, or says now; raises what it raised."""
+        async with self._asking:
+            now = self._app.world.timing.steady_seconds()
+            if self._asked_at is None or now - self._asked_at >= KEPT_SECONDS:
+                await self._ask()
+                self._asked_at = self._app.world.timing.steady_seconds()
+        if self._error is not None:
+            raise self._error
+        return self._limits
+
+    async def _ask(self) -> None:
+        try:
+            self._limits, self._error = await check(self._app), None
+        except IndexTablesError as error:
+            self._limits, self._error = [], error
 
 
 async def check(app: App) -> list[str]:

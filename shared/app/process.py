@@ -11,6 +11,7 @@ from shared.app.connection_settings import cosmos_connection, storage_connection
 from shared.app.settings import missing
 from shared.definitions.files import read_for_start
 from shared.entries.keys.placement import AccountMap
+from shared.errors import IndexTablesError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -93,12 +94,29 @@ class Process:
         if not self.is_entra:
             return Rights(self.definitions.definitions.access, None)
         tenants = [tenant.strip() for tenant in self.settings.value(names.ACCESS_TENANTS).split(",") if tenant.strip()]
-        return signed_in(self.definitions.require().access, headers, tenants)
+        rights = signed_in(self.definitions.definitions.access, headers, tenants)
+        self.definitions.require()  # after the caller is known: faults are for nobody else
+        return rights
+
+    def tells_details(self, headers: Mapping[str, str]) -> bool:
+        """Whether a call that is open to all may say what is wrong: on a developer's machine, and to operators who are
+        known by Entra ID. A key is not checked for such a call."""
+        if self.settings.value(names.HOST_ENVIRONMENT) == "Development":
+            return True
+        return self.is_entra and self._is_operator(headers)
+
+    def _is_operator(self, headers: Mapping[str, str]) -> bool:
+        try:
+            self.rights(headers).require_operator()
+        except IndexTablesError:
+            return False
+        return True
 
     def page_token_key(self) -> bytes:
         """From the setting, else from the account's key: both are secret, and the same in all instances of the app."""
-        account = self.connections.account_of(self.storage(names.INDEX_STORAGE.name))
-        secret = self.settings.value(names.PAGE_TOKEN_KEY) or account.key
+        connection = self.storage(names.INDEX_STORAGE.name)
+        account = self.connections.account_of(connection) if connection.connection_string else None
+        secret = self.settings.value(names.PAGE_TOKEN_KEY) or (account and account.key)
         if not secret:
             raise missing(names.PAGE_TOKEN_KEY)
         return sha256(f"page tokens\0{secret}".encode()).digest()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, Final, TypedDict
 
 from shared.definitions.answer_types import Amount, Count
 from shared.inputs.parameters import no_parameters
@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from shared.monitoring.count_history import CountPoint
     from shared.monitoring.lag_history import Point
     from shared.monitoring.status import StatusReader
+
+
+FOR_OPERATORS: Final = "It quotes values: operators see it with the dead letters."
 
 
 class LagPointJson(TypedDict):
@@ -48,10 +51,15 @@ class LagHistoryJson(TypedDict):
     counted: list[CountPointJson]
 
 
-async def status(reader: StatusReader, url: str) -> HttpAnswer:
-    """How the app is; an answer also while the storage is down, with what is known."""
+async def status(reader: StatusReader, url: str, *, tells_details: bool = True) -> HttpAnswer:
+    """How the app is; an answer also while the storage is down, with what is known. Reasons of dead letters quote
+    values of facts: they are told to operators."""
     no_parameters(url)
-    return json_answer(await reader.status())
+    found = await reader.status()
+    if not tells_details:
+        for failure in found["deadLetters"]["reasons"]:
+            failure["reason"] = FOR_OPERATORS
+    return json_answer(found)
 
 
 async def history(reader: StatusReader, url: str) -> HttpAnswer:

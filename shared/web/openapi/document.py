@@ -52,7 +52,8 @@ _STATUS_CALLS: Final = (
     Wording("getLagHistory", "Lag over time", "How far behind each source was."),
     Wording("getAdvice", "Every index in numbers, and advice", "What the Index Table pattern warns of."),
     Wording("isLive", "The process runs", "Says nothing of what it needs."),
-    Wording("isReady", "The app can do its work", "Or most of it (`degraded`), with what does not work in `limits`."),
+    Wording("isReady", "The app can do its work", "Or most of it (`degraded`). What is wrong is told to operators."),
+    Wording("getHealthDetails", "The same with what is wrong", "What does not work is in `limits`."),
 )
 
 
@@ -111,7 +112,7 @@ def _lookup_paths(definitions: Definitions) -> dict[str, dict[str, Schema]]:
 
 def _status_paths() -> dict[str, dict[str, Schema]]:
     """How the app is; each with a key but for health."""
-    document, status, history, advice, live, ready = _STATUS_CALLS
+    document, status, history, advice, live, ready, details = _STATUS_CALLS
     return {
         "/api/openapi.json": {"get": _read(document, {"type": "object", "additionalProperties": True})},
         "/api/status": {"get": _read(status, schema_of(StatusJson))},
@@ -119,6 +120,7 @@ def _status_paths() -> dict[str, dict[str, Schema]]:
         "/api/advice": {"get": _read(advice, schema_of(AdviceReportJson))},
         "/api/health/live": {"get": anonymous(live, schema_of(HealthJson), [])},
         "/api/health/ready": {"get": anonymous(ready, schema_of(HealthJson), [500, 503])},
+        "/api/health/details": {"get": _read(details, schema_of(HealthJson))},
     }
 
 
