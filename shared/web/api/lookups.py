@@ -75,15 +75,15 @@ class LookupApi:
 
     async def indexes(self, url: str) -> HttpAnswer:
         """All indexes."""
-        no_parameters(url)
         self._rights.require_any()
+        no_parameters(url)
         readable = self._rights.readable(self._definitions.indexes)
         return json_answer(IndexListJson(value=[await self._described(name) for name in readable]))
 
     async def index(self, name: str, url: str) -> HttpAnswer:
         """One index."""
-        no_parameters(url)
         self._require_reader(name)
+        no_parameters(url)
         return json_answer(await self._described(name))
 
     async def entries(self, name: str, url: str, if_none_match: str | None) -> HttpAnswer:
@@ -102,10 +102,10 @@ class LookupApi:
 
     async def batch(self, name: str, url: str, body: bytes) -> HttpAnswer:
         """The first pages of many lookups; each has its page or its problem."""
+        self._require_reader(name)
         no_parameters(url)
         members = read_members(body, BATCH_MEMBERS)
         asked = members.pop("lookups", [])
-        self._require_reader(name)
         bind = partial(self._rights.bound, name)
         found = await answer_batch(self._lookups, name, asked, as_parameters(members), bind)
         entries_url = f"{url.partition('?')[0].removesuffix('/lookups')}/entries"
