@@ -70,12 +70,14 @@ def add_command(
     examples: str,
     formats: Sequence[str] = FORMATS,
 ) -> None:
-    """Declare a command that prints data, in the first of its formats by default."""
-    how = option(
-        "--format", type=click.Choice(formats), default=formats[0], show_default=True, help="how to print the data"
-    )
+    """Declare a command that prints data, in the first of its formats by default; some have no choice of formats."""
+    params = list(parameters)
+    if formats:
+        choice = click.Choice(formats)
+        params.append(
+            option("--format", type=choice, default=formats[0], show_default=True, help="how to print the data")
+        )
     callback = _calling(run)
-    params = [*parameters, how]
     command = _Command(name, HELP, callback, params, description, examples, summary)
     commands.add_command(command)
 

@@ -34,7 +34,7 @@ def add(commands: click.Group) -> None:
         description="Write a module with a class for each index: its conditions, its key and what it projects, typed. "
         "The clients for Python and TypeScript are in clients/; docs/clients.md shows them.",
         examples=_EXAMPLES,
-        formats=("table",),
+        formats=(),
     )
 
 

@@ -1,9 +1,10 @@
-"""Every program of docs/clients.md runs against a local run, as it stands there."""
+"""Every program of docs/clients.md and every recipe runs against a local run, as it stands there."""
 
 from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from tests.clients.conftest import ClientRun
 
 USUAL = "http://127.0.0.1:7071"
+RECIPES = ROOT / "clients/recipes"
 PAGE = (ROOT / "docs/clients.md").read_text(encoding="utf-8")
 PHONES = {each["lastName"]: each["phone"] for each in sorted(IN_REDMOND, key=lambda each: each["firstName"])}
 COUNTED = sum(each.get("town") in {"Redmond", "Tacoma"} for each in samples("customers"))
@@ -108,9 +110,8 @@ def test_the_program_with_typed_classes_runs(told: dict[str, str], tmp_path: Pat
 
 def test_the_recipe_for_fastapi_runs(told: dict[str, str], tmp_path: Path) -> None:
     """Under uvicorn."""
-    (tmp_path / "main.py").write_text(program("FastAPI", "python"))
     (port,) = ports.any_free(1)
-    command = [sys.executable, "-m", "uvicorn", "main:app", "--app-dir", str(tmp_path), "--port", str(port)]
+    command = [sys.executable, "-m", "uvicorn", "fastapi_app:app", "--app-dir", str(RECIPES), "--port", str(port)]
     with running(command, tmp_path / "log", told) as served:
         wait_until(lambda: listens(port) or served.process.poll() is not None, "uvicorn listens")
         assert served.process.poll() is None, served.output
@@ -121,7 +122,7 @@ def test_the_recipe_for_a_function_app_runs(told: dict[str, str], azurite: str, 
     """In the local host."""
     app = tmp_path / "app"
     app.mkdir()
-    (app / "function_app.py").write_text(program("A function app of your own", "python"))
+    shutil.copy(RECIPES / "functions_app.py", app / "function_app.py")
     (app / "host.json").write_text('{"version": "2.0"}')
     with serving(app, {**told, "AzureWebJobsStorage": azurite}) as served:
         check_recipe(f"{served.url}/api")
@@ -129,10 +130,10 @@ def test_the_recipe_for_a_function_app_runs(told: dict[str, str], azurite: str, 
 
 def test_the_recipe_for_express_runs(told: dict[str, str], typescript_client: Path, tmp_path: Path) -> None:
     """In node."""
-    (tmp_path / "main.mjs").write_text(program("Express", "javascript"))
+    shutil.copy(RECIPES / "express_app.mjs", tmp_path)
     link_modules(tmp_path, typescript_client)
     (port,) = ports.any_free(1)
-    with running(["node", str(tmp_path / "main.mjs")], tmp_path / "log", {**told, "PORT": str(port)}) as served:
+    with running(["node", str(tmp_path / "express_app.mjs")], tmp_path / "log", {**told, "PORT": str(port)}) as served:
         wait_until(lambda: listens(port) or served.process.poll() is not None, "Express listens")
         assert served.process.poll() is None, served.output
         check_recipe(f"http://127.0.0.1:{port}")
