@@ -40,8 +40,7 @@ from cli.commands import (
     verify,
 )
 from cli.errors import UsageError
-from cli.output import discard_output
-from cli.text import visible_lines
+from cli.output import discard_output, tell
 from shared.errors import IndexTablesError
 
 if TYPE_CHECKING:
@@ -105,17 +104,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except click.exceptions.Exit as done:
         return done.exit_code
     except click.UsageError as error:
-        print(_how_to_use(error), file=sys.stderr)
+        tell(_how_to_use(error))
         return WRONG_USAGE
     except UsageError as error:
-        print(f"index-tables: {visible_lines(str(error))}", file=sys.stderr)
+        tell(f"index-tables: {error}")
         return WRONG_USAGE
     except IndexTablesError as error:
-        print(f"index-tables: {visible_lines(str(error))}", file=sys.stderr)
+        tell(f"index-tables: {error}")
         return PROBLEM
     except KeyboardInterrupt as interrupt:
         # A command that waits for the app says what becomes of the work there.
-        print(f"index-tables: {str(interrupt) or 'interrupted'}", file=sys.stderr)
+        tell(f"index-tables: {str(interrupt) or 'interrupted'}")
         return INTERRUPTED
     except BrokenPipeError:
         # The reader (`| head`) of an endless command has closed the pipe.
@@ -126,7 +125,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if what is None:
             raise
         discard_output()
-        print(f"index-tables: {what}: {error.strerror}", file=sys.stderr)
+        tell(f"index-tables: {what}: {error.strerror}")
         return PROBLEM
 
 
@@ -148,7 +147,7 @@ def _how_to_use(error: click.UsageError) -> str:
     """What is wrong, below how the command is used."""
     context = error.ctx
     usage = [context.get_usage(), f"Try `{context.command_path} --help`."] if context else []
-    return visible_lines("\n".join([*usage, f"index-tables: {error.format_message()}"]))
+    return "\n".join([*usage, f"index-tables: {error.format_message()}"])
 
 
 def _what_failed(error: OSError) -> str | None:

@@ -36,6 +36,11 @@ def write_rows(
         discard_output()
 
 
+def tell(text: str, *, end: str = "\n") -> None:
+    """A message for people, beside the data."""
+    print(visible_lines(text), end=end, file=sys.stderr, flush=True)
+
+
 def discard_output() -> None:
     """Drop buffered output: Python would try again to write it, and fail, when it ends."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

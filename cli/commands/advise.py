@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Any, Final
 
 from cli.arguments import add_command, flag
 from cli.definitions import index_argument
 from cli.errors import UsageError
-from cli.output import counted, what_and_fix, wrapped, write_rows
+from cli.output import counted, tell, what_and_fix, wrapped, write_rows
 from cli.service.app_client import app_options, client_for
 
 if TYPE_CHECKING:
@@ -60,7 +59,7 @@ def run(args: Arguments) -> int:
         return 0
     rows = list(_advice(indexes))
     write_rows(rows, _COLUMNS, args.format, _as_text)
-    print(_summary(len(rows), len(indexes)), file=sys.stderr)
+    tell(_summary(len(rows), len(indexes)))
     return 0
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from typing import TYPE_CHECKING, Any, Final
 
 from cli.arguments import add_command, budget_option, option, seconds_limit
 from cli.definitions import definitions_option, index_argument
 from cli.errors import ServiceError
-from cli.output import write_rows
+from cli.output import tell, write_rows
 from cli.service.app_client import app_options, client_for, index_path
 from cli.service.builds import STATE_COLUMNS, index_state, start_build, state_row, wait_until_built, with_budget
 from cli.service.deployed import file_for, wait_until_deployed
@@ -123,4 +122,4 @@ def _verified(app: AppClient, index: str, budget: float | None) -> int:
 
 
 def _say(index: str, what: str) -> None:
-    print(f"{index}: {what}", file=sys.stderr, flush=True)
+    tell(f"{index}: {what}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -10,6 +9,7 @@ import click
 
 from cli.arguments import add_command, argument, option
 from cli.definitions import definitions_file, definitions_parameters, read, write_findings
+from cli.output import tell
 
 if TYPE_CHECKING:
     from cli.arguments import Arguments
@@ -46,7 +46,7 @@ def run(args: Arguments) -> int:
     loaded = read(definitions_file(args))
     if loaded.faults:
         write_findings(loaded.faults, (), "table")
-        print("no client: fix the faults first", file=sys.stderr)
+        tell("no client: fix the faults first")
         return 1
     code = {"python": python_code, "typescript": typescript_code}[args.language](loaded.definitions)
     if args.output is None:

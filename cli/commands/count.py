@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Final
 
 from cli.arguments import add_command
-from cli.output import write_rows
+from cli.output import tell, write_rows
 from cli.service.app_client import client_for, index_path
 from cli.service.lookup_arguments import asked_parameters, lookup_parameters
 
@@ -41,5 +40,5 @@ def run(args: Arguments) -> int:
     counted = client.get(index_path(args.index, "count"), asked_parameters(client, args))
     write_rows([counted], ["count", "isExact"], args.format, lambda row: str(row["count"]))
     if not counted["isExact"]:
-        print("there are more, or entries moved while they were counted", file=sys.stderr)
+        tell("there are more, or entries moved while they were counted")
     return 0

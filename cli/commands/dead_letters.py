@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from cli.arguments import add_command, add_group, argument, flag, non_empty, option
 from cli.errors import UsageError
-from cli.output import counted, wrapped, write_rows
+from cli.output import counted, tell, wrapped, write_rows
 from cli.service.app_client import app_options, client_for, path_segment
 from cli.text import json_text
 
@@ -119,7 +119,7 @@ def run_list(args: Arguments) -> int:
     dead_letters = [dead_letter for page in read for dead_letter in page["value"]]
     write_rows(dead_letters, _IN_A_TABLE if args.format == "table" else _COLUMNS, args.format)
     more = "; there are more: add --all" if "nextLink" in read[-1] else ""
-    print(f"{_counted(len(dead_letters))}{more}", file=sys.stderr)
+    tell(f"{_counted(len(dead_letters))}{more}")
     return 0
 
 
@@ -143,7 +143,7 @@ def run_replay(args: Arguments) -> int:
     write_rows(done, _OUTCOMES, args.format)
     counts = Counter(each["outcome"] for each in done)
     summary = ", ".join(f"{count} {outcome}" for outcome, count in sorted(counts.items()))
-    print(f"{_counted(len(done))} replayed{': ' if summary else ''}{summary}", file=sys.stderr)
+    tell(f"{_counted(len(done))} replayed{': ' if summary else ''}{summary}")
     return 1 if counts["stillFails"] or counts["refused"] else 0
 
 
@@ -154,7 +154,7 @@ def run_purge(args: Arguments) -> int:
         parameters["olderThanDays"] = str(args.older_than)
     app = client_for(args, "admin")
     if not (args.yes or _agrees(args)):
-        print("nothing was forgotten", file=sys.stderr)
+        tell("nothing was forgotten")
         return 1
     pages = app.all_pages(f"{_PATH}/purge", parameters, "POST")
     purged = sum(page["purged"] for page in pages)
@@ -168,8 +168,7 @@ def _agrees(args: Arguments) -> bool:
         return True
     filters = ", ".join(f"{name} {value!r}" for name, value in _filters(args).items())
     age = "past their retention" if args.older_than is None else f"older than {counted(args.older_than, 'day')}"
-    print(f"Forget all dead letters {age}{f' with {filters}' if filters else ''}? [y/N] ", end="", file=sys.stderr)
-    sys.stderr.flush()
+    tell(f"Forget all dead letters {age}{f' with {filters}' if filters else ''}? [y/N] ", end="")
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 

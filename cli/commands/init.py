@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import shlex
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from cli.arguments import add_command, flag, option
 from cli.errors import UsageError
-from cli.output import write_rows
+from cli.output import tell, write_rows
 from cli.sources.csv_files import AUTO
 from cli.sources.draft import SourceDraft, definitions_text, slug
 from cli.sources.fact_files import FactFiles
@@ -70,7 +69,7 @@ def run(args: Arguments) -> int:
     _check_names(sources)
     target.write_text(definitions_text(sources, args.database), encoding="utf-8")
     write_rows([row for source in sources for row in _rows(source)], _COLUMNS, args.format)
-    print(f"wrote {target}; next:", *_next_steps(args, target, sources), sep="\n  ", file=sys.stderr)
+    tell("\n  ".join([f"wrote {target}; next:", *_next_steps(args, target, sources)]))
     return 0
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Any, Final
 
 from cli.arguments import add_command, flag
 from cli.errors import ServiceError
-from cli.output import counted, write_rows
+from cli.output import counted, tell, write_rows
 from cli.service.app_client import app_options, client_for
 
 if TYPE_CHECKING:
@@ -50,7 +49,7 @@ def run(args: Arguments) -> int:
     sizes = {} if args.no_size else _sizes(app)
     rows = [{**_row(index), **sizes.get(index["name"], {})} for index in indexes]
     write_rows(rows, (*_COLUMNS, *(_SIZES if sizes else ())), args.format)
-    print(counted(len(rows), "index", "indexes"), file=sys.stderr)
+    tell(counted(len(rows), "index", "indexes"))
     return 0
 
 
@@ -75,7 +74,7 @@ def _sizes(app: AppClient) -> dict[str, dict[str, int]]:
     try:
         found = app.get("/api/advice", {})["indexes"]
     except ServiceError as error:
-        print(f"index-tables: sizes are not known: {error}", file=sys.stderr)
+        tell(f"index-tables: sizes are not known: {error}")
         return {}
     sizes = {index["name"]: index["statistics"] for index in found}
     return {

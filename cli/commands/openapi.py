@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Final
 
 from cli.arguments import add_command
 from cli.definitions import definitions_file, definitions_parameters, read, write_findings
+from cli.output import tell
 from cli.text import json_text
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def run(args: Arguments) -> int:
     loaded = read(definitions_file(args))
     if loaded.faults:
         write_findings(loaded.faults, (), "table")
-        print("no document: fix the faults first", file=sys.stderr)
+        tell("no document: fix the faults first")
         return 1
     indent = 2 if args.format == "json" else None
     print(json_text(openapi(loaded.definitions), indent=indent))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Final
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from cli.arguments import add_command, option
 from cli.definitions import definitions_file, definitions_parameters, read, write_findings
 from cli.errors import UsageError
-from cli.output import write_rows
+from cli.output import tell, write_rows
 from cli.service.app_client import app_options, client_for
 from shared.definitions.compare import compare, compare_served
 from shared.monitoring.prices import read_prices
@@ -60,7 +59,7 @@ def run(args: Arguments) -> int:
     after = read(definitions_file(args))
     if after.faults or (before is not None and before.faults):
         write_findings([*(before.faults if before else ()), *after.faults], (), args.format)
-        print("nothing to compare: fix the faults first", file=sys.stderr)
+        tell("nothing to compare: fix the faults first")
         return 1
     if before is None:
         served = client_for(args).get("/api/indexes", {})["value"]
@@ -75,7 +74,7 @@ def run(args: Arguments) -> int:
     if args.facts is not None:
         rows = [{**row, **_cost(step, args.facts)} for row, step in zip(rows, steps, strict=True)]
     write_rows(rows, STEP_COLUMNS if args.facts is None else (*STEP_COLUMNS, *_COST_COLUMNS), args.format)
-    print(_summary(steps), file=sys.stderr)
+    tell(_summary(steps))
     return 1 if any(step.effect == "not allowed" for step in steps) else 0
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from cli.arguments import add_command, flag, option
 from cli.errors import UsageError
-from cli.output import counted, write_rows
+from cli.output import counted, tell, write_rows
 from cli.service.app_client import client_for, index_path
 from cli.service.lookup_arguments import asked_parameters, lookup_parameters, read_parameters
 from cli.sources.fact_files import facts_in
@@ -64,7 +63,7 @@ def run(args: Arguments) -> int:
     write_rows(entries, _used(entries, args.format), args.format)
     more = "; there are more: add --all, or a larger maxpagesize" if "nextLink" in read[-1] else ""
     secondary = "; read from the secondary endpoint" if any("readFrom" in page for page in read) else ""
-    print(f"{counted(len(entries), 'entry', 'entries')}{more}{secondary}", file=sys.stderr)
+    tell(f"{counted(len(entries), 'entry', 'entries')}{more}{secondary}")
     return 0
 
 
@@ -85,10 +84,10 @@ def _run_file(args: Arguments) -> int:
             more += "nextLink" in found
             if "error" in found:
                 failed += 1
-                print(f"lookup {line}: {found['error']['detail']} ({found['error']['code']})", file=sys.stderr)
+                tell(f"lookup {line}: {found['error']['detail']} ({found['error']['code']})")
     write_rows(entries, ["lookup", *_used(entries, args.format)], args.format)
     has_more = f"; {more} of them have more: add maxpagesize={PAGE_SIZE_MAX}, or ask by themselves" if more else ""
-    print(f"{counted(len(entries), 'entry', 'entries')} of {counted(line, 'lookup')}{has_more}", file=sys.stderr)
+    tell(f"{counted(len(entries), 'entry', 'entries')} of {counted(line, 'lookup')}{has_more}")
     return 1 if failed else 0
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from dataclasses import asdict, replace
 from difflib import unified_diff
@@ -15,7 +14,7 @@ from cli.commands.plan import STEP_COLUMNS
 from cli.definitions import definitions_file, definitions_option, index_argument, read, write_findings
 from cli.errors import ServiceError, UsageError
 from cli.layout_edit import with_layout
-from cli.output import write_rows
+from cli.output import tell, write_rows
 from cli.service.app_client import app_options, check_text, client_for
 from cli.service.builds import STATE_COLUMNS, index_state, state_row
 from cli.service.deployed import has_generation
@@ -72,7 +71,7 @@ def run(args: Arguments) -> int:
     loaded = read(file)
     if loaded.faults:
         write_findings(loaded.faults, (), args.format)
-        print("nothing was changed: fix the faults first", file=sys.stderr)
+        tell("nothing was changed: fix the faults first")
         return 1
     if args.index not in loaded.definitions.indexes:
         known = ", ".join(loaded.definitions.indexes) or "none"
@@ -85,12 +84,13 @@ def run(args: Arguments) -> int:
     changed = _checked(loaded.definitions, after, args.index, file)
     (step,) = [step for step in compare(loaded.definitions, changed) if step.name == args.index]
     if not (args.write or args.apply):
-        sys.stderr.writelines(unified_diff(before.splitlines(True), after.splitlines(True), str(path), str(path)))
+        for line in unified_diff(before.splitlines(), after.splitlines(), str(path), str(path), lineterm=""):
+            tell(line)
         write_rows([asdict(step)], STEP_COLUMNS, args.format)
         return 0
     if after != before:
         path.write_bytes(after.encode())
-        print(f"{path} is written", file=sys.stderr)
+        tell(f"{path} is written")
     if not args.apply:
         write_rows([asdict(step)], STEP_COLUMNS, args.format)
         return 0
@@ -121,7 +121,7 @@ def _advised(app: AppClient, index: str) -> tuple[int | None, dict[str, int]]:
     for advice in [advice for found in advised for advice in found["advice"]]:
         change: dict[str, Any] = advice["change"] or {}
         if "shards" in change or "hot" in change:
-            print(f"{index}: {advice['what']}", file=sys.stderr)
+            tell(f"{index}: {advice['what']}")
             return change.get("shards"), change.get("hot", {})
     raise ServiceError(f"there is no advice on the layout of {index}: say --shards N or --hot VALUE=N")
 
@@ -142,7 +142,7 @@ def _checked(before: Definitions, text: str, index: str, file: str) -> Definitio
 def _move(args: Arguments, step: MigrationStep) -> int:
     """Wait until the app knows the generation; then build, verify and switch."""
     app = client_for(args, "admin")
-    print(f"{args.index}: waiting for the app to have the file: deploy it (a local run reloads it)", file=sys.stderr)
+    tell(f"{args.index}: waiting for the app to have the file: deploy it (a local run reloads it)")
     deadline = time.monotonic() + args.wait
     while not has_generation(app, args.index, step.generation):
         if time.monotonic() > deadline:

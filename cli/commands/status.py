@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from cli.arguments import add_command, flag, option, positive_seconds, seconds_limit
 from cli.errors import ServiceError, UsageError
-from cli.output import table_lines, write_rows
+from cli.output import table_lines, tell, write_rows
 from cli.service.app_client import app_options, client_for
 from cli.text import json_text
 
@@ -94,7 +94,7 @@ def _watch(args: Arguments) -> int:
                 status = app.get("/api/status", {})
             except ServiceError as error:
                 # The view goes on without the app: it is needed most while the app restarts.
-                print(f"index-tables: {error}", file=sys.stderr, flush=True)
+                tell(f"index-tables: {error}")
                 code = 1
                 continue
             _draw(status, args.format)

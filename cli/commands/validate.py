@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -12,7 +11,7 @@ from cli.arguments import add_command, exclusive, flag, option
 from cli.definitions import definitions_file, definitions_parameters, read, write_findings
 from cli.errors import UsageError
 from cli.infra import Templates, infra_faults
-from cli.output import counted, write_rows
+from cli.output import counted, tell, write_rows
 from shared.definitions.files import write_compiled
 
 if TYPE_CHECKING:
@@ -72,13 +71,13 @@ def run(args: Arguments) -> int:
     file = definitions_file(args)
     loaded = _with_infra(file, read(file), args)
     write_findings(loaded.faults, () if args.events else loaded.advice, args.format)
-    print(f"{file}: {_summary(loaded)}", file=sys.stderr)
+    tell(f"{file}: {_summary(loaded)}")
     if loaded.faults:
         return 1
     if args.events:
         return asyncio.run(_show_samples(args, loaded.definitions))
     if args.compile:
-        print(f"wrote {write_compiled(Path(file))}", file=sys.stderr)
+        tell(f"wrote {write_compiled(Path(file))}")
     return 0
 
 
@@ -88,7 +87,7 @@ async def _show_samples(args: Arguments, definitions: Definitions) -> int:
     rows = [row async for row in sample_rows(args.events, definitions, args.source)]
     write_rows(rows, COLUMNS, args.format, as_text)
     dead_letters = sum(map(is_dead_letter, rows))
-    print(f"{args.events}: {counted(dead_letters, 'dead letter')}", file=sys.stderr)
+    tell(f"{args.events}: {counted(dead_letters, 'dead letter')}")
     return 1 if dead_letters else 0
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from cli.definitions import definitions_file, read, write_findings
 from cli.errors import ServiceError
 from cli.local_run import definitions_of_run
+from cli.output import tell
 from cli.service.builds import index_state
 from shared.definitions.identity import generation_id
 
@@ -97,4 +97,4 @@ def _why(app: AppClient) -> str:
 
 
 def _say(text: str) -> None:
-    print(f"index-tables: {text}", file=sys.stderr, flush=True)
+    tell(f"index-tables: {text}")

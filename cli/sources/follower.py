@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import sys
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from cli.output import tell
 from cli.sources.connections import cosmos_account, reason_of
 from shared.errors import FactsUnavailableError, IgnoredEventError, UnreadableChangeError
 from shared.sources.hub_events import received
@@ -136,11 +136,11 @@ async def _ends(client: EventHubConsumerClient) -> dict[str, Any]:
 
 async def _note_error(partition: Any, error: Exception) -> None:
     where = f"partition {partition.partition_id}" if partition else "the hub"
-    print(f"receiving from {where} failed and is tried again: {error}", file=sys.stderr)
+    tell(f"receiving from {where} failed and is tried again: {error}")
 
 
 def _say_following(what: str) -> None:
-    print(f"following {what}; Ctrl-C ends it", file=sys.stderr, flush=True)
+    tell(f"following {what}; Ctrl-C ends it")
 
 
 def _unavailable(source: Source, error: Exception) -> FactsUnavailableError:

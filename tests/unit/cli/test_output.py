@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from cli.output import FORMATS, write_rows
+from cli.output import FORMATS, tell, write_rows
 from cli.tables import fitted
 from tests.support import ROOT
 
@@ -102,3 +102,9 @@ def test_a_table_fits_a_real_terminal(tmp_path: Path) -> None:
     lines = text.decode().replace("\r", "").splitlines()
     assert max(map(len, lines)) <= 60
     assert lines[0].split()[:2] == ["NAME", "EFFECT"]
+
+
+def test_messages_are_no_more_raw_than_data(capsys: pytest.CaptureFixture[str]) -> None:
+    """They may quote facts, files and answers; their own lines stay."""
+    tell("first\x1b[2J\u202e\nsecond")
+    assert capsys.readouterr().err == "first\\x1b[2J\\u202e\nsecond\n"
