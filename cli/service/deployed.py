@@ -11,6 +11,7 @@ from cli.definitions import definitions_file, read, write_findings
 from cli.errors import ServiceError
 from cli.local_run import definitions_of_run
 from cli.output import tell
+from cli.service.app_client import path_segment
 from cli.service.builds import index_state
 from shared.definitions.identity import generation_id
 
@@ -30,9 +31,11 @@ def has_generation(app: AppClient, index: str, generation: str) -> bool:
     """Whether the app's own definition of an index is that generation, perhaps for the second time."""
     try:
         defined = index_state(app, index)["defined"]
+        # No worker has entered it yet: a new app serves what its definitions say.
+        found = app.get(f"/api/indexes/{path_segment(index)}", {})["generation"] if defined is None else defined["id"]
     except ServiceError:
         return False  # it is being restarted, or does not know the index yet
-    return defined is not None and str(defined["id"]).startswith(generation)
+    return str(found).startswith(generation)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +65,7 @@ def file_for(args: Arguments) -> DefinitionsFile | None:
     loaded = read(file)
     if loaded.faults:
         write_findings(loaded.faults, (), args.format)
-        raise ServiceError(f"{file} is wrong, and what it said before serves on: nothing was applied")
+        raise ServiceError(f"{file} is wrong: nothing was applied")
     of_run = None if args.url else definitions_of_run(args.data)
     return DefinitionsFile(file, loaded.definitions, of_run is not None and Path(of_run) == Path(file).resolve())
 
