@@ -1,5 +1,5 @@
 // Index Tables in Azure: one resource group with everything that the definitions need, and no key anywhere.
-// What depends on the definitions comes from indexes.yaml itself. docs/deploy.md explains the parameters.
+// What depends on the definitions comes from indexes.yaml itself. docs/parameters.md lists the parameters.
 targetScope = 'subscription'
 
 @minLength(1)

@@ -45,7 +45,7 @@ from dataclasses import dataclass
 from typing import Literal, NotRequired, TypedDict
 
 FailureReason = Literal["exists", "missing", "precondition"]
-# Why a change is a dead letter, for programs; docs/operations.md says what to do about each kind.
+# Why a change is a dead letter, for programs; docs/troubleshooting.md says what to do about each kind.
 FailureKind = Literal[
     "wrongType", "notEvaluable", "notJson", "tooManyEntries", "tooLarge", "ledgerRowTooLarge", "unreadable"
 ]
@@ -180,7 +180,7 @@ class ContinuationExpiredError(IndexTablesError):
 class LifecycleRefusedError(IndexTablesError):
     """A generation cannot be built, switched to or rolled back to. Nothing was changed; do what the message says.
 
-    `code` is documented in docs/http-api.md.
+    `code` is listed in docs/errors.md.
     """
 
     def __init__(self, code: str, detail: str) -> None:

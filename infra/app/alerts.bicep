@@ -40,7 +40,7 @@ var rules = [
   {
     name: 'account-down'
     severity: 2
-    description: 'A storage account is or was down, and entries of some indexes wait for it. See "One account is down" in docs/operations.md.'
+    description: 'A storage account is or was down, and entries of some indexes wait for it. See "One storage account is down" in docs/troubleshooting.md.'
     query: '${lines} | where Message startswith "Storage account owed" | extend age = todouble(coalesce(line.age_seconds, Properties.age_seconds)) | where age > 60 | summarize facts = max(tolong(coalesce(line.facts, Properties.facts))), indexes = take_any(tostring(coalesce(line.indexes, Properties.indexes))) by account = tostring(coalesce(line.account, Properties.account))'
     windowSize: 'PT15M'
   }
@@ -54,7 +54,7 @@ var rules = [
   {
     name: 'differences'
     severity: 2
-    description: 'A verification found that an index is wrong. See "Is it right?" in docs/operations.md.'
+    description: 'A verification found that an index is wrong. See "Verify and repair" in docs/operations.md.'
     query: '${lines} | where Message startswith "Verified" | extend total = toint(coalesce(line.total, Properties.total)) | where total > 0 | summarize total = max(total) by index = tostring(coalesce(line.index, Properties.index))'
     windowSize: 'PT15M'
   }

@@ -1,4 +1,4 @@
-"""What can be wrong with parameters: every code of a 400, with its title. docs/http-api.md documents each of them."""
+"""What can be wrong with parameters: every code of a 400, with its title. docs/errors.md lists them."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 MEDIA_TYPE = "application/problem+json"
-# A name, not an address: docs/http-api.md documents every code.
+# A name, not an address: docs/errors.md lists every code.
 TYPE_PREFIX = "urn:index-tables:problem:"
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import requests
 
 from tests.docs.transcripts import Page, blocks, commands_in
 from tests.e2e import runs
-from tests.support import ROOT
+from tests.support import ROOT, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,11 +22,21 @@ PAGES = sorted(
 )
 
 
+SAMPLES = 200
+
+
+def applied(address: str) -> int:
+    """How many changes the indexes have."""
+    status = requests.get(f"{address}/api/status", timeout=30).json()
+    return sum(source["applied"] for source in status["sources"])
+
+
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, str, dict[str, Any]]]:
     """The run that all pages ask: its data folder, what it printed, and where it listens."""
     data = tmp_path_factory.mktemp("docs") / ".local"
     with runs.ready(data, "--in-memory") as (program, found):
+        wait_until(lambda: applied(found["http"]) == SAMPLES, "all samples are in their indexes", 60)
         yield data, program.output, found
 
 

@@ -15,8 +15,8 @@ TUTORIAL = ROOT / "docs" / "tutorial.md"
 
 def test_every_step_of_the_tutorial_gives_what_it_shows(tmp_path: Path) -> None:
     """In an empty folder, with a real local run."""
-    # A build waits until no worker can have the old file: here none has, once the run was started again.
-    settings = {"BUILD_DELAY_SECONDS": "2", "CATALOG_REFRESH_SECONDS": "1"}
+    # A build waits until no worker can have the old file: here none has, once the run has started again.
+    settings = {"BUILD_DELAY_SECONDS": "2"}
     (tmp_path / "infra").symlink_to(ROOT / "infra")
     page = Page(TUTORIAL, tmp_path, settings=settings)
     page.run()

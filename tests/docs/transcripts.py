@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
 UPDATES: Final = bool(os.environ.get("UPDATE_DOCS"))
 PATIENCE_SECONDS: Final = 30.0
-# After this time an answer that is written into a page is the last one.
-SETTLED_SECONDS: Final = 3.0
+# After this time the answer of a new command is the one to write into the page.
+SETTLED_SECONDS: Final = 5.0
 # Shown in the pages; a run takes another port when this one is taken.
 USUAL_ADDRESS: Final = "http://127.0.0.1:7071"
 ANYTHING: Final = "…"
@@ -131,7 +131,7 @@ class Page:
         pytest.fail(f"{self.path.name} shows for\n$ {command.text}\n{command.answer}\nbut it is\n{output}")
 
     def _output(self, command: Command) -> str:
-        patience = SETTLED_SECONDS if UPDATES else PATIENCE_SECONDS
+        patience = PATIENCE_SECONDS if command.answer else SETTLED_SECONDS
         deadline = time.monotonic() + (patience if _ONLY_LOOKS.match(command.text) else 0)
         while True:
             output = self._bash(command.text)

@@ -1,6 +1,6 @@
 """The fault switches over HTTP, for tests of clients: on a port of its own, on loopback, only when asked for.
 
-docs/local.md lists the calls.
+docs/emulators.md lists the calls.
 """
 
 from __future__ import annotations
