@@ -83,7 +83,7 @@ class App(Process):
         """Whether this app can do its work."""
         from shared.app.probes import Readiness
 
-        return Readiness(self)
+        return Readiness(self, lambda: self.lookup.catalog_readers[0])
 
     async def parts_for_batch(self) -> Parts:
         """The parts of triggers, ready for a batch. While the main account is down, a function waits here, before it

@@ -12,8 +12,11 @@ from shared.app.timing_checks import check_timing
 from shared.errors import IndexTablesError, SettingError, StorageUnreachableError
 
 if TYPE_CHECKING:
-    from shared.app.app import App
+    from collections.abc import Callable
+
+    from shared.app.process import Process
     from shared.catalog.rows import CatalogSnapshot
+    from shared.tables.client import TableClient
 
 # A probe answers before the platform stops waiting for it.
 STORAGE_PROBE_SECONDS: Final = 3.0
@@ -23,7 +26,7 @@ KEPT_SECONDS: Final = 3.0
 _log = logging.getLogger(__name__)
 
 
-def may_write(app: App) -> bool:
+def may_write(app: Process) -> bool:
     """Whether triggers may run. If not, the health call says why; the log also does for settings."""
     try:
         check_timing(app.root, app.settings)
@@ -38,8 +41,9 @@ def may_write(app: App) -> bool:
 class Readiness:
     """Whether an app can do its work, asked anew after some seconds: anybody may ask, as often as they like."""
 
-    def __init__(self, app: App) -> None:
+    def __init__(self, app: Process, catalog_reader: Callable[[], TableClient]) -> None:
         self._app = app
+        self._catalog_reader = catalog_reader
         self._asking = asyncio.Lock()
         self._asked_at: float | None = None
         self._limits: list[str] = []
@@ -58,30 +62,30 @@ class Readiness:
 
     async def _ask(self) -> None:
         try:
-            self._limits, self._error = await check(self._app), None
+            self._limits, self._error = await check(self._app, self._catalog_reader), None
         except IndexTablesError as error:
             self._limits, self._error = [], error
 
 
-async def check(app: App) -> list[str]:
+async def check(app: Process, catalog_reader: Callable[[], TableClient]) -> list[str]:
     """Raise the error that keeps the app from its work: faults in definitions or settings, a main account that does not
     answer, a source whose identity has changed. Return what limits it: other accounts that do not answer or are owed
     entries."""
     app.definitions.require()
     _check_settings(app)
     silent = await _check_storage(app)
-    snapshot = await _check_catalog(app)
+    snapshot = await _check_catalog(app, catalog_reader())
     return [*silent, *_owed(snapshot)]
 
 
-def _check_settings(app: App) -> None:
+def _check_settings(app: Process) -> None:
     """Raise `SettingError` when a setting is wrong, or when one is missing that batches or lookups need."""
     check_timing(app.root, app.settings)
     app.settings.check_all()
     app.page_token_key()
 
 
-async def _check_storage(app: App) -> list[str]:
+async def _check_storage(app: Process) -> list[str]:
     """Raise `StorageUnreachableError` unless the main account answers; what is wrong with the others. One that is not
     set raises, too."""
     names = app.account_names()
@@ -111,7 +115,7 @@ def _owed(snapshot: CatalogSnapshot) -> list[str]:
     ]
 
 
-async def _check_catalog(app: App) -> CatalogSnapshot:
+async def _check_catalog(app: Process, reader: TableClient) -> CatalogSnapshot:
     """The catalog; raise `DefinitionsError` when the identity of a source has changed since its indexes were made."""
     from shared.catalog.catalog import Catalog
     from shared.catalog.register import check_sources
@@ -119,14 +123,14 @@ async def _check_catalog(app: App) -> CatalogSnapshot:
     from shared.errors import TableMissingError
 
     try:
-        snapshot = await Catalog(app.lookup.catalog_readers[0]).read()
+        snapshot = await Catalog(reader).read()
     except TableMissingError:
         return CatalogSnapshot()  # no worker has started yet
     check_sources(snapshot, app.definitions.require())
     return snapshot
 
 
-async def _check_account(app: App, name: str) -> None:
+async def _check_account(app: Process, name: str) -> None:
     from shared.tables.availability import probe
     from shared.tables.breaker import Breaker
     from shared.tables.limiter.calls import Priority
