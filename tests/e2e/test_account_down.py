@@ -66,6 +66,15 @@ class Run:
         wait_until(is_there, f"{path} is shown")
         return time.monotonic() - began
 
+    def differences(self, index: str) -> int:
+        """What a verification finds."""
+        address = f"{self.url}/api/indexes/{index}/verifications"
+        identity = requests.post(address, timeout=20).json()["id"]
+        wait_until(
+            lambda: self.get(f"indexes/{index}/verifications/{identity}").json()["state"] == "done", "verified", 60
+        )
+        return int(self.get(f"indexes/{index}/verifications/{identity}").json()["total"])
+
 
 def test_an_account_that_is_down_holds_up_nothing_else(tmp_path: Path, own_azurite: str) -> None:
     """Other indexes of the source, other partitions of the index and other sources go on; then all of it arrives."""
@@ -87,6 +96,7 @@ def test_an_account_that_is_down_holds_up_nothing_else(tmp_path: Path, own_azuri
             gate.open()
             wait_until(lambda: _phones(run.second) == written, "the account has everything")
             wait_until(lambda: run.get("health/ready").json() == {"status": "ready"}, "nothing is owed any more")
+            assert run.differences("by-town") == 0
 
 
 def _write_during_the_outage(run: Run) -> tuple[list[float], dict[str, str]]:
