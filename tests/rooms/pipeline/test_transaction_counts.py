@@ -8,6 +8,7 @@ from uuid import uuid4
 import pytest
 
 from shared.pipeline.ledger.rows import ledger_partition
+from shared.tables.port import Delete
 from tests.worlds.world import TOWNS, World
 
 if TYPE_CHECKING:
@@ -157,3 +158,25 @@ async def test_a_batch_of_known_facts_finds_out_after_one_conflict(world: Counte
     world.restart()
     updates = [world.writer.change(fact, {"town": "X", "name": "n", "phone": "1"}) for fact in facts]
     assert await world.cost(*updates) == 1 + 50 + 1 + 1
+
+
+async def test_a_redelivered_batch_lists_the_rows_of_a_partition_together(world: Counted) -> None:
+    """One read for each fact, and one page for all of their entries."""
+    facts = world.facts_of_one_bucket(50)
+    changes = [world.writer.change(fact, {"town": "X", "name": fact}) for fact in facts]
+    await world.apply(*changes)
+    world.forget(reads_first=True)
+    assert await world.cost(*changes) == 50 + 1
+
+
+async def test_what_a_redelivered_batch_lacks_is_written_in_full_transactions(world: Counted) -> None:
+    """And nothing that is there already."""
+    facts = world.facts_of_one_bucket(50)
+    changes = [world.writer.change(fact, {"town": "X", "name": fact}) for fact in facts]
+    await world.apply(*changes)
+    (generation,) = world.plan.generations
+    lost = [row["RowKey"] for row in await world.rows("by-town", "X !")][:20]
+    await world.tables.transact(generation.table, [Delete("X !", key) for key in lost])
+    world.forget(reads_first=True)
+    assert await world.cost(*changes) == 50 + 1 + 1
+    assert len(await world.rows("by-town", "X !")) == 50
