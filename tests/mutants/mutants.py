@@ -13,6 +13,7 @@ _LINES = "tests/rooms/pipeline/test_protocol_lines.py"
 _RECORDED = "tests/rooms/pipeline/test_recorded_events.py"
 _SHARED_HUBS = "tests/rooms/pipeline/test_shared_hubs.py"
 _OUTAGES = "tests/rooms/pipeline/test_outages.py"
+_SWEPT = "tests/rooms/pipeline/test_swept_keys.py"
 _SUMMARIES = "tests/rooms/pipeline/test_summaries.py tests/simulation/test_summaries.py"
 
 
@@ -562,5 +563,61 @@ MUTANTS = (
         "owner_of(entity, row_key.removeprefix(CONTRIBUTIONS), levels)",
         "owner_of(entity, row_key, levels)",
         "tests/rooms/verification/test_verification_of_summaries.py",
+    ),
+    Mutant(
+        "an older tombstone takes a key out of the ledger",
+        "shared/pipeline/cleanup/swept_keys.py",
+        "if state is None or state.version != swept.version or not _may_lose_keys(state):",
+        "if state is None or not _may_lose_keys(state):",
+        _SWEPT,
+    ),
+    Mutant(
+        "a state that was replayed loses its keys",
+        "shared/pipeline/cleanup/swept_keys.py",
+        "return state.tombstone_version == state.version",
+        "return True",
+        _SWEPT,
+    ),
+    Mutant(
+        "a share that is owed loses its keys",
+        "shared/pipeline/cleanup/swept_keys.py",
+        "if any(share.account == swept.place.account for share in state.owed):",
+        "if False:",
+        _SWEPT,
+    ),
+    Mutant(
+        "keys that are forgotten are not looked at again",
+        "shared/pipeline/cleanup/swept_keys.py",
+        "for message in to_messages([_without_etag(key.swept) for key in keys]):",
+        "for message in ():",
+        _SWEPT,
+    ),
+    Mutant(
+        "a second look asks for the ETag of the first",
+        "shared/pipeline/cleanup/swept_keys.py",
+        "return swept if isinstance(swept, Tombstone) else swept._replace(etag=ANY_ETAG)",
+        "return swept",
+        _SWEPT,
+    ),
+    Mutant(
+        "a second look takes contributions that are gone since another version",
+        "shared/pipeline/summaries/sweeping.py",
+        "if row is None or not is_tombstone(row.entity) or row.entity.get(AT) != gone.version:",
+        "if row is None or not is_tombstone(row.entity):",
+        _SWEPT,
+    ),
+    Mutant(
+        "keys that a claim forgets are not announced before it",
+        "shared/pipeline/apply/claim_batch.py",
+        "await writers.announce([*tombstones_of(written), *early.gone])",
+        "pass",
+        _SWEPT,
+    ),
+    Mutant(
+        "a fact is forgotten with keys that were never swept",
+        "shared/pipeline/ledger/retention.py",
+        "return not await self._announce_listed(plan, replace(row, states=states))",
+        "return True",
+        _SWEPT,
     ),
 )
