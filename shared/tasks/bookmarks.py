@@ -6,13 +6,17 @@ at twice; what walks do with a row may be done twice.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from shared.catalog.rows import CATALOG_TABLE
-from shared.tables.port import PARTITION_KEY, ROW_KEY, Continuation, Upsert
+from shared.errors import OperationFailedError
+from shared.tables.port import PARTITION_KEY, ROW_KEY, Continuation, Delete, RowRange, Upsert
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from shared.tables.port import Entity, Tables
 
 
@@ -50,6 +54,15 @@ class Bookmarks:
         """Where to go on; at the beginning when nothing is known."""
         row = await self._tables.get(CATALOG_TABLE, self._walk, name)
         return Bookmark() if row is None else _bookmark(row.entity)
+
+    async def forget_others(self, names: Iterable[str]) -> None:
+        """Forget every other walk: what it went through is gone, and a bookmark may have a key of a fact."""
+        known = {*names}
+        page = await self._tables.query(CATALOG_TABLE, RowRange(self._walk), select=("stretch",))
+        gone = [str(row.entity[ROW_KEY]) for row in page.rows if row.entity[ROW_KEY] not in known]
+        for name in gone:
+            with suppress(OperationFailedError):  # another process was faster
+                await self._tables.transact(CATALOG_TABLE, [Delete(self._walk, name)])
 
     async def keep(self, name: str, bookmark: Bookmark) -> None:
         """Go on here the next time."""

@@ -155,6 +155,7 @@ class VerificationService:
             request = self._due(snapshot, index, schedule)
             if request is not None:
                 started += await self._try_start(request)
+        for index in {*self._definitions.indexes, *(generation.index for generation in snapshot.generations)}:
             known = {task.id for task in await self._tasks(index)}
             await self._rows.forget(index, [task for task in await self._rows.reports(index) if task not in known])
         return started

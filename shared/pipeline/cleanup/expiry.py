@@ -80,7 +80,14 @@ class ExpiryWalk:
         account that does not answer does not stop the others; its error is raised in the end."""
         found = 0
         unavailable: StorageUnavailableError | None = None
-        for plan in plans:
+        walked = [*plans]
+        await self._bookmarks.forget_others(
+            _name(generation, account)
+            for plan in walked
+            for generation in plan.generations
+            for account, _ in generation.tables()
+        )
+        for plan in walked:
             for generation in plan.generations:
                 # With tables per period, the generation's own table holds only entries that never expire.
                 if generation.index.expire is not None and generation.periods is None:
@@ -95,7 +102,7 @@ class ExpiryWalk:
         return found
 
     async def _walk_table(self, plan: SourcePlan, generation: Generation, account: str, pages: int) -> int:
-        name = f"{generation.id} {account}"
+        name = _name(generation, account)
         bookmark = await self._bookmarks.read(name)
         if bookmark.is_resting(self._now_seconds(), self._rest_seconds):
             return 0
@@ -137,6 +144,10 @@ class ExpiryWalk:
             whole = await tables.get(place.table, place.partition, cast(str, entity[ROW_KEY]))
             entity = entity if whole is None else whole.entity
         return cast("Columns", entity)
+
+
+def _name(generation: Generation, account: str) -> str:
+    return f"{generation.id} {account}"
 
 
 class Expirer:

@@ -19,9 +19,12 @@ from shared.erasure.remains import FactAddress
 from shared.errors import LifecycleRefusedError
 from shared.pipeline.apply.services import Times
 from shared.tables.accounts import Accounts
+from shared.tasks.rows import TaskRows
+from shared.tasks.runner import TaskRunner
 from shared.verification.differences import Difference
 from shared.verification.examine import FactIdentity
 from shared.verification.rows import SavedVerification, VerificationRows
+from shared.verification.service import VerificationSchedule, VerificationService
 from shared.verification.verify import ScanState
 from tests.contract.tables.table_services import key_client
 from tests.rooms.erasure.everything import places_with
@@ -249,3 +252,16 @@ async def test_what_no_source_has_is_refused(run: Run) -> None:
         await run.parts.eraser.look(FACT._replace(source="nobody"))
     with pytest.raises(LifecycleRefusedError, match="partition key"):
         await run.parts.eraser.look(FACT._replace(partition_key=("a", "b")))
+
+
+async def test_reports_of_an_index_that_is_gone_are_forgotten(run: Run) -> None:
+    """With those of all others, by the timer that starts verifications."""
+    await run.write(**person())
+    rows, state = VerificationRows(run.parts.services.accounts.main), ScanState()
+    state.suspects.add(FactIdentity.of_key(f"{ID} !{ID} !"), "facts")
+    await rows.save("by-mail", "verification-1", SavedVerification(state))
+    without = definitions_of(DEFINITIONS.replace("  by-mail: ", "  by-other: "))
+    runner = TaskRunner(TaskRows(run.parts.services.accounts.main), None, {}, lambda: run.clock[0])
+    service = VerificationService(without, run.parts.catalog, runner, rows, lambda: run.clock[0])
+    await service.start_due(VerificationSchedule(0, 0, 0))
+    assert await rows.reports("by-mail") == {}

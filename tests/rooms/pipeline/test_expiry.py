@@ -14,6 +14,8 @@ from shared.lookup.lookups import Lookups
 from shared.lookup.reading.replicas import Replicas
 from shared.pipeline.cleanup.expiry import WALK_PAGES, ExpiryWalk
 from shared.pipeline.ledger.retention import Retention
+from shared.tables.port import Continuation
+from shared.tasks.bookmarks import Bookmark, Bookmarks
 from tests.worlds.world import World, nothing_listed
 
 if TYPE_CHECKING:
@@ -156,3 +158,11 @@ async def test_an_entry_with_a_very_long_id_expires_too(world: World) -> None:
     assert await walk(world) == 1
     await world.sweep()
     assert await world.rows("by-town", "X !") == []
+
+
+async def test_bookmarks_of_tables_that_are_gone_are_forgotten(world: World) -> None:
+    """They may have the key of an entry."""
+    bookmarks = Bookmarks(world.tables, "expiry")
+    await bookmarks.keep("retired INDEX_STORAGE", Bookmark(continuation=Continuation("A !", "key of a fact")))
+    await walk(world)
+    assert await bookmarks.read("retired INDEX_STORAGE") == Bookmark()
