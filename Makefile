@@ -12,7 +12,7 @@ BOOTSTRAP := $(firstword $(foreach name,python3 python3.13 python3.12 python3.11
 	$(shell $(name) -c 'print()' >/dev/null 2>&1 && echo $(name))))
 BIN := $(VENV)/bin
 
-.PHONY: run demo test test-long mutants bench baseline docs docs-check lint lock deployed licenses sbom clean setup setup-tests setup-docs
+.PHONY: run demo test test-long mutants bench baseline docs docs-check lint lock deployed licenses sbom packages clean setup setup-tests setup-docs
 
 run: setup
 	@$(BIN)/python -m local up
@@ -78,6 +78,12 @@ licenses: deployed
 sbom: deployed
 	mkdir -p dist
 	$(BIN)/cyclonedx-py environment .venv-deployed --output-format JSON --output-file dist/index-tables.cdx.json
+
+# The clients, as pip and npm install them.
+packages: setup-tests
+	mkdir -p dist
+	$(BIN)/uv build --quiet --out-dir dist clients/python
+	cd clients/typescript && npm ci --ignore-scripts --loglevel=error && npm run build && npm pack --ignore-scripts --pack-destination ../../dist
 
 clean:
 	rm -rf .venv .venv-* .local dist local/node_modules docs/site/node_modules tests/*/*/node_modules *.egg-info
