@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, TypedDict
 
 from shared.definitions.answer_types import InstantText
 from shared.definitions.instants import instant_text
-from shared.entries.keys.fact_key import MISSING
+from shared.entries.keys.fact_key import MISSING, is_fact_key_value
 from shared.erasure.remains import FactAddress, RemnantPlace
 from shared.errors import LifecycleRefusedError
 from shared.inputs.bodies import SWITCH, TEXT, Form, read_members
@@ -65,7 +65,12 @@ def _partition_key(members: dict[str, Any]) -> tuple[Any, ...]:
     member the id is the partition key."""
     given = members.get(PARTITION_KEY, members["id"])
     values = given if isinstance(given, list) else [given]
-    return tuple([MISSING if value == {} else value for value in values])
+    found = tuple([MISSING if value == {} else value for value in values])
+    if not all(map(is_fact_key_value, found)):
+        raise LifecycleRefusedError(
+            "BadRequest", f"{PARTITION_KEY} must be text, a number, true, false, null or {{}}, or a list of them."
+        )
+    return found
 
 
 def _json(found: WhatIsLeft) -> ErasureJson:

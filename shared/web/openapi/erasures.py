@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from shared.web.api.erasures import PARTITION_KEY, ErasureJson
 from shared.web.openapi.calls import ADMIN_KEY, Wording, call_with_key, tagged
-from shared.web.openapi.schema_parts import SWITCH, TEXT, body_of
+from shared.web.openapi.schema_parts import PARTITION_KEY_VALUE, SWITCH, TEXT, body_of
 from shared.web.openapi.schemas import schema_of
 
 if TYPE_CHECKING:
@@ -17,7 +17,6 @@ _ERASE: Final = Wording(
     "What is left of a deleted fact",
     "In the ledger, in tables, dead letters and reports, and until when. With `force` it is forced out first.",
 )
-_SCALAR: Final = {"type": ["string", "number", "boolean", "null"]}
 
 
 def erasure_paths(definitions: Definitions) -> dict[str, Any]:
@@ -25,11 +24,14 @@ def erasure_paths(definitions: Definitions) -> dict[str, Any]:
     if not definitions.sources:
         return {}
     call = call_with_key(_ERASE, schema_of(ErasureJson), [400, 404, 409, 500, 503], ADMIN_KEY)
+    # How many values there are depends on the source.
+    levels = [max(1, len(source.partition_key)) for source in definitions.sources.values()]
+    several = {"type": "array", "items": PARTITION_KEY_VALUE, "minItems": min(levels), "maxItems": max(levels)}
     body = body_of(
         source={**TEXT, "enum": list(definitions.sources)},
         id=TEXT,
         force=SWITCH,
-        **{PARTITION_KEY: {"anyOf": [_SCALAR, {"type": "array", "items": _SCALAR}]}},
+        **{PARTITION_KEY: {"anyOf": [PARTITION_KEY_VALUE, several]}},
     )
     schema = body["content"]["application/json"]["schema"]
     schema["required"] = ["source", "id"]
