@@ -25,6 +25,7 @@ def ready_lines(
     """Addresses first, then what to do next."""
     base = endpoints["http"]
     yield f"    Console    {base}/api/console"
+    yield f"    Docs       {base}/api/docs"
     yield f"    HTTP       {base}/api/health/ready"
     yield f"    Endpoints  {from_here(folder.endpoints)}"
     yield f"    Logs       {from_here(folder.logs)}"

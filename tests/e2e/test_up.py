@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -55,6 +56,15 @@ def test_the_app_is_ready_when_the_endpoints_are_published(tmp_path: Path) -> No
         assert requests.get(f"{found['http']}/api/health/ready", timeout=10).json() == {"status": "ready"}
         assert found["pid"] == program.process.pid
         assert all(is_running(pid) for pid in found["pids"].values())
+
+
+def test_every_address_that_a_run_prints_answers(tmp_path: Path) -> None:
+    """Those of the console and the docs in a browser, of health, and the lookup to copy."""
+    with runs.ready(tmp_path / "data") as (program, _):
+        wait_until(lambda: "Ctrl-C stops it." in program.output, "all is said")
+        addresses = re.findall(r"http://127\.0\.0\.1:\d+/api/[^\s']+", program.output)
+        assert len(addresses) == 4
+        assert {requests.get(address, timeout=20).status_code for address in addresses} == {200}
 
 
 def test_a_host_that_is_killed_is_restarted_and_serves_again(tmp_path: Path) -> None:

@@ -62,7 +62,7 @@ def test_the_first_lookup_has_what_the_run_asks_for(
 def test_console_docs_and_definitions_are_named(tmp_path: Path) -> None:
     """A person can open or edit them."""
     text = printed(tmp_path)
-    for path in ("console", "docs", "status/page", "health/ready"):
+    for path in ("console", "docs", "health/ready"):
         assert f"http://127.0.0.1:7071/api/{path}\n" in text
     assert "indexes.yaml: the app starts again with what you save" in text
     assert text.endswith("Ctrl-C stops it.")
