@@ -243,7 +243,7 @@ def test_the_command_line_does_all_of_it(app: App, capsys: pytest.CaptureFixture
 
     code, out, err = run("list", *only)
     assert (code, err) == (0, "1 dead letter\n")
-    assert out.splitlines()[0].split() == ["ID", "SOURCE", "INDEX", "KIND", "FAILEDAT", "FACT"]
+    assert out.splitlines()[0].split() == ["ID", "SOURCE", "INDEX", "KIND", "FAILEDAT", "fact.id", "partitionKey"]
     (as_json,) = json.loads(run("list", *only, "--all", "--format", "json")[1])
     (as_line,) = [json.loads(line) for line in run("list", *only, "--format", "jsonl")[1].splitlines()]
     (as_csv,) = csv.DictReader(io.StringIO(run("list", *only, "--format", "csv")[1]))
