@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from cli.service.app_client import AppClient
 
 _COLUMNS: Final = ("index", "key", "source", "state", "generation")
+_IN_A_TABLE: Final = ("index", "key", "source", "state")
 _SIZES: Final = ("entries", "bytes")
 _EXAMPLES: Final = """\
   index-tables list
@@ -48,7 +49,8 @@ def run(args: Arguments) -> int:
     indexes = app.get("/api/indexes", {})["value"]
     sizes = {} if args.no_size else _sizes(app)
     rows = [{**_row(index), **sizes.get(index["name"], {})} for index in indexes]
-    write_rows(rows, (*_COLUMNS, *(_SIZES if sizes else ())), args.format)
+    columns = _IN_A_TABLE if args.format == "table" else _COLUMNS
+    write_rows(rows, (*columns, *(_SIZES if sizes else ())), args.format)
     tell(counted(len(rows), "index", "indexes"))
     return 0
 

@@ -60,7 +60,7 @@ def run(args: Arguments) -> int:
     pages = client.pages(args.index, asked_parameters(client, args))
     read = list(pages if args.all else islice(pages, 1))
     entries = [entry for page in read for entry in page["value"]]
-    write_rows(entries, _used(entries, args.format), args.format)
+    write_rows(_rows(entries, args.format), _used(entries, args.format), args.format)
     more = "; there are more: add --all, or a larger maxpagesize" if "nextLink" in read[-1] else ""
     secondary = "; read from the secondary endpoint" if any("readFrom" in page for page in read) else ""
     tell(f"{counted(len(entries), 'entry', 'entries')}{more}{secondary}")
@@ -85,10 +85,22 @@ def _run_file(args: Arguments) -> int:
             if "error" in found:
                 failed += 1
                 tell(f"lookup {line}: {found['error']['detail']} ({found['error']['code']})")
-    write_rows(entries, ["lookup", *_used(entries, args.format)], args.format)
+    write_rows(_rows(entries, args.format), ["lookup", *_used(entries, args.format)], args.format)
     has_more = f"; {more} of them have more: add maxpagesize={PAGE_SIZE_MAX}, or ask by themselves" if more else ""
     tell(f"{counted(len(entries), 'entry', 'entries')} of {counted(line, 'lookup')}{has_more}")
     return 1 if failed else 0
+
+
+def _rows(entries: Sequence[dict[str, Any]], output_format: str) -> list[dict[str, Any]]:
+    """The entries; for people without what an entry says twice, because it carries its whole fact."""
+    return list(map(said_once, entries)) if output_format == "table" else list(entries)
+
+
+def said_once(entry: dict[str, Any]) -> dict[str, Any]:
+    """An entry whose data does not repeat its id and its key."""
+    known = {"id": entry.get("id"), **entry["key"]}
+    data = {name: value for name, value in entry["data"].items() if name not in known or known[name] != value}
+    return {**entry, "data": data or None}
 
 
 def _used(entries: Sequence[dict[str, Any]], output_format: str) -> list[str]:

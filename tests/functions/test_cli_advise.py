@@ -71,5 +71,5 @@ def test_a_list_without_sizes_asks_for_none(app: RunningApp, capsys: pytest.Capt
     """A table of it has a line for each index."""
     assert main(["list", "--no-size", "--url", app.url]) == 0
     out, err = capsys.readouterr()
-    assert out.splitlines()[0].split() == ["INDEX", "KEY", "SOURCE", "STATE", "GENERATION"]
+    assert out.splitlines()[0].split() == ["INDEX", "KEY", "SOURCE", "STATE"]
     assert err == "4 indexes\n"

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from cli.commands.query import said_once
 from cli.output import FORMATS, tell, write_rows
 from cli.tables import fitted
 from tests.support import ROOT
@@ -71,6 +72,13 @@ def test_a_table_has_a_column_for_each_field(capsys: pytest.CaptureFixture[str])
     ]
     out = printed(rows, ["id", "key", "data"], "table", capsys)
     assert out.splitlines() == ["ID  key.town  phone  data.address.town", "1   Oslo      5      x"]
+
+
+def test_a_row_of_a_table_says_nothing_twice() -> None:
+    """An entry may carry its whole fact; what differs from the key, such as a folded name, stays."""
+    entry = {"id": "1", "key": {"town": "Oslo", "name": "ann"}, "data": {"id": "1", "town": "Oslo", "name": "Ann"}}
+    assert said_once(entry) == {**entry, "data": {"name": "Ann"}}
+    assert said_once({"key": {"town": "Oslo"}, "data": {}})["data"] is None
 
 
 @pytest.mark.parametrize("width", [30, 60, 100])
