@@ -250,14 +250,16 @@ class LocalRun:
                 host = await self._restart(host)
 
     async def _restart(self, host: Child) -> Child:
-        """Start the host again on its port, also when the new one dies at once, until the budget is used up."""
+        """Start the host again that has died."""
         self._children.remove(host)
-        port = int(self._endpoints["http"].rpartition(":")[2])
-        reason = host.ended_error()
+        return await self._start_again(host.ended_error())
+
+    async def _start_again(self, reason: ChildEndedError) -> Child:
+        """Start the host on its port, also when the new one dies at once, until the budget is used up."""
         while (count := self._restarts.take(time.monotonic())) is not None:
             _say(f"{str(reason).partition('. ')[0]}; restarting it ({count} of at most {MOST} in a minute)")
             try:
-                restarted = await self._start_child(self._host(), [port])
+                restarted = await self._start_child(self._host(), [self._http_port()])
             except ChildEndedError as error:
                 reason = error
             else:
@@ -265,6 +267,9 @@ class LocalRun:
                 _say(f"host is back, pid {restarted.pid}")
                 return restarted
         raise reason
+
+    def _http_port(self) -> int:
+        return int(self._endpoints["http"].rpartition(":")[2])
 
     async def _reload(self, host: Child, definitions: Definitions) -> Child:
         """Start the host again with other definitions, once everything that they name is there."""
@@ -280,7 +285,10 @@ class LocalRun:
             _say(f"the definitions before serve on: {error}")
         else:
             self._definitions.take(definitions)
-        started = await self._start_child(self._host(), [int(self._endpoints["http"].rpartition(":")[2])])
+        try:
+            started = await self._start_child(self._host(), [self._http_port()])
+        except ChildEndedError as error:
+            started = await self._start_again(error)
         self._publish()
         _say(f"the app has the definitions of {from_here(self._definitions.file)}")
         return started
