@@ -9,6 +9,8 @@ from typing import Self
 
 from cli.text import visible
 
+_SHOW_SECONDS = 0.1
+
 
 class Pace:
     """The rate of work since the first observation, and the remaining time at that rate."""
@@ -58,16 +60,24 @@ class Progress:
         self._task = self._bar.add_task(visible(label), total=total, rate="")
         self._pace = Pace(0, time.monotonic())
         self._done = 0
+        self._shown = 0.0
 
     def __enter__(self) -> Self:
         self._bar.start()
         return self
 
     def __exit__(self, *_exception: object) -> None:
+        self._show(time.monotonic())
         self._bar.stop()
 
     def advance(self) -> None:
         """One more is done."""
         self._done += 1
-        rate = self._pace.rate(self._done, time.monotonic())
+        now = time.monotonic()
+        if now - self._shown > _SHOW_SECONDS and not self._bar.disable:
+            self._show(now)
+
+    def _show(self, now: float) -> None:
+        self._shown = now
+        rate = self._pace.rate(self._done, now)
         self._bar.update(self._task, completed=self._done, rate=f"{rate:,.0f}/s")
