@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import json
 import re
 import subprocess
@@ -18,6 +19,7 @@ from cli.main import application
 from shared.app.settings import ALL
 from shared.inputs.faults import TITLES
 from shared.web.error_problems import DEFINITIONS_BROKEN, INTERNAL, KINDS, REFUSALS
+from tests.docs import limits
 from tests.support import ROOT
 
 if TYPE_CHECKING:
@@ -98,6 +100,20 @@ def _command(command: click.Command, name: str) -> str:
 
 def _cell(text: str) -> str:
     return " ".join(text.split()).replace("|", "\\|").replace("<", "\\<")
+
+
+def limits_table() -> str:
+    """Limits with their values, as the constants have them."""
+    rows = [
+        f"{limit.what} | {_value(limit)} | `{limit.module}.py` `{limit.constant}`"
+        for limit in (*limits.FACTS, *limits.LOOKUPS, *limits.OPERATION)
+    ]
+    return table("limit | value | source", rows)
+
+
+def _value(limit: limits.Limit) -> str:
+    value: int = getattr(importlib.import_module(limit.module.replace("/", ".")), limit.constant)
+    return f"{value // limit.divisor:,} {limit.unit}".replace(",", " ").strip()
 
 
 def code_map() -> str:
