@@ -43,9 +43,10 @@ docs: setup-docs
 	@NO_MKDOCS_2_WARNING=1 .venv-docs/bin/mkdocs serve --dev-addr 127.0.0.1:8000
 
 # Builds it strictly, looks for broken links and for anything that a network would have to bring, and checks the spelling.
-docs-check: setup-docs
+docs-check: setup-docs setup-tests
 	NO_MKDOCS_2_WARNING=1 .venv-docs/bin/mkdocs build --quiet --strict
 	.venv-docs/bin/python docs/site/check.py
+	SITE=dist/site $(BIN)/pytest tests/docs/test_site.py tests/docs/test_diagrams.py --quiet
 	.venv-docs/bin/codespell --config docs/site/codespell.ini README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md docs
 
 lint: setup-tests
