@@ -33,7 +33,7 @@ function legend(times, series, at, wording) {
   if (place < 0) return "measuring…";
   const values = series.map((one) => `${series.length > 1 ? `${one.name} ` : ""}${wording(one.values[place])}`);
   const known = series.flatMap((one) => one.values).filter((value) => value !== null);
-  const most = known.length ? `; at most ${wording(Math.max(...known))}` : "";
+  const most = known.length ? `; highest sample ${wording(Math.max(...known))}` : "";
   return at === null ? `${values.join(", ")} now${most}` : `${values.join(", ")} at ${clock(times[place])}`;
 }
 
