@@ -52,3 +52,21 @@ def test_the_badges_say_what_the_project_says() -> None:
     oldest = re.findall(r'^requires-python = ">=(.+)"$', project, re.MULTILINE)[0]
     assert f">{version}<" in (DOCS / "images/version.svg").read_text(encoding="utf-8")
     assert f">{oldest} to " in (DOCS / "images/python.svg").read_text(encoding="utf-8")
+
+
+def dollars_in(text: str) -> set[float]:
+    """Amounts of money, as prose has them."""
+    return {float(amount) for amount in re.findall(r"\$(\d+(?:\.\d+)?)", text)}
+
+
+def test_prices_in_prose_are_those_of_the_computed_tables() -> None:
+    """Rounded to cents at most: the README and the page of costs say what docs/performance.md has computed."""
+    money = (DOCS / "performance.md").read_text(encoding="utf-8").partition("\n## Money\n")[2].partition("\n## ")[0]
+    computed = {float(number) for number in re.findall(r"(?<= )\d+\.\d+(?= )", money)}
+    known = computed | {round(number, 2) for number in computed}
+    compared = (DOCS / "cost.md").read_text(encoding="utf-8").partition("## Compared")[2].partition("\n## ")[0]
+    table = (ROOT / "README.md").read_text(encoding="utf-8").partition("## Instead of")[2].partition("\n## ")[0]
+    questions = (DOCS / "faq.md").read_text(encoding="utf-8")
+    for text in (compared, table, questions):
+        assert dollars_in(text)
+        assert dollars_in(text) - known == set()
