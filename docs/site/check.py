@@ -1,4 +1,4 @@
-"""Whether the built site stands alone: every link and anchor leads somewhere in it, and nothing is loaded from elsewhere."""
+"""Whether the built site stands alone: links and anchors lead somewhere in it, and nothing is loaded from elsewhere."""
 
 from __future__ import annotations
 
