@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
 
@@ -10,16 +11,20 @@ from shared.errors import BadLookupError
 from shared.inputs.faults import fault
 from shared.lookup.asking.conditions import as_parameters
 from shared.lookup.asking.value_lists import IN
+from shared.lookup.batch import answer_batch, page_of
 from shared.lookup.count import count_entries
+from shared.web import problems
 from shared.web.answers import answer_or_problem, json_answer
 from shared.web.api.lookups import CountJson
+from shared.web.error_problems import problem_for
 from shared.web.openapi.parameters import lookup_parameters, option
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from shared.definitions.model import Index, Source
-    from shared.lookup.lookups import Lookups
+    from shared.lookup.batch import Outcome
+    from shared.lookup.lookups import LookupPage, Lookups
     from shared.web.access import Rights
     from shared.web.answers import HttpAnswer
 
@@ -28,6 +33,12 @@ if TYPE_CHECKING:
 _JSON: Final = {"type": "string"}
 
 
+_LOOKUPS: Final = "lookups"
+_SEVERAL: Final = option(
+    _LOOKUPS,
+    "Several lookups in one call: a JSON array of up to 100 objects with parameters; those beside it hold for all.",
+    _JSON,
+)
 _COUNT: Final = "onlyCount"
 _ONLY_COUNT: Final = option(_COUNT, "Only say how many there are, by key; for any number.", {"type": "boolean"})
 
@@ -52,7 +63,7 @@ def properties(index: Index, source: Source) -> list[dict[str, Any]]:
             "description": parameter["description"],
             "isRequired": parameter["required"],
         }
-        for parameter in [*lookup_parameters(index, source), _ONLY_COUNT]
+        for parameter in [*lookup_parameters(index, source), _SEVERAL, _ONLY_COUNT]
         if parameter["name"] != "sees"
     ]
 
@@ -73,20 +84,47 @@ async def answer_tool_call(
         rights.require_reader(index)
         arguments = _arguments(context)
         is_count = arguments.pop(_COUNT, "false") == "true"
+        if _LOOKUPS in arguments:
+            asked = _several(arguments.pop(_LOOKUPS))
+            found = await answer_batch(lookups(), index, asked, arguments, partial(rights.bound, index))
+            return json_answer({"value": [_outcome(each, rights) for each in found]})
         parameters = rights.bound(index, arguments)
         if is_count:
             with rights.suggesting():
                 counted = await count_entries(lookups(), index, parameters)
             return json_answer(CountJson(count=counted.count, isExact=counted.is_exact))
         with rights.suggesting():
-            page = await lookups().find(index, parameters)
-        content: dict[str, Any] = {"value": page.entries}
-        if page.next_parameters is not None:
-            content["token"] = page.next_parameters["token"]
-        return json_answer(content)
+            return json_answer(_page(await lookups().find(index, parameters)))
 
     answer = await answer_or_problem(work())
     return _result(answer.body.decode(), is_error=answer.status >= HTTPStatus.BAD_REQUEST)
+
+
+def _page(page: LookupPage) -> dict[str, Any]:
+    """The entries of a page, and the token of the next one."""
+    token = {} if page.next_parameters is None else {"token": page.next_parameters["token"]}
+    return {"value": page.entries, **token}
+
+
+def _outcome(found: Outcome, rights: Rights) -> dict[str, Any]:
+    try:
+        with rights.suggesting():
+            return _page(page_of(found))
+    except Exception as error:  # a problem in the place of the page
+        return {"error": problems.members(problem_for(error))}
+
+
+def _several(text: str) -> list[Any]:
+    """The lookups that an assistant asks for at once: a list, or its text."""
+    try:
+        found = json.loads(text)
+    except ValueError:
+        found = None
+    if not isinstance(found, list):
+        raise BadLookupError(
+            fault("InvalidParameterValue", _LOOKUPS, f"{_LOOKUPS} is no JSON array; send one of objects.")
+        )
+    return found
 
 
 def _result(text: str, *, is_error: bool) -> str:
@@ -113,6 +151,7 @@ def _arguments(context: str) -> dict[str, str]:
         )
     given = {name: value for name, value in arguments.items() if value is not None}
     for name, value in given.items():
-        if not isinstance(value, (str, int, float)) and not (isinstance(value, list) and name.endswith(f".{IN}")):
+        is_list = isinstance(value, list) and (name == _LOOKUPS or name.endswith(f".{IN}"))
+        if not isinstance(value, (str, int, float)) and not is_list:
             raise BadLookupError(fault("InvalidParameterValue", name, f"{name} is no single value; send one."))
     return as_parameters(given)

@@ -114,6 +114,21 @@ def test_a_tool_answers_with_entries_and_goes_on_with_a_token(lookup_settings: d
     assert [entry["id"] for entry in read(several)[1]["value"]] == ["20"]
 
 
+def test_a_tool_answers_several_lookups_at_once(lookup_settings: dict[str, str]) -> None:
+    """Each with its page or its problem; as a list or as its text."""
+    settings = {**lookup_settings, "MCP_TOOLS": "true"}
+    asked = [{"town": "Redmond", "lastName": "Jones"}, {"town": ""}, {"towm": "x"}]
+    several = [arguments(lookups=asked, select="phone"), arguments(lookups=json.dumps(asked), select="phone")]
+    answers = through_the_runtime(settings, *several, arguments(lookups="x"))["answers"]
+    for answer in answers[:2]:
+        is_error, found = read(answer)
+        first, second, third = found["value"]
+        assert not is_error
+        assert [entry["id"] for entry in first["value"] + second["value"]] == ["20", "22"]
+        assert third["error"]["code"] == "UnknownParameter"
+    assert read(answers[2])[1]["code"] == "InvalidParameterValue"
+
+
 def test_tools_are_off_by_default(lookup_settings: dict[str, str]) -> None:
     """The setting MCP_TOOLS turns them on."""
     assert through_the_runtime(lookup_settings)["tools"] == []

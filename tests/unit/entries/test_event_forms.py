@@ -46,6 +46,7 @@ def reason(body: object, source: str, **more: Any) -> str:
         (gzip.compress(b"{}", mtime=0), "compressed with gzip: send it uncompressed"),
         (b"Obj\x01\x04\x14avro.codec", "Avro: let the sender use a JSON converter"),
         (b"\x00\x00\x00\x00\x07\x02\x0a", "Avro: let the sender use a JSON converter"),
+        (b'\x00\x00\x00\x00\x07{"id": 7}', "the header of a schema registry before it: let the sender use a plain"),
         (b'{"town": "\xff"}', "it is not UTF-8"),
         (b"{", "is not JSON"),
         (b'"{\\"id\\""', "in JSON: send the object itself"),

@@ -6,6 +6,7 @@ Nothing here raises: whether a body that cannot be read matters is for each sour
 from __future__ import annotations
 
 import json
+import re
 from base64 import b64decode
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -22,6 +23,8 @@ _SPECVERSION: Final = "specversion"
 _GZIP: Final = b"\x1f\x8b"
 # An Avro file, and what the serialisers of schema registries put before an Avro value.
 _AVRO: Final = (b"Obj\x01", b"\x00")
+# The same before JSON: a zero and the number of its schema.
+_REGISTERED_JSON: Final = re.compile(rb"\x00.{4}\s*[{\[]", re.DOTALL)
 
 
 class EventBody(NamedTuple):
@@ -72,6 +75,10 @@ def _problem(body: bytes | str, error: Exception) -> str:
     if isinstance(body, bytes):
         if body.startswith(_GZIP):
             return "the event is not JSON but compressed with gzip: send it uncompressed"
+        if _REGISTERED_JSON.match(body):
+            return (
+                "the event is JSON with the header of a schema registry before it: let the sender use a plain converter"
+            )
         if body.startswith(_AVRO):
             return "the event is not JSON but Avro: let the sender use a JSON converter"
         if isinstance(error, UnicodeDecodeError):
