@@ -82,6 +82,8 @@ def _parameters_for(
     """The parameters that ask another index the same; None when it has no answer, or one about other facts."""
     if _subject(other.index) != _subject(asked.index):
         return None
+    if "filter" in options and not _shows_as_much(other.index, asked.index):
+        return None
     parts = {part.name: part.name for part in other.index.parts} | {part.path: part.name for part in other.index.parts}
     if any(each.path not in parts for each in conditions):
         return None
@@ -94,9 +96,18 @@ def _subject(index: Index) -> tuple[object, ...]:
     return index.source, index.each, index.where, index.summarize
 
 
+def _shows_as_much(other: Index, asked: Index) -> bool:
+    """Whether a filter on entries of one index sees at least as much in those of another."""
+    if not {part.name for part in asked.parts} <= {part.name for part in other.parts}:
+        return False
+    if "all" in (other.project, asked.project):
+        return other.project == "all"
+    return asked.project == "keys" or set(asked.project) <= set(other.project if other.project != "keys" else ())
+
+
 def _answered(index: Index, source: Source, keys: IndexKeys, parameters: dict[str, str]) -> dict[str, str] | None:
     """The parameters, if the index answers them; without what only says how entries are shown, if need be."""
-    shown = ("select", "filter", "expand")
+    shown = ("select", "expand")
     for tried in (parameters, {name: text for name, text in parameters.items() if name not in shown}):
         try:
             read_options(index, source, tried)

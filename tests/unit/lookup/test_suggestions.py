@@ -71,6 +71,19 @@ async def test_an_index_that_answers_is_suggested(
 
 
 @pytest.mark.parametrize(
+    ("index", "asked"),
+    [
+        ("customers-by-name", {"town": "Oslo", "filter": "data.age > `3`"}),
+        ("customers-by-town", {"lastName": "Smith", "filter": "key.town == 'Oslo'"}),
+    ],
+)
+async def test_an_index_that_lacks_what_a_filter_may_see_is_not_suggested(index: str, asked: dict[str, str]) -> None:
+    """It would answer with nothing, or with too much."""
+    found = await suggested(index, asked)
+    assert found is None or "index" not in found
+
+
+@pytest.mark.parametrize(
     ("index", "asked", "partition", "sort"),
     [
         ("customers-by-town", {"firstName": "Ann"}, ["firstName"], None),
