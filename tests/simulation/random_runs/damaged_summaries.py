@@ -12,8 +12,11 @@ if TYPE_CHECKING:
     from shared.entries.projection.generations import Generation
     from shared.tables.memory.store import Store
 
-# What is planted, and the kinds of differences that a verification finds.
+# What is planted, and the kinds of differences that a verification finds at least: the total of a contribution that is
+# wrong is wrong as well, and which way depends on what else it counts.
 KINDS: Final = {
+    "missing contribution": {"missing"},
+    "contribution of something else": {"stale"},
     "total with another sum": {"stale"},
     "total without rows": {"ghost"},
     "unreadable total": {"stale"},
@@ -24,13 +27,18 @@ _NOWHERE: Final = "0Ghosts !0"
 
 
 def damage_summary(name: str, store: Store, table: str, partition: str, contribution: str) -> None:
-    """Damage the total that a contribution counts in, or what is beside it."""
+    """Damage a contribution, the total that it counts in, or what is beside it."""
     rows = _rows(store, table, partition)
     total = _total_of(rows, contribution)
     if name == "total without rows":
         store.put((table, partition, _NOWHERE), {**rows[total], "RowKey": _NOWHERE})
     elif name == "missing total":
         store.put((table, partition, total), None)
+    elif name == "missing contribution":
+        store.put((table, partition, contribution), None)
+    elif name == "contribution of something else":
+        row = rows[contribution]
+        store.put((table, partition, contribution), {**row, "_json": _other_sum(row["_json"])})
     else:
         text = "no JSON" if name == "unreadable total" else _other_sum(rows[total]["_json"])
         store.put((table, partition, total), {**rows[total], "_json": text})
