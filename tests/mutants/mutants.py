@@ -620,4 +620,18 @@ MUTANTS = (
         "return True",
         _SWEPT,
     ),
+    Mutant(
+        "a total of nothing is taken for right",
+        "shared/verification/totals.py",
+        '    if not counted.facts:\n        return "ghost"',
+        '    if not counted.facts:\n        return "ghost" if stored.total.facts else None',
+        "tests/simulation/test_summary_repairs.py",
+    ),
+    Mutant(
+        "totals are judged by one look",
+        "shared/verification/totals.py",
+        "zip(suspected, await self._look(suspected), strict=True)",
+        'zip(suspected, [{0: "stale"} for _ in suspected], strict=True)',
+        "tests/simulation/test_summary_repairs.py",
+    ),
 )
