@@ -8,6 +8,7 @@ import azure.functions as func
 
 from functions.responses import respond
 from shared.app.app import app
+from shared.web.answers import compressed
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -65,7 +66,8 @@ async def get_openapi(req: func.HttpRequest) -> func.HttpResponse:
 
         rights = app().rights(req.headers)
         rights.require_any()
-        return await answer_openapi(app().definitions.require(), rights, req.url)
+        answer = await answer_openapi(app().definitions.require(), rights, req.url)
+        return compressed(answer, req.headers.get("accept-encoding", ""))
 
     return await respond(work())
 

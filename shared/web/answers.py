@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import orjson
@@ -38,6 +39,14 @@ class HttpAnswer:
 def json_answer(content: Mapping[str, Any], headers: Mapping[str, str] | None = None) -> HttpAnswer:
     """An answer with status 200."""
     return HttpAnswer(_encoded(content), headers=headers or {})
+
+
+def compressed(answer: HttpAnswer, accepted: str) -> HttpAnswer:
+    """The same answer, smaller for callers whose `Accept-Encoding` allows it."""
+    headers = {**answer.headers, "Vary": "Accept-Encoding"}
+    if "gzip" not in accepted:
+        return replace(answer, headers=headers)
+    return replace(answer, body=gzip.compress(answer.body, mtime=0), headers={**headers, "Content-Encoding": "gzip"})
 
 
 def problem_answer(problem: Problem) -> HttpAnswer:

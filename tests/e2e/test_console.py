@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-from typing import TYPE_CHECKING, Any, Final
+import time
+from typing import TYPE_CHECKING, Any, Final, Literal
 
+import jwt
 import pytest
 import requests
 
+from local.host.http.sign_in import ALGORITHM, AUDIENCE, ISSUER, read_or_create
 from tests.e2e.browsing import chromium, opened, started, violations
 from tests.functions.apps import serving as serving_app
 from tests.support import ROOT, wait_until
@@ -37,12 +40,13 @@ FIXED: Final = DEFINITIONS.replace("document: body", "document: data")
 CHANGED: Final = DEFINITIONS.replace("project: [phone]", "project: [phone, email]")
 MANY: Final = 500
 EVIL: Final = "<img src=x onerror=alert(1)>\"'><script>alert(2)</script>"
-# In light and dark, on a screen and on a phone.
-LOOKS: Final[dict[str, dict[str, Any]]] = {
-    f"{scheme} {width}": {"color_scheme": scheme, "viewport": {"width": width, "height": 900}}
-    for scheme in ("light", "dark")
-    for width in (390, 1280)
-}
+# In light and dark, on a phone and on a screen.
+LOOKS: Final[tuple[tuple[Literal["light", "dark"], int], ...]] = (
+    ("light", 390),
+    ("light", 1280),
+    ("dark", 390),
+    ("dark", 1280),
+)
 PAGES: Final = {
     "": "#headline",
     "indexes": "[data-row=people-by-town]",
@@ -105,11 +109,6 @@ def page(browser: Browser, run: Run) -> Iterator[Page]:
 def go(page: Page, place: str) -> None:
     """To a page of the console; without a load, so that the key stays."""
     page.evaluate("(place) => { location.hash = `#/${place}`; }", place)
-
-
-def is_too_wide(page: Page) -> bool:
-    """Whether there is anything to scroll to at the side."""
-    return bool(page.evaluate("document.documentElement.scrollWidth > innerWidth"))
 
 
 def column(page: Page, number: int) -> list[str]:
@@ -306,25 +305,35 @@ def test_updates_are_paused_by_keyboard(page: Page) -> None:
     assert page.get_by_role("button", name="Resume updates").get_attribute("aria-pressed") == "true"
 
 
-@pytest.mark.parametrize("look", LOOKS)
-def test_every_page_is_accessible_and_as_wide_as_the_screen(browser: Browser, run: Run, look: str) -> None:
+def test_every_page_is_accessible_and_as_wide_as_the_screen(browser: Browser, run: Run) -> None:
     """axe finds nothing, also while a key is asked for and in a dialog; nothing is to be scrolled sideways."""
-    with opened(browser, f"{run.url}/", **LOOKS[look], reduced_motion="reduce") as page:
+    with opened(browser, f"{run.url}/", reduced_motion="reduce") as page:
         page.get_by_label("Key", exact=True).wait_for()
-        assert violations(page) == []
+        found = {"key": flaws(page)}
         page.keyboard.type(run.admin_key)
         page.keyboard.press("Enter")
         page.wait_for_selector("#headline")
-        found = {}
         for place, shown in PAGES.items():
             go(page, place)
             page.wait_for_selector(shown)
-            found[place] = [*violations(page), *(["wider than the screen"] if is_too_wide(page) else [])]
-        assert {place: wrong for place, wrong in found.items() if wrong} == {}
+            found[place] = flaws(page)
         go(page, "indexes/people-by-town?town=Oslo&name=N007")
         page.get_by_role("button", name="Open p7").click()
         page.get_by_role("region", name="Fact").wait_for()
-        assert violations(page) == []
+        found["dialog"] = flaws(page)
+        assert {place: wrong for place, wrong in found.items() if wrong} == {}
+
+
+def flaws(page: Page) -> list[str]:
+    """What is wrong with a page, in any look."""
+    found = []
+    for scheme, width in LOOKS:
+        page.emulate_media(color_scheme=scheme)
+        page.set_viewport_size({"width": width, "height": 900})
+        is_too_wide = page.evaluate("document.documentElement.scrollWidth > innerWidth")
+        wrong = [*violations(page), *(["wider than the screen"] if is_too_wide else [])]
+        found += [f"{scheme} {width}: {what}" for what in wrong]
+    return found
 
 
 def test_faults_of_a_changed_file_are_told_while_the_one_before_it_serves(page: Page, run: Run) -> None:
@@ -431,16 +440,38 @@ def test_a_broken_definitions_file_is_shown_with_file_and_line(browser: Browser,
     """Every fault, and nothing of an evil name becomes markup."""
     broken = DEFINITIONS.replace("sort: [name]", "srot: [name]").replace("orders-by-state:", f"{json.dumps(EVIL)}:")
     (tmp_path / "indexes.yaml").write_text(broken)
-    settings = {
-        "AzureWebJobsStorage": "UseDevelopmentStorage=true",
-        "INDEX_STORAGE": "UseDevelopmentStorage=true",
-        "INDEX_DEFINITIONS": str(tmp_path / "indexes.yaml"),
-    }
-    with serving_app(ROOT, settings, "--http-only", log_folder=tmp_path) as app:
-        for look in LOOKS.values():
-            with opened(browser, f"{app.url}/", **look) as page:
-                page.wait_for_selector("[data-problem=DefinitionsBroken] li")
-                assert "srot" in page.inner_text("main")
-                assert re.search(r"indexes\.yaml:\d+", page.inner_text("main"))
-                assert violations(page) == []
-                assert not is_too_wide(page)
+    with (
+        serving_app(ROOT, settings_without_storage(tmp_path), "--http-only", log_folder=tmp_path) as app,
+        opened(browser, f"{app.url}/", reduced_motion="reduce") as page,
+    ):
+        page.wait_for_selector("[data-problem=DefinitionsBroken] li")
+        assert "srot" in page.inner_text("main")
+        assert re.search(r"indexes\.yaml:\d+", page.inner_text("main"))
+        assert flaws(page) == []
+
+
+def test_a_token_is_asked_for_and_roles_that_are_missing_are_named(browser: Browser, tmp_path: Path) -> None:
+    """Where callers are known by Entra ID; a wrong token is told."""
+    (tmp_path / "indexes.yaml").write_text(DEFINITIONS)
+    sign_in = read_or_create(tmp_path / "token.key")
+    claims = {"aud": AUDIENCE, "iss": ISSUER, "exp": int(time.time()) + 600, "roles": ["Other"]}
+    settings = {**settings_without_storage(tmp_path), "ACCESS": "entra"}
+    arguments = ("--http-only", "--tokens", str(tmp_path / "token.key"))
+    with (
+        serving_app(ROOT, settings, *arguments, log_folder=tmp_path) as app,
+        opened(browser, f"{app.url}/", reduced_motion="reduce") as page,
+    ):
+        page.get_by_label("Token", exact=True).fill("wrong")
+        page.get_by_role("button", name="Continue").click()
+        page.get_by_text("What you gave is not accepted.").wait_for()
+        page.get_by_label("Token", exact=True).fill(jwt.encode(claims, sign_in.key, algorithm=ALGORITHM))
+        page.get_by_role("button", name="Continue").click()
+        page.get_by_text("it needs the app role Index.Read or Index.Operate").first.wait_for()
+        assert flaws(page) == []
+
+
+def settings_without_storage(folder: Path) -> dict[str, str]:
+    """Of an app that answers, and reaches nothing."""
+    storage = "UseDevelopmentStorage=true"
+    definitions = str(folder / "indexes.yaml")
+    return {"AzureWebJobsStorage": storage, "INDEX_STORAGE": storage, "INDEX_DEFINITIONS": definitions}

@@ -36,8 +36,12 @@ function letters({ deadLetters }) {
     link: linkTo(["dead-letters"], Object.entries({ source: one.source, index: one.index, kind: one.kind }).filter(([, value]) => value)), action: "Look into it" }));
 }
 
-const indexes = (status) => status.indexes.filter((index) => index.state === "building")
-  .map((index) => ({ kind: "warn", what: `${index.name} is not built yet`, more: "It answers no lookup until then.", link: linkTo(["operations", index.name]), action: "See it" }));
+function indexes(status) {
+  const isChanged = (index) => index.state === "serving" && index.generations.some((one) => one.state === "building");
+  const item = (index, what, more) => ({ kind: "warn", what, more, link: linkTo(["operations", index.name]), action: "See it" });
+  return [...status.indexes.filter((index) => index.state === "building").map((index) => item(index, `${index.name} is not built yet`, "It answers no lookup until then.")),
+    ...status.indexes.filter(isChanged).map((index) => item(index, `${index.name} has a changed definition`, "The one before serves until the new one is built, verified and switched to."))];
+}
 
 const unknown = (status) => status.unknown.map((text) => ({ kind: "warn", what: "Not known right now", more: text }));
 

@@ -5,9 +5,10 @@ import { secretHeaders } from "./session.js";
 export const API = new URL("../../../../", import.meta.url);
 
 export class Problem extends Error {
-  constructor(status, content) {
+  constructor(status, content, challenge = "") {
     super(content.detail || content.title || `The app answered ${status}.`);
     this.status = status;
+    this.wantsToken = challenge.startsWith("Bearer");
     this.code = content.code || "";
     this.title = content.title || "";
     this.errors = content.errors || [];
@@ -28,7 +29,7 @@ export async function ask(method, path, body) {
 async function call(method, path, body) {
   const answer = await ask(method, path, body);
   const content = await answer.json().catch(() => null);
-  if (!answer.ok || content === null) throw new Problem(answer.status, content || {});
+  if (!answer.ok || content === null) throw new Problem(answer.status, content || {}, answer.headers.get("www-authenticate") || "");
   return content;
 }
 

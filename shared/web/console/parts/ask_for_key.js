@@ -15,7 +15,7 @@ export function AskForKey({ problem, needs, isWhole }) {
   const [text, setText] = useState("");
   const input = useRef(null);
   useEffect(() => input.current.focus(), []);
-  const isToken = problem.code === "NotSignedIn";
+  const isToken = problem.wantsToken;
   const [title, about] = WORDS[isToken ? "token" : needs];
   const refused = hasSecret() ? `What you gave is not accepted${needs === "admin" ? " here" : ""}.` : "";
   const send = (event) => {
