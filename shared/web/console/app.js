@@ -33,11 +33,15 @@ function App() {
   const place = address.steps.slice(0, address.steps[0] === "api" ? 1 : undefined).join("/");
   useReading(place);
   const Page = pageOf(address.steps);
-  const stop = [status.problem, indexes.problem].find((problem) => problem && (problem.status === 401 || problem.code === "DefinitionsBroken"));
+  const stop = [status.problem, indexes.problem].find(
+    (problem) => problem && (problem.status === 401 || problem.code === "DefinitionsBroken"),
+  );
   return html`<div class="shell">
-      <${Side} skip=${skip} steps=${address.steps} indexes=${indexes.value} status=${status.value} isPaused=${isPaused} setPaused=${setPaused} />
+      <${Side} skip=${skip} steps=${address.steps} indexes=${indexes.value} status=${status.value}
+        isPaused=${isPaused} setPaused=${setPaused} />
       <main id="content" data-at=${status.value && status.value.at}>
-        ${stop ? html`<${Trouble} problem=${stop} isWhole />` : html`<${Page} key=${place} address=${address} status=${status} indexes=${indexes} isPaused=${isPaused} />`}
+        ${stop ? html`<${Trouble} problem=${stop} isWhole />` : html`<${Page} key=${place} address=${address}
+          status=${status} indexes=${indexes} isPaused=${isPaused} />`}
       </main>
     </div>`;
 }

@@ -20,7 +20,9 @@ export function linkTo(steps, query) {
   return text ? `${path}?${text}` : path;
 }
 
-export const go = (link) => { location.hash = link; };
+export const go = (link) => {
+  location.hash = link;
+};
 
 export function useAddress() {
   const [hash, setHash] = useState(location.hash);

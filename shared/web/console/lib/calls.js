@@ -22,14 +22,18 @@ export async function ask(method, path, body) {
   try {
     return await fetch(new URL(path, API), { method, headers, body, cache: "no-store" });
   } catch {
-    throw new Problem(0, { title: "The app does not answer", detail: "No answer came. The app may be starting, or the network be down." });
+    throw new Problem(0, {
+      title: "The app does not answer",
+      detail: "No answer came. The app may be starting, or the network be down.",
+    });
   }
 }
 
 async function call(method, path, body) {
   const answer = await ask(method, path, body);
   const content = await answer.json().catch(() => null);
-  if (!answer.ok || content === null) throw new Problem(answer.status, content || {}, answer.headers.get("www-authenticate") || "");
+  if (!answer.ok || content === null)
+    throw new Problem(answer.status, content || {}, answer.headers.get("www-authenticate") || "");
   return content;
 }
 

@@ -3,7 +3,9 @@
 // Facts of a source, from the samples of all its indexes.
 export function factsOf(source, indexes, advice) {
   const own = new Set(indexes.filter((index) => index.source === source).map((index) => index.name));
-  const known = advice.indexes.filter((one) => own.has(one.name)).map(({ statistics }) => statistics.factsSampled / (statistics.ledgerShare || 1));
+  const known = advice.indexes
+    .filter((one) => own.has(one.name))
+    .map(({ statistics }) => statistics.factsSampled / (statistics.ledgerShare || 1));
   return known.length ? Math.round(Math.max(...known)) : null;
 }
 

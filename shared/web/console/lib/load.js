@@ -10,11 +10,20 @@ export function useLoad(load, inputs, everySeconds = 0) {
   const [turn, setTurn] = useState(0);
   useEffect(() => {
     if (!load) return undefined;
-    let isWanted = true, timer = 0;
+    let isWanted = true,
+      timer = 0;
     const run = async () => {
-      const next = await load().then((value) => ({ value }), (problem) => ({ problem }));
+      const next = await load().then(
+        (value) => ({ value }),
+        (problem) => ({ problem }),
+      );
       if (!isWanted) return;
-      setFound((before) => ({ ...(before.question === question ? before : {}), problem: undefined, ...next, question }));
+      setFound((before) => ({
+        ...(before.question === question ? before : {}),
+        problem: undefined,
+        ...next,
+        question,
+      }));
       if (everySeconds) timer = setTimeout(run, everySeconds * 1000);
     };
     run();
@@ -25,8 +34,12 @@ export function useLoad(load, inputs, everySeconds = 0) {
   }, [question, turn, everySeconds, load === null]);
   const reload = useCallback(() => setTurn((before) => before + 1), []);
   const isCurrent = found.question === question;
-  return { value: isCurrent ? found.value : undefined, problem: isCurrent ? found.problem : undefined, reload,
-    isLoading: load !== null && !isCurrent };
+  return {
+    value: isCurrent ? found.value : undefined,
+    problem: isCurrent ? found.problem : undefined,
+    reload,
+    isLoading: load !== null && !isCurrent,
+  };
 }
 
 // Something that the reader starts: whether it runs, and what came of it.
@@ -34,7 +47,10 @@ export function useAction() {
   const [state, setState] = useState({ isRunning: false });
   const run = useCallback(async (work) => {
     setState({ isRunning: true });
-    const next = await work().then((value) => ({ value }), (problem) => ({ problem }));
+    const next = await work().then(
+      (value) => ({ value }),
+      (problem) => ({ problem }),
+    );
     setState({ isRunning: false, ...next });
     return next;
   }, []);

@@ -5,10 +5,19 @@ const RANKS = { Operations: 1, "Dead letters": 2, "Indexes in general": 3, "Stat
 
 // Calls are `{ id, method, path, summary, operation, group }`, your own indexes first.
 export function callsOf(document) {
-  const calls = Object.entries(document.paths).flatMap(([path, item]) => METHODS.filter((method) => item[method]).map((method) => {
-    const operation = item[method];
-    return { id: operation.operationId, method: method.toUpperCase(), path, summary: operation.summary || "", operation, group: groupOf(path) };
-  }));
+  const calls = Object.entries(document.paths).flatMap(([path, item]) =>
+    METHODS.filter((method) => item[method]).map((method) => {
+      const operation = item[method];
+      return {
+        id: operation.operationId,
+        method: method.toUpperCase(),
+        path,
+        summary: operation.summary || "",
+        operation,
+        group: groupOf(path),
+      };
+    }),
+  );
   return calls.sort((one, other) => (RANKS[one.group] || 0) - (RANKS[other.group] || 0));
 }
 
@@ -37,7 +46,16 @@ export function answerSchema(operation) {
   return good ? (good[1].content || {})["application/json"]?.schema : undefined;
 }
 
-const resolve = (schema, document) => (schema && schema.$ref ? { ...schema.$ref.replace(/^#\//, "").split("/").reduce((at, step) => at[step], document), name: schema.$ref.split("/").pop() } : schema || {});
+const resolve = (schema, document) =>
+  schema && schema.$ref
+    ? {
+        ...schema.$ref
+          .replace(/^#\//, "")
+          .split("/")
+          .reduce((at, step) => at[step], document),
+        name: schema.$ref.split("/").pop(),
+      }
+    : schema || {};
 
 // A schema as lines `{ depth, name, type, about, isRequired }`. One that contains itself is not followed again.
 export function schemaLines(schema, document, depth = 0, above = []) {
@@ -50,8 +68,15 @@ export function schemaLines(schema, document, depth = 0, above = []) {
   if (!members || (list && list.name && above.includes(list.name))) return [];
   const required = (list || found).required || [];
   return Object.entries(members).flatMap(([name, member]) => [
-    { depth, name, type: typeOf(member, document), about: resolve(member, document).description || "", isRequired: required.includes(name) },
-    ...schemaLines(member, document, depth + 1, chain)]);
+    {
+      depth,
+      name,
+      type: typeOf(member, document),
+      about: resolve(member, document).description || "",
+      isRequired: required.includes(name),
+    },
+    ...schemaLines(member, document, depth + 1, chain),
+  ]);
 }
 
 function typeOf(schema, document) {

@@ -1,8 +1,17 @@
 // A question to an index: a condition for each key part, in the order of the key, and options. It is what the address
 // holds, what the form edits, and what the app is asked.
 
-const LABELS = { eq: "is", in: "is one of", null: "is missing or null", ge: "is at least", gt: "is more than", le: "is at most",
-  lt: "is less than", between: "is between", prefix: "begins with" };
+const LABELS = {
+  eq: "is",
+  in: "is one of",
+  null: "is missing or null",
+  ge: "is at least",
+  gt: "is more than",
+  le: "is at most",
+  lt: "is less than",
+  between: "is between",
+  prefix: "begins with",
+};
 export const labelOf = (operator) => LABELS[operator];
 export const OPTIONS = ["filter", "select", "maxpagesize"];
 const EQUALITIES = new Set(["eq", "in", "null"]);
@@ -28,10 +37,15 @@ export function readQuestion(index, query) {
 function readCondition(part, query) {
   const value = (operator) => query.get(operator ? `${part.name}.${operator}` : part.name);
   if (value("") !== null) return { operator: "eq", values: [value(""), ""], isGiven: true };
-  if (value("ge") !== null && value("le") !== null) return { operator: "between", values: [value("ge"), value("le")], isGiven: true };
+  if (value("ge") !== null && value("le") !== null)
+    return { operator: "between", values: [value("ge"), value("le")], isGiven: true };
   const operator = Object.keys(LABELS).find((name) => value(name) !== null);
   if (!operator) return NONE;
-  return { operator, values: [operator === "in" ? listText(value("in")) : operator === "null" ? "" : value(operator), ""], isGiven: true };
+  return {
+    operator,
+    values: [operator === "in" ? listText(value("in")) : operator === "null" ? "" : value(operator), ""],
+    isGiven: true,
+  };
 }
 
 // A condition counts as soon as it has its values. An empty text is no value in a form: there it means "not given".

@@ -1,7 +1,9 @@
 // The reader's key or token. It is kept in memory alone: not in storage, not in an address, gone with the page.
 import { useEffect, useState } from "preact/hooks";
 
-let secret = "", isToken = false, turn = 0;
+let secret = "",
+  isToken = false,
+  turn = 0;
 const listeners = new Set();
 
 export function give(text, asToken) {

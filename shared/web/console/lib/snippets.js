@@ -11,14 +11,19 @@ const isName = (text) => /^[A-Za-z_]\w*$/.test(text);
 
 function curl(index, parameters) {
   const lines = parameters.map(([name, value]) => `  --data-urlencode ${quoted(`${name}=${value}`)}`);
-  return [`curl -G ${quoted(`${API.href}indexes/${encodeURIComponent(index.name)}/entries`)}`, '  -H "x-functions-key: $INDEX_TABLES_KEY"', ...lines].join(" \\\n");
+  return [
+    `curl -G ${quoted(`${API.href}indexes/${encodeURIComponent(index.name)}/entries`)}`,
+    '  -H "x-functions-key: $INDEX_TABLES_KEY"',
+    ...lines,
+  ].join(" \\\n");
 }
 
 const OPTIONS = { select: ["select", "select"], filter: ["filter", "filter"], maxpagesize: ["page_size", "pageSize"] };
 
 // Conditions and options as a program writes them: `[name, value, isOption]`. A list asks for any of its values, null for what is missing.
 function written(index, parameters, language) {
-  const place = language === "python" ? 0 : 1, nothing = place ? "null" : "None";
+  const place = language === "python" ? 0 : 1,
+    nothing = place ? "null" : "None";
   return parameters.map(([name, text]) => {
     if (name in OPTIONS) return [OPTIONS[name][place], name === "maxpagesize" ? text : JSON.stringify(text), true];
     const [, part, operator] = /^(.*?)(?:\.(in|null|ge|gt|le|lt|prefix))?$/.exec(name);
@@ -31,13 +36,19 @@ function written(index, parameters, language) {
 function typed(index, name, text, place) {
   const { type } = [...index.partition, ...index.sort].find((one) => one.name === name) || {};
   if (type === "boolean") return place ? text : text === "true" ? "True" : "False";
-  return ["integer", "number"].includes(type) && text.trim() && Number.isFinite(Number(text)) ? text : JSON.stringify(text);
+  return ["integer", "number"].includes(type) && text.trim() && Number.isFinite(Number(text))
+    ? text
+    : JSON.stringify(text);
 }
 
 function python(index, parameters) {
-  const given = written(index, parameters, "python"), named = given.filter(([name]) => isName(name));
+  const given = written(index, parameters, "python"),
+    named = given.filter(([name]) => isName(name));
   const others = given.filter(([name]) => !isName(name)).map(([name, value]) => `${JSON.stringify(name)}: ${value}`);
-  const all = [...(others.length ? [`{${others.join(", ")}}`] : []), ...named.map(([name, value]) => `${name}=${value}`)].join(", ");
+  const all = [
+    ...(others.length ? [`{${others.join(", ")}}`] : []),
+    ...named.map(([name, value]) => `${name}=${value}`),
+  ].join(", ");
   return `import os
 
 from index_tables import IndexTables
@@ -49,9 +60,12 @@ with IndexTables(${JSON.stringify(app())}, key=os.environ["INDEX_TABLES_KEY"]) a
 
 function typescript(index, parameters) {
   const given = written(index, parameters, "typescript");
-  const object = (all) => `{ ${all.map(([name, value]) => `${isName(name) ? name : JSON.stringify(name)}: ${value}`).join(", ")} }`;
+  const object = (all) =>
+    `{ ${all.map(([name, value]) => `${isName(name) ? name : JSON.stringify(name)}: ${value}`).join(", ")} }`;
   const options = given.filter(([, , isOption]) => isOption);
-  const all = [object(given.filter(([, , isOption]) => !isOption)), ...(options.length ? [object(options)] : [])].join(", ");
+  const all = [object(given.filter(([, , isOption]) => !isOption)), ...(options.length ? [object(options)] : [])].join(
+    ", ",
+  );
   return `import { IndexTables } from "index-tables";
 
 const app = new IndexTables(${JSON.stringify(app())}, { key: process.env.INDEX_TABLES_KEY });
@@ -61,7 +75,12 @@ for await (const entry of app.index(${JSON.stringify(index.name)}).find(${all}))
 }
 
 function cli(index, parameters) {
-  return ["index-tables query", index.name, ...parameters.map(([name, value]) => word(`${name}=${value}`)), `--url ${app()}`].join(" ");
+  return [
+    "index-tables query",
+    index.name,
+    ...parameters.map(([name, value]) => word(`${name}=${value}`)),
+    `--url ${app()}`,
+  ].join(" ");
 }
 
 const word = (text) => (/^[\w.=@:/-]+$/.test(text) ? text : quoted(text));

@@ -1,5 +1,6 @@
 // How numbers, times and amounts of money read.
-export const count = (value) => (value === null || value === undefined ? "unknown" : Math.round(value).toLocaleString("en"));
+export const count = (value) =>
+  value === null || value === undefined ? "unknown" : Math.round(value).toLocaleString("en");
 export const about = (value) => (value === null || value === undefined ? "unknown" : `≈ ${count(value)}`);
 export const plural = (value, one, many = `${one}s`) => `${count(value)} ${value === 1 ? one : many}`;
 
@@ -11,7 +12,8 @@ export function dollars(value) {
 }
 
 // An amount for a million of something may be far below a cent.
-export const exactDollars = (value) => (value === null || value === undefined ? "–" : `$${value.toLocaleString("en", { maximumSignificantDigits: 3 })}`);
+export const exactDollars = (value) =>
+  value === null || value === undefined ? "–" : `$${value.toLocaleString("en", { maximumSignificantDigits: 3 })}`;
 
 export function duration(seconds) {
   if (seconds === null || seconds === undefined) return "unknown";
@@ -24,10 +26,13 @@ export function duration(seconds) {
 
 export function rate(value) {
   if (value === null || value === undefined) return "–";
-  return value === 0 ? "0/s" : `${value < 0.01 ? "< 0.01" : value.toLocaleString("en", { maximumSignificantDigits: value < 10 ? 2 : 3 })}/s`;
+  return value === 0
+    ? "0/s"
+    : `${value < 0.01 ? "< 0.01" : value.toLocaleString("en", { maximumSignificantDigits: value < 10 ? 2 : 3 })}/s`;
 }
 
-export const percent = (share) => `${(share * 100).toLocaleString("en", { maximumFractionDigits: share < 0.1 ? 1 : 0 })} %`;
+export const percent = (share) =>
+  `${(share * 100).toLocaleString("en", { maximumFractionDigits: share < 0.1 ? 1 : 0 })} %`;
 
 export function bytes(value) {
   if (value === null || value === undefined) return "unknown";
@@ -39,7 +44,8 @@ export function bytes(value) {
 const when = (date) => date.toLocaleString("en", { dateStyle: "medium", timeStyle: "short", hourCycle: "h23" });
 export const moment = (seconds) => (seconds === null || seconds === undefined ? "–" : when(new Date(seconds * 1000)));
 export const momentOf = (text) => (text ? when(new Date(text)) : "–");
-export const clock = (seconds) => new Date(seconds * 1000).toLocaleTimeString("en", { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
+export const clock = (seconds) =>
+  new Date(seconds * 1000).toLocaleTimeString("en", { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
 
 // A value of a document in a line of text.
 export const shown = (value) => (typeof value === "string" ? value : JSON.stringify(value));

@@ -9,7 +9,10 @@ function scalar(value) {
 
 function flow(value) {
   if (Array.isArray(value)) return `[${value.map(flow).join(", ")}]`;
-  if (value !== null && typeof value === "object") return `{${Object.entries(value).map(([name, one]) => `${scalar(name)}: ${flow(one)}`).join(", ")}}`;
+  if (value !== null && typeof value === "object")
+    return `{${Object.entries(value)
+      .map(([name, one]) => `${scalar(name)}: ${flow(one)}`)
+      .join(", ")}}`;
   return scalar(value);
 }
 
@@ -27,12 +30,26 @@ const parts = (all) => (all.length === 1 ? written(all[0]) : all.map(written));
 
 export function definitionYaml(index) {
   const { each, where, shards, hot, expire, placement, summarize } = index;
-  const members = { source: index.source, each, where, partition: parts(index.partition),
-    sort: index.sort.length ? parts(index.sort) : undefined, project: summarize ? undefined : index.project, summarize,
-    shards: shards > 1 ? shards : undefined, hot, expire, placement };
-  const lines = Object.entries(members).filter(([, value]) => value !== undefined)
+  const members = {
+    source: index.source,
+    each,
+    where,
+    partition: parts(index.partition),
+    sort: index.sort.length ? parts(index.sort) : undefined,
+    project: summarize ? undefined : index.project,
+    summarize,
+    shards: shards > 1 ? shards : undefined,
+    hot,
+    expire,
+    placement,
+  };
+  const lines = Object.entries(members)
+    .filter(([, value]) => value !== undefined)
     .flatMap(([name, value]) => (name === "summarize" ? block(name, value) : [`    ${name}: ${flow(value)}`]));
   return ["indexes:", `  ${scalar(index.name)}:`, ...lines].join("\n");
 }
 
-const block = (name, value) => [`    ${name}:`, ...Object.entries(value).map(([one, what]) => `      ${scalar(one)}: ${flow(what)}`)];
+const block = (name, value) => [
+  `    ${name}:`,
+  ...Object.entries(value).map(([one, what]) => `      ${scalar(one)}: ${flow(what)}`),
+];

@@ -14,7 +14,10 @@ export function IndexPage({ address, indexes, status }) {
   const [, name, tab] = address.steps;
   const advice = useLoad(() => get("advice"), []);
   const state = indexes.value && indexes.value.value.find((one) => one.name === name)?.state;
-  return html`<${PageHead} title=${name}>${state && html`<${Pill} text=${state} />`}<//><${Loaded} of=${indexes} what="the index">${({ value }) => {
+  return html`<${PageHead} title=${name}>${state && html`<${Pill} text=${state} />`}<//><${Loaded} of=${indexes}
+    what="the index">${({
+    value,
+  }) => {
     const index = value.find((one) => one.name === name);
     if (!index) return html`<${Empty} title="There is no such index"><p><a href="#/indexes">All indexes</a></p><//>`;
     const known = advice.value && advice.value.indexes.find((one) => one.name === name);
@@ -24,6 +27,7 @@ export function IndexPage({ address, indexes, status }) {
         <a href=${linkTo(["indexes", name, "about"])} aria-current=${tab === "about" ? "page" : undefined}>About</a>
         <a href=${linkTo(["operations", name])}>Operations</a>
       </nav>
-      ${tab === "about" ? html`<${AboutIndex} index=${index} status=${status} advice=${advice} />` : html`<${Lookup} index=${index} query=${address.query} known=${known} />`}`;
+      ${tab === "about" ? html`<${AboutIndex} index=${index} status=${status} advice=${advice} />` : html`<${Lookup}
+        index=${index} query=${address.query} known=${known} />`}`;
   }}<//>`;
 }

@@ -27,7 +27,8 @@ export function AskForKey({ problem, needs, isWhole }) {
     <p class="soft">${about} It stays in this page's memory, and is gone when you close it.</p>
     <div class="row">
       <label class="field grow"><span>${isToken ? "Token" : "Key"}</span>
-        <input ref=${input} type="password" autocomplete="off" required value=${text} onInput=${(event) => setText(event.target.value)} /></label>
+        <input ref=${input} type="password" autocomplete="off" required value=${text}
+          onInput=${(event) => setText(event.target.value)} /></label>
       <button class="main" type="submit">Continue</button>
     </div>
     <p role="alert" class="refused">${refused}</p>

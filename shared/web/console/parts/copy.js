@@ -4,8 +4,15 @@ import { html } from "../lib/html.js";
 
 export function Copy({ text, what }) {
   const [said, setSaid] = useState("");
-  const copy = async () => setSaid(await navigator.clipboard.writeText(text).then(() => "Copied", () => "Select the text, and copy it"));
-  return html`<span class="row"><button type="button" onClick=${copy}>Copy ${what}</button><span role="status" class="small soft">${said}</span></span>`;
+  const copy = async () =>
+    setSaid(
+      await navigator.clipboard.writeText(text).then(
+        () => "Copied",
+        () => "Select the text, and copy it",
+      ),
+    );
+  return html`<span class="row"><button type="button" onClick=${copy}>Copy ${what}</button><span role="status"
+    class="small soft">${said}</span></span>`;
 }
 
 export const CodeBox = ({ text, what, label = what }) => html`<div class="stack">

@@ -9,7 +9,8 @@ export function Dialog({ title, onClose, isNarrow, children }) {
     element.current.showModal();
     return () => before && before.isConnected && before.focus();
   }, []);
-  return html`<dialog ref=${element} class=${isNarrow ? "narrow" : ""} aria-labelledby="dialog-title" onClose=${onClose}>
+  return html`<dialog ref=${element} class=${isNarrow ? "narrow" : ""} aria-labelledby="dialog-title"
+    onClose=${onClose}>
     <div class="row spread"><h2 id="dialog-title">${title}</h2>
       <button type="button" class="quiet" onClick=${() => element.current.close()}>Close</button></div>
     ${children}
@@ -20,5 +21,6 @@ export function Dialog({ title, onClose, isNarrow, children }) {
 export const Confirm = ({ title, action, isRisky, onConfirm, onClose, children }) => html`
   <${Dialog} title=${title} isNarrow onClose=${onClose}>
     ${children}
-    <div class="end"><button type="button" class=${isRisky ? "risky" : "main"} onClick=${onConfirm}>${action}</button></div>
+    <div class="end"><button type="button" class=${isRisky ? "risky" : "main"} onClick=${onConfirm}>${action}</button>
+      </div>
   <//>`;

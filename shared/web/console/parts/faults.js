@@ -9,12 +9,18 @@ export function readFault(text) {
 }
 
 export function Faults({ problem }) {
-  const faults = (problem.errors.length ? problem.errors.map((error) => error.detail) : [problem.message]).map(readFault);
+  const faults = (problem.errors.length ? problem.errors.map((error) => error.detail) : [problem.message]).map(
+    readFault,
+  );
   return html`<section data-problem="DefinitionsBroken" class="stack">
-    <${PageHead} title="The definitions have faults" about="The app serves nothing until they are fixed and deployed. Entries and facts are not touched." />
-    <div role="alert"><ol class="faults panel">${faults.map((fault) => html`<li>
-      ${fault.place && html`<code class="pill bad">${fault.place}</code>`} ${fault.key && html`<code>${fault.key}</code>`}
-      <p>${fault.what}</p></li>`)}</ol></div>
+    <${PageHead} title="The definitions have faults"
+      about="The app serves nothing until they are fixed and deployed. Entries and facts are not touched." />
+    <div role="alert"><ol class="faults panel">${faults.map(
+      (fault) => html`<li>
+      ${fault.place && html`<code class="pill bad">${fault.place}</code>`} ${fault.key && html`<code>
+        ${fault.key}</code>`}
+      <p>${fault.what}</p></li>`,
+    )}</ol></div>
     <p class="soft"><code>index-tables validate</code> finds the same before a deployment.</p>
   </section>`;
 }

@@ -12,5 +12,6 @@ const PATHS = {
 export const Icon = ({ name }) => html`<svg viewBox="0 0 24 24" fill="none" stroke="currentColor" stroke-width="1.7"
   stroke-linecap="round" stroke-linejoin="round" aria-hidden="true"><path d=${PATHS[name]} /></svg>`;
 
-export const Mark = () => html`<svg viewBox="0 0 32 32" aria-hidden="true"><rect width="32" height="32" rx="8" fill="#0b5cad" />
+export const Mark =
+  () => html`<svg viewBox="0 0 32 32" aria-hidden="true"><rect width="32" height="32" rx="8" fill="#0b5cad" />
   <path d="M8 9h6v14H8z" fill="#fff" /><path d="M17 9h7v3h-7zm0 5.5h7v3h-7zM17 20h7v3h-7z" fill="#9fd0ff" /></svg>`;

@@ -26,7 +26,9 @@ export function Trouble({ problem, needs = "function", retry, isWhole }) {
 
 // One loaded thing: waiting for it, what is wrong with it, or what `children` makes of it.
 export function Loaded({ of, what, needs, children }) {
-  if (of.value === undefined && of.problem) return html`<${Trouble} problem=${of.problem} needs=${needs} retry=${of.reload} />`;
+  if (of.value === undefined && of.problem)
+    return html`<${Trouble} problem=${of.problem} needs=${needs} retry=${of.reload} />`;
   if (of.value === undefined) return html`<${Waiting} what=${what} />`;
-  return html`${of.problem && html`<${Trouble} problem=${of.problem} needs=${needs} retry=${of.reload} />`}${children(of.value)}`;
+  return html`${of.problem && html`<${Trouble} problem=${of.problem} needs=${needs}
+    retry=${of.reload} />`}${children(of.value)}`;
 }

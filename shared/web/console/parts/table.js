@@ -3,14 +3,21 @@ import { html } from "../lib/html.js";
 
 // Columns are `{ name, isNumber, isWide, isValue, cell(row) }`; the first cell heads its row.
 export function Table({ label, columns, rows, keyOf, onOpen }) {
-  const kind = (column) => [column.isNumber && "number", column.isWide && "wide", column.isValue && "value"].filter(Boolean).join(" ");
+  const kind = (column) =>
+    [column.isNumber && "number", column.isWide && "wide", column.isValue && "value"].filter(Boolean).join(" ");
   return html`<div class="tablebox" tabindex="0" role="region" aria-label=${label}>
     <table role="table" aria-label=${label}>
-      <thead role="rowgroup"><tr role="row">${columns.map((column) => html`
-        <th role="columnheader" scope="col" class=${kind(column)}>${column.name || html`<span class="hidden-text">${column.label}</span>`}</th>`)}</tr></thead>
-      <tbody role="rowgroup">${rows.map((row, place) => html`
-        <tr role="row" key=${keyOf(row)} data-row=${keyOf(row)} class=${onOpen ? "opens" : ""} onClick=${onOpen && ((event) => isPlain(event) && onOpen(row, place))}>
-          ${columns.map((column, number) => cell(column, number, row, place, kind(column)))}</tr>`)}</tbody>
+      <thead role="rowgroup"><tr role="row">${columns.map(
+        (column) => html`
+        <th role="columnheader" scope="col" class=${kind(column)}>${column.name || html`<span class="hidden-text">
+          ${column.label}</span>`}</th>`,
+      )}</tr></thead>
+      <tbody role="rowgroup">${rows.map(
+        (row, place) => html`
+        <tr role="row" key=${keyOf(row)} data-row=${keyOf(row)} class=${onOpen ? "opens" : ""}
+          onClick=${onOpen && ((event) => isPlain(event) && onOpen(row, place))}>
+          ${columns.map((column, number) => cell(column, number, row, place, kind(column)))}</tr>`,
+      )}</tbody>
     </table></div>`;
 }
 

@@ -10,13 +10,23 @@ export function Answer({ answer, problem, onFollow }) {
   const [isRaw, setRaw] = useState(false);
   if (problem) return html`<${Trouble} problem=${problem} />`;
   const content = parsed(answer.text);
-  const rows = content && Array.isArray(content.value) && content.value.length > 0 && content.value.every(isObject) ? content.value : null;
+  const rows =
+    content && Array.isArray(content.value) && content.value.length > 0 && content.value.every(isObject)
+      ? content.value
+      : null;
   return html`<section class="stack answer" aria-label="Answer">
-    <div class="row spread"><p role="status"><span class=${`pill ${answer.status < 400 ? "good" : "bad"}`}>${answer.status}</span> <span class="soft small">${answer.type}</span></p>
-      ${rows && html`<div class="choice" role="group" aria-label="Show as"><button type="button" aria-pressed=${!isRaw} onClick=${() => setRaw(false)}>Table</button>
-        <button type="button" aria-pressed=${isRaw} onClick=${() => setRaw(true)}>JSON</button></div>`}</div>
-    ${rows && !isRaw ? html`<${Rows} rows=${rows} />` : html`<${JsonView} value=${content === undefined ? answer.text || "(no body)" : content} label="Answer as JSON" />`}
-    ${content && content.nextLink && html`<div><button type="button" onClick=${() => onFollow(content.nextLink)}>Next page</button></div>`}
+    <div class="row spread"><p role="status"><span class=${`pill ${answer.status < 400 ? "good" : "bad"}`}>
+      ${answer.status}</span> <span class="soft small">${answer.type}</span></p>
+      ${
+        rows &&
+        html`<div class="choice" role="group" aria-label="Show as"><button type="button" aria-pressed=${!isRaw}
+          onClick=${() => setRaw(false)}>Table</button>
+        <button type="button" aria-pressed=${isRaw} onClick=${() => setRaw(true)}>JSON</button></div>`
+      }</div>
+    ${rows && !isRaw ? html`<${Rows} rows=${rows} />` : html`<${JsonView}
+      value=${content === undefined ? answer.text || "(no body)" : content} label="Answer as JSON" />`}
+    ${content && content.nextLink && html`<div><button type="button"
+      onClick=${() => onFollow(content.nextLink)}>Next page</button></div>`}
   </section>`;
 }
 
@@ -32,6 +42,8 @@ function parsed(text) {
 
 function Rows({ rows }) {
   const names = [...new Set(rows.flatMap(Object.keys))];
-  return html`<${Table} label="Answer" rows=${rows.map((row, place) => ({ ...row, "": place }))} keyOf=${(row) => String(row[""])}
-    columns=${names.map((name) => ({ name, isValue: true, cell: (row) => html`<span class="clipped">${row[name] === undefined ? "–" : shown(row[name])}</span>` }))} />`;
+  return html`<${Table} label="Answer" rows=${rows.map((row, place) => ({ ...row, "": place }))}
+    keyOf=${(row) => String(row[""])}
+    columns=${names.map((name) => ({ name, isValue: true, cell: (row) => html`<span class="clipped">
+      ${row[name] === undefined ? "–" : shown(row[name])}</span>` }))} />`;
 }

@@ -6,7 +6,13 @@ export function Parameter({ parameter, value, onInput }) {
   const choices = schema.enum || (schema.type === "boolean" ? ["true", "false"] : null);
   const input = (event) => onInput(event.target.value);
   return html`<label class="parameter"><span><code>${name}</code>${required && html` <small>needed</small>`}</span>
-    ${choices ? html`<select name=${name} value=${value} onChange=${input}><option value=""></option>${choices.map((one) => html`<option value=${one} selected=${String(one) === value}>${one}</option>`)}</select>`
-    : html`<input name=${name} value=${value} placeholder=${example === undefined ? "" : String(example)} autocomplete="off" spellcheck=${false} onInput=${input} />`}
+    ${
+      choices
+        ? html`<select name=${name} value=${value} onChange=${input}><option value=""></option>
+          ${choices.map((one) => html`<option value=${one} selected=${String(one) === value}>
+          ${one}</option>`)}</select>`
+        : html`<input name=${name} value=${value} placeholder=${example === undefined ? "" : String(example)}
+          autocomplete="off" spellcheck=${false} onInput=${input} />`
+    }
     <small>${description || ""}</small></label>`;
 }

@@ -6,8 +6,12 @@ const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
 // Relative to the API, which lies at /api/.
 export function pathOf(path, parameters, values) {
   const given = parameters.filter((parameter) => values[parameter.name]);
-  const filled = given.filter((one) => one.in === "path").reduce((text, one) => text.replace(`{${one.name}}`, encodeURIComponent(values[one.name])), path);
-  const query = new URLSearchParams(given.filter((one) => one.in === "query").map((one) => [one.name, values[one.name]]));
+  const filled = given
+    .filter((one) => one.in === "path")
+    .reduce((text, one) => text.replace(`{${one.name}}`, encodeURIComponent(values[one.name])), path);
+  const query = new URLSearchParams(
+    given.filter((one) => one.in === "query").map((one) => [one.name, values[one.name]]),
+  );
   return `${filled.replace(/^\/api\//, "")}${String(query) ? `?${query}` : ""}`;
 }
 

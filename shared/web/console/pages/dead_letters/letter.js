@@ -12,7 +12,18 @@ import { Outcome } from "./outcome.js";
 // Reasons name a path in backticks: "'old' at `age` is not of type integer."
 export function failedPath(reason, document) {
   const names = [...reason.matchAll(/`([^`]+)`/g)].map((found) => found[1]);
-  return names.find((path) => path.split(".").reduce((value, step) => (value !== null && typeof value === "object" && Object.hasOwn(value, step) ? value[step] : undefined), document) !== undefined) ?? null;
+  return (
+    names.find(
+      (path) =>
+        path
+          .split(".")
+          .reduce(
+            (value, step) =>
+              value !== null && typeof value === "object" && Object.hasOwn(value, step) ? value[step] : undefined,
+            document,
+          ) !== undefined,
+    ) ?? null
+  );
 }
 
 export function Letter({ letter, onClose, onReplayed }) {
@@ -22,15 +33,28 @@ export function Letter({ letter, onClose, onReplayed }) {
     onClose();
     if (replay.value) onReplayed();
   };
-  return html`<${Dialog} title=${letter.fact ? `Dead letter of fact ${letter.fact.id}` : "Unreadable change"} onClose=${close}>
+  return html`<${Dialog} title=${letter.fact ? `Dead letter of fact ${letter.fact.id}` : "Unreadable change"}
+    onClose=${close}>
     <p>${letter.reason}</p>
-    <${Facts} facts=${[["Source", letter.source], ["Index", letter.index || "–"], ["Kind", letter.kind], ["Failed", momentOf(letter.failedAt)],
-      ...(letter.fact && letter.fact.partitionKey !== undefined ? [["Partition key", shown(letter.fact.partitionKey)]] : [])]} />
+    <${Facts} facts=${[
+      ["Source", letter.source],
+      ["Index", letter.index || "–"],
+      ["Kind", letter.kind],
+      ["Failed", momentOf(letter.failedAt)],
+      ...(letter.fact && letter.fact.partitionKey !== undefined
+        ? [["Partition key", shown(letter.fact.partitionKey)]]
+        : []),
+    ]} />
     <h3>What arrived</h3>
-    <${Loaded} of=${whole} needs="admin" what="the document">${({ document }) => html`<${JsonView} value=${document} marked=${failedPath(letter.reason, document)} label="What arrived" />`}<//>
+    <${Loaded} of=${whole} needs="admin" what="the document">${({ document }) => html`<${JsonView} value=${document}
+      marked=${failedPath(letter.reason, document)} label="What arrived" />`}<//>
     ${replay.value && html`<${Outcome} replayed=${[replay.value]} />`}
     ${replay.problem && html`<${Trouble} problem=${replay.problem} needs="admin" />`}
-    ${!replay.value && html`<div class="end"><button type="button" class="main" disabled=${replay.isRunning}
-      onClick=${() => replay.run(() => post(`dead-letters/${encoded(letter.id)}/replay`))}>${replay.isRunning ? "Replaying…" : "Replay"}</button></div>`}
+    ${
+      !replay.value &&
+      html`<div class="end"><button type="button" class="main" disabled=${replay.isRunning}
+      onClick=${() => replay.run(() => post(`dead-letters/${encoded(letter.id)}/replay`))}>
+        ${replay.isRunning ? "Replaying…" : "Replay"}</button></div>`
+    }
   <//>`;
 }

@@ -17,10 +17,12 @@ export function Entry({ index, entry, onClose }) {
 }
 
 function Fact({ fact }) {
-  if (fact.problem && fact.problem.code === "ExpandNotPossible") return html`<p class="soft">Facts of this source arrive as events: there is no container to read one from.</p>`;
+  if (fact.problem && fact.problem.code === "ExpandNotPossible")
+    return html`<p class="soft">Facts of this source arrive as events: there is no container to read one from.</p>`;
   if (fact.problem) return html`<${Trouble} problem=${fact.problem} retry=${fact.reload} />`;
   if (fact.isLoading) return html`<${Waiting} what="the fact" />`;
-  if (fact.value === null) return html`<p class="notice warn">The fact is gone, or does not have this key any more.</p>`;
+  if (fact.value === null)
+    return html`<p class="notice warn">The fact is gone, or does not have this key any more.</p>`;
   return html`<${JsonView} value=${fact.value} label="Fact" />`;
 }
 

@@ -20,22 +20,32 @@ export function Explanation({ index, parameters }) {
 }
 
 function Drawing({ plan }) {
-  const reads = plan.parallelReads, keys = plan.partitionKeys;
+  const reads = plan.parallelReads,
+    keys = plan.partitionKeys;
   return html`<ol class="drawing">
     <li><strong>1 question</strong><small>${plan.table}</small></li>
-    <li class="wide"><strong>${plural(plan.partitions, "partition")}${plan.shards > 1 ? ` × ${plan.shards} shards` : ""}${plan.tables > 1 ? ` × ${plan.tables} tables` : ""}</strong>
-      <ul>${keys.slice(0, SHOWN).map((key) => html`<li><code>${printed(key)}</code><${Stretch} access=${plan.access} rows=${plan.rowKeys} /></li>`)}</ul>
+    <li class="wide"><strong>
+      ${plural(plan.partitions, "partition")}${plan.shards > 1 ? ` × ${plan.shards} shards` : ""}${plan.tables > 1 ? ` × ${plan.tables} tables` : ""}</strong>
+      <ul>${keys.slice(0, SHOWN).map((key) => html`<li><code>${printed(key)}</code><${Stretch} access=${plan.access}
+        rows=${plan.rowKeys} /></li>`)}</ul>
       ${keys.length > SHOWN && html`<small>and ${keys.length - SHOWN} more</small>`}</li>
-    <li><strong>${reads > 1 ? `${reads} reads at once` : "1 read"}</strong><small>in ${plan.accounts.join(", ")}</small></li>
-    <li><strong>${plural(plan.storageTransactionsPerPage, "transaction")}</strong><small>for a page${plan.factReadsPerPage ? `, and ${plan.factReadsPerPage} reads of facts` : ""}</small></li>
+    <li><strong>${reads > 1 ? `${reads} reads at once` : "1 read"}</strong>
+      <small>in ${plan.accounts.join(", ")}</small></li>
+    <li><strong>${plural(plan.storageTransactionsPerPage, "transaction")}</strong>
+      <small>for a page${plan.factReadsPerPage ? `, and ${plan.factReadsPerPage} reads of facts` : ""}</small></li>
   </ol>`;
 }
 
 // A partition as a bar, with the stretch of it that is read.
 function Stretch({ access, rows }) {
   const isWhole = access === "partition" || (rows.from === "" && rows.before === "");
-  const words = isWhole ? "all rows" : access === "point" ? "one key" : between(printed(rows.from), printed(rows.before));
-  return html`<span class=${`stretch ${isWhole ? "whole" : access === "point" ? "point" : "some"}`}><span></span></span><small>${words}</small>`;
+  const words = isWhole
+    ? "all rows"
+    : access === "point"
+      ? "one key"
+      : between(printed(rows.from), printed(rows.before));
+  return html`<span class=${`stretch ${isWhole ? "whole" : access === "point" ? "point" : "some"}`}><span></span>
+    </span><small>${words}</small>`;
 }
 
 function between(first, last) {
@@ -44,4 +54,8 @@ function between(first, last) {
 }
 
 // Keys end in characters that only mark an end.
-const printed = (key) => key.replace(/[\u0000-\u001f\uffee-\uffff].*$/, "").replace(/ !$/, "").trim();
+const printed = (key) =>
+  key
+    .replace(/[\u0000-\u001f\uffee-\uffff].*$/, "")
+    .replace(/ !$/, "")
+    .trim();

@@ -14,9 +14,13 @@ export function Lookup({ index, query, known }) {
   const asked = useMemo(() => readQuestion(index, new URLSearchParams(text)), [index, text]);
   const ask = (question) => go(linkTo(["indexes", index.name], parametersOf(index, question)));
   // A link that somebody wrote may ask what this index cannot answer: then the app says what could.
-  const isWhole = isComplete(index, asked), parameters = isWhole ? parametersOf(index, asked) : [...new URLSearchParams(text)];
+  const isWhole = isComplete(index, asked),
+    parameters = isWhole ? parametersOf(index, asked) : [...new URLSearchParams(text)];
   return html`<${LookupForm} key=${text} index=${index} asked=${asked} known=${known} onAsk=${ask} />
     ${text && html`<${Results} key=${`results ${text}`} index=${index} parameters=${parameters} />`}
-    ${isWhole && html`<${Explanation} index=${index} parameters=${parameters} />
-      <${Elsewhere} index=${index} parameters=${parameters} />`}`;
+    ${
+      isWhole &&
+      html`<${Explanation} index=${index} parameters=${parameters} />
+      <${Elsewhere} index=${index} parameters=${parameters} />`
+    }`;
 }

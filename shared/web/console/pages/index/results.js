@@ -1,8 +1,8 @@
 // The answer: a table with a column for each key part and field, page by page; a row opens as JSON with its fact.
-import { useEffect, useState } from "preact/hooks";
-import { encoded, get, queryOf } from "../../lib/calls.js";
+import { useState } from "preact/hooks";
+import { encoded } from "../../lib/calls.js";
 import { html } from "../../lib/html.js";
-import { useSession } from "../../lib/session.js";
+import { usePages } from "../../lib/page_stack.js";
 import { partsOf } from "../../lib/question.js";
 import { momentOf, plural, shown } from "../../lib/words.js";
 import { Empty, Trouble, Waiting } from "../../parts/states.js";
@@ -14,14 +14,22 @@ export function Results({ index, parameters }) {
   const pages = usePages(`indexes/${encoded(index.name)}/entries`, String(new URLSearchParams(parameters)));
   const [opened, setOpened] = useState(null);
   if (pages.problem && !pages.page) {
-    return html`<${Trouble} problem=${pages.problem} retry=${pages.again} /><${Suggestion} suggestion=${pages.problem.suggestion} />`;
+    return html`<${Trouble} problem=${pages.problem} retry=${pages.again} /><${Suggestion}
+      suggestion=${pages.problem.suggestion} />`;
   }
   if (!pages.page) return html`<${Waiting} what="entries" />`;
-  const entries = pages.page.value, hasMore = Boolean(pages.page.nextLink);
+  const entries = pages.page.value,
+    hasMore = Boolean(pages.page.nextLink);
   return html`<section class="stack" aria-label="Result">
-    ${(pages.page.behind || []).map((one) => html`<p class="notice warn">${one.account} was down: changes since ${momentOf(one.since)} are on their way.</p>`)}
-    ${entries.length ? html`<${Table} label="Entries" columns=${columns(index, entries, setOpened)} rows=${entries} keyOf=${identityOf} onOpen=${setOpened} />`
-    : html`<${Empty} title=${hasMore || pages.number > 1 ? "No entry on this page" : "No entry matches"}><p>${hasMore ? "There may be more on the next one." : "Try a wider condition, or another value."}</p><//>`}
+    ${(pages.page.behind || []).map((one) => html`<p class="notice warn">
+      ${one.account} was down: changes since ${momentOf(one.since)} are on their way.</p>`)}
+    ${
+      entries.length
+        ? html`<${Table} label="Entries" columns=${columns(index, entries, setOpened)} rows=${entries}
+          keyOf=${identityOf} onOpen=${setOpened} />`
+        : html`<${Empty} title=${hasMore || pages.number > 1 ? "No entry on this page" : "No entry matches"}><p>
+          ${hasMore ? "There may be more on the next one." : "Try a wider condition, or another value."}</p><//>`
+    }
     <div class="row spread paging">
       <p class="soft" role="status">${wording(pages, entries.length, hasMore)}</p>
       <div class="row">
@@ -37,35 +45,22 @@ export function Results({ index, parameters }) {
 function wording(pages, length, hasMore) {
   if (!length) return `Page ${pages.number}`;
   const all = !hasMore ? ", all there are" : ", and more";
-  return pages.number === 1 ? `${plural(length, "entry", "entries")}${all}` : `Page ${pages.number}: entries ${pages.before + 1} to ${pages.before + length}${all}`;
-}
-
-// Pages as they were read: to go back asks nothing again.
-function usePages(path, query) {
-  const session = useSession();
-  const [state, setState] = useState({ pages: [], at: 0, isLoading: true });
-  const read = (text, known) => get(`${path}?${text}`).then(
-    (page) => setState({ pages: [...known, page], at: known.length, isLoading: false }),
-    (problem) => setState({ pages: known, at: Math.max(0, known.length - 1), isLoading: false, problem }));
-  const again = () => read(query, []);
-  useEffect(() => {
-    again();
-  }, [session]);
-  const { pages, at } = state;
-  const next = () => {
-    if (pages[at + 1]) return setState({ ...state, at: at + 1 });
-    setState({ ...state, isLoading: true });
-    return read(queryOf(pages[at].nextLink), pages.slice(0, at + 1));
-  };
-  return { page: pages[at], number: at + 1, before: pages.slice(0, at).reduce((sum, page) => sum + page.value.length, 0),
-    isLoading: state.isLoading, problem: state.problem, next, again, previous: () => setState({ ...state, at: at - 1 }) };
+  return pages.number === 1
+    ? `${plural(length, "entry", "entries")}${all}`
+    : `Page ${pages.number}: entries ${pages.before + 1} to ${pages.before + length}${all}`;
 }
 
 export const identityOf = (entry) => JSON.stringify([entry.partitionKey, entry.id, entry.key]);
 
 function columns(index, entries, open) {
   const fields = [...new Set(entries.flatMap((entry) => Object.keys(entry.data || {})))];
-  const opener = { name: "", label: "Open", cell: (entry) => html`<button type="button" class="link" aria-label=${`Open ${nameOf(index, entry)}`} onClick=${() => open(entry)}>Open</button>` };
+  const opener = {
+    name: "",
+    label: "Open",
+    cell: (entry) =>
+      html`<button type="button" class="link" aria-label=${`Open ${nameOf(index, entry)}`}
+        onClick=${() => open(entry)}>Open</button>`,
+  };
   return [
     ...partsOf(index).map((part) => ({ name: part.name, isValue: true, cell: (entry) => value(entry.key[part.name]) })),
     ...fields.map((field) => ({ name: field, isValue: true, cell: (entry) => value(entry.data[field]) })),
@@ -73,7 +68,12 @@ function columns(index, entries, open) {
   ];
 }
 
-const nameOf = (index, entry) => (entry.id === undefined ? partsOf(index).map((part) => shown(entry.key[part.name])).join(" ") : entry.id);
+const nameOf = (index, entry) =>
+  entry.id === undefined
+    ? partsOf(index)
+        .map((part) => shown(entry.key[part.name]))
+        .join(" ")
+    : entry.id;
 
 function value(found) {
   if (found === undefined) return html`<span class="soft">–</span>`;

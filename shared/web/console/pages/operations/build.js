@@ -19,9 +19,18 @@ export function Build({ index, path, state: { build, defined }, run, isBusy, pri
     ${isRunning && html`<${Running} label=${`Build of ${index.name}`} progress=${progress} />`}
     ${build && html`<p class="small">${counts(build.counts)}</p>`}
     ${build && build.problem && html`<p class="notice bad">${build.problem}</p>`}
-    ${isNow && !isRunning && html`<${Cost} of=${buildCost(facts || 0)} price=${price} facts=${facts} /><${Budget} id="build-budget" value=${budget} onInput=${setBudget} />
-      <div><button type="button" class="main" disabled=${isBusy} onClick=${() => run(() => post(`${path}/builds`, withBudget({}, budget)))}>Build</button></div>`}
+    ${
+      isNow &&
+      !isRunning &&
+      html`<${Cost} of=${buildCost(facts || 0)} price=${price} facts=${facts} /><${Budget} id="build-budget"
+        value=${budget} onInput=${setBudget} />
+      <div><button type="button" class="main" disabled=${isBusy}
+        onClick=${() => run(() => post(`${path}/builds`, withBudget({}, budget)))}>Build</button></div>`
+    }
   </section>`;
 }
 
-const counts = (done) => Object.entries(done).map(([name, value]) => `${name} ${count(value)}`).join(", ");
+const counts = (done) =>
+  Object.entries(done)
+    .map(([name, value]) => `${name} ${count(value)}`)
+    .join(", ");

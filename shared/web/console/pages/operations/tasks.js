@@ -7,10 +7,25 @@ import { Table } from "../../parts/table.js";
 const COLUMNS = [
   { name: "Work", cell: (task) => html`${task.kind} ${task.about.index || ""}<small>${task.problem || ""}</small>` },
   { name: "State", cell: (task) => html`<${Pill} text=${task.state} />` },
-  { name: "Progress", cell: (task) => html`<progress max=${Math.max(1, task.slices)} value=${task.slicesDone} aria-label=${`Progress of ${task.kind} ${task.about.index || task.id}`}></progress><small>${task.slicesDone} of ${task.slices} slices</small>` },
-  { name: "Done so far", isWide: true, cell: (task) => Object.entries(task.counts).filter(([, done]) => typeof done === "number").map(([name, done]) => `${name} ${count(done)}`).join(", ") || "–" },
+  {
+    name: "Progress",
+    cell: (task) =>
+      html`<progress max=${Math.max(1, task.slices)} value=${task.slicesDone}
+        aria-label=${`Progress of ${task.kind} ${task.about.index || task.id}`}></progress><small>
+        ${task.slicesDone} of ${task.slices} slices</small>`,
+  },
+  {
+    name: "Done so far",
+    isWide: true,
+    cell: (task) =>
+      Object.entries(task.counts)
+        .filter(([, done]) => typeof done === "number")
+        .map(([name, done]) => `${name} ${count(done)}`)
+        .join(", ") || "–",
+  },
   { name: "Started", cell: (task) => moment(task.startedAtSeconds) },
 ];
 
 export const Tasks = ({ tasks }) => html`<section class="stack"><h2>Builds, verifications and other long work</h2>
-  ${tasks.length ? html`<${Table} label="Long work" columns=${COLUMNS} rows=${tasks} keyOf=${(task) => task.id} />` : html`<p class="panel soft">None has run yet.</p>`}</section>`;
+  ${tasks.length ? html`<${Table} label="Long work" columns=${COLUMNS} rows=${tasks}
+    keyOf=${(task) => task.id} />` : html`<p class="panel soft">None has run yet.</p>`}</section>`;

@@ -10,9 +10,24 @@ import { Cost } from "./cost.js";
 import { Report } from "./report.js";
 import { Running } from "./running.js";
 
-const KINDS = [["verify", "Everything"], ["sample", "A sample of 1 000 facts"]];
+const KINDS = [
+  ["verify", "Everything"],
+  ["sample", "A sample of 1 000 facts"],
+];
 
-export function Verify({ index, path, state: { defined, serving }, verifications, run, isBusy, price, facts, entries, isNow, title }) {
+export function Verify({
+  index,
+  path,
+  state: { defined, serving },
+  verifications,
+  run,
+  isBusy,
+  price,
+  facts,
+  entries,
+  isNow,
+  title,
+}) {
   const [budget, setBudget] = useState("");
   const [kind, setKind] = useState("verify");
   const [isAsking, setAsking] = useState(false);
@@ -24,17 +39,32 @@ export function Verify({ index, path, state: { defined, serving }, verifications
     setAsking(false);
     start({ repair: true });
   };
-  return html`<section class="panel stack" data-step="verify"><h2>${isNow && title.startsWith("Verify what") ? `2. ${title}` : title.startsWith("Verify what") ? "2. Verify" : title}</h2>
+  return html`<section class="panel stack" data-step="verify"><h2>
+    ${title}</h2>
     <p class="soft">Compares table, ledger and facts while everything goes on. Changes on their way are no difference.</p>
-    ${isRunning && html`<${Running} label=${`Verification of ${index.name}`} progress=${progressOf({ startedAt: latest.startedAt, done: latest.facts, facts }, Date.now() / 1000)} />`}
+    ${isRunning && html`<${Running} label=${`Verification of ${index.name}`}
+      progress=${progressOf({ startedAt: latest.startedAt, done: latest.facts, facts }, Date.now() / 1000)} />`}
     ${latest && !isRunning && html`<${Report} report=${latest} />`}
-    ${isNow && !isRunning && html`<${Cost} of=${kind === "sample" ? [1000, 7000] : verifyCost(facts || 0, entries)} price=${price} facts=${facts} />
-      <div class="row"><div class="choice" role="group" aria-label="How much">${KINDS.map(([name, text]) => html`
-        <button type="button" aria-pressed=${kind === name} onClick=${() => setKind(name)}>${text}</button>`)}</div></div>
+    ${
+      isNow &&
+      !isRunning &&
+      html`<${Cost} of=${kind === "sample" ? [1000, 7000] : verifyCost(facts || 0, entries)} price=${price}
+        facts=${facts} />
+      <div class="row"><div class="choice" role="group" aria-label="How much">${KINDS.map(
+        ([name, text]) => html`
+        <button type="button" aria-pressed=${kind === name} onClick=${() => setKind(name)}>${text}</button>`,
+      )}</div></div>
       <${Budget} id="verify-budget" value=${budget} onInput=${setBudget} />
-      <div class="row"><button type="button" class="main" disabled=${isBusy} onClick=${() => start(kind === "sample" ? { sample: 1000 } : {})}>Verify</button>
-        ${latest && latest.total > 0 && html`<button type="button" disabled=${isBusy} onClick=${() => setAsking(true)}>Repair…</button>`}</div>`}
-    ${isAsking && html`<${Confirm} title="Repair" action="Repair" onConfirm=${repair} onClose=${() => setAsking(false)}>
-      <p>Rows that are missing or wrong are written again, and rows that should not be there are hidden. Entries of facts that are gone stay: <code>index-tables reconcile</code> removes those.</p><//>`}
+      <div class="row"><button type="button" class="main" disabled=${isBusy}
+        onClick=${() => start(kind === "sample" ? { sample: 1000 } : {})}>Verify</button>
+        ${latest && latest.total > 0 && html`<button type="button" disabled=${isBusy}
+          onClick=${() => setAsking(true)}>Repair…</button>`}</div>`
+    }
+    ${
+      isAsking &&
+      html`<${Confirm} title="Repair" action="Repair" onConfirm=${repair} onClose=${() => setAsking(false)}>
+      <p>Rows that are missing or wrong are written again, and rows that should not be there are hidden. Entries of facts that are gone stay: <code>index-tables reconcile</code> removes those.</p>
+        <//>`
+    }
   </section>`;
 }

@@ -8,8 +8,15 @@ export function useLive(status) {
   const seen = useRef({ at: "", counted: [], lags: [] });
   if (status && status.at !== seen.current.at) {
     const counted = countsOf(status);
-    const lags = { atSeconds: counted.atSeconds, ...Object.fromEntries(status.sources.map((source) => [source.name, source.lagSeconds])) };
-    seen.current = { at: status.at, counted: [...seen.current.counted, counted].slice(-MOST), lags: [...seen.current.lags, lags].slice(-MOST) };
+    const lags = {
+      atSeconds: counted.atSeconds,
+      ...Object.fromEntries(status.sources.map((source) => [source.name, source.lagSeconds])),
+    };
+    seen.current = {
+      at: status.at,
+      counted: [...seen.current.counted, counted].slice(-MOST),
+      lags: [...seen.current.lags, lags].slice(-MOST),
+    };
   }
   return seen.current;
 }
