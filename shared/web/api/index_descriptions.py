@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any, Final, Literal, NotRequired, TypeAlias, TypedDict
 
 from shared.definitions.compare import IdentityJson, identity
@@ -9,7 +10,7 @@ from shared.definitions.identity import physical_digests
 from shared.definitions.model import Order, PartType
 
 if TYPE_CHECKING:
-    from shared.definitions.model import Expire, Index, KeyPart, Placement, Source
+    from shared.definitions.model import Expire, Index, KeyPart, PartValue, Placement, Source
 
 ServingState: TypeAlias = Literal["serving", "building"]
 _UNITS: Final = (("d", 86_400), ("h", 3_600), ("m", 60), ("s", 1))
@@ -84,7 +85,7 @@ def describe(index: Index, source: Source, state: ServingState, generation: str 
 def _layout(index: Index) -> _LayoutJson:
     found: _LayoutJson = {}
     if index.hot:
-        found["hot"] = {str(value): shards for value, shards in index.hot}
+        found["hot"] = {_written(value): shards for value, shards in index.hot}
     if index.expire is not None:
         found["expire"] = _expire(index.expire)
     if index.placement is not None:
@@ -102,7 +103,7 @@ def _placement(placement: Placement) -> dict[str, Any]:
     if placement.by == "hash":
         return {"by": "hash", "accounts": list(placement.accounts)}
     if placement.by == "list":
-        values = {str(value): account for value, account in placement.values}
+        values = {_written(value): account for value, account in placement.values}
         return {"by": "list", "map": values, "default": placement.default}
     slices = [
         {
@@ -113,6 +114,10 @@ def _placement(placement: Placement) -> dict[str, Any]:
         for each in placement.slices
     ]
     return {"by": "range", "map": slices}
+
+
+def _written(value: PartValue) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
 
 
 def _part(part: KeyPart) -> KeyPartJson:

@@ -47,6 +47,9 @@ function legend(times, series, at, wording) {
   return at === null ? `${values.join(", ")} now${most}` : `${values.join(", ")} at ${clock(times[place])}`;
 }
 
+// Of a line that is hardly one, the points are shown.
+const isShort = (plot, number) => plot.data[number].filter((value) => value !== null).length < 3;
+
 function options({ width, series, shown, wording, hasAxis, group, setAt }) {
   const axis = {
     stroke: color("--soft"),
@@ -70,12 +73,12 @@ function options({ width, series, shown, wording, hasAxis, group, setAt }) {
     ],
     series: [
       {},
-      ...series.map((one, place) => ({
+      ...series.map((_, place) => ({
         stroke: color(COLORS[place % COLORS.length]),
         width: 2,
         spanGaps: false,
         fill: series.length === 1 ? `${color(COLORS[0])}1f` : undefined,
-        points: { show: one.values.filter((value) => value !== null).length < 3, size: 5 },
+        points: { show: isShort, size: 5 },
       })),
     ],
     hooks: { setCursor: [(plot) => setAt(plot.cursor.idx === undefined ? null : plot.cursor.idx)] },

@@ -9,7 +9,7 @@ const SPANS = [
   ["Hour", HOUR],
   ["Day", DAY],
 ];
-const SHORTEST_SECONDS = 600;
+const SHORTEST_SECONDS = 240;
 const TITLES = {
   changes: "Changes applied",
   entries: "Entries written and removed",

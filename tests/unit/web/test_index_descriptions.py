@@ -1,0 +1,56 @@
+"""What the API says of an index is what its definition says: with it, the definition can be written again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from shared.definitions.loading.load import load
+from shared.web.api.index_descriptions import describe
+
+SOURCE = "version: 1\nsources: {people: {cosmos: {database: test, container: people}, partitionKey: id}}\n"
+
+
+def described(definition: str) -> dict[str, Any]:
+    """An index with this definition, as the API shows it."""
+    loaded = load(f"{SOURCE}indexes:\n  by-town: {{source: people, partition: {definition}}}\n", "indexes.yaml")
+    assert not loaded.faults, loaded.faults
+    definitions = loaded.definitions
+    return {**describe(definitions.indexes["by-town"], definitions.sources["people"], "serving", "g")}
+
+
+def test_a_plain_index_has_no_layout() -> None:
+    """What a definition does not say is left out."""
+    assert described("town").keys().isdisjoint({"hot", "expire", "placement", "each", "where", "summarize"})
+
+
+@pytest.mark.parametrize(
+    ("definition", "member", "shown"),
+    [
+        ("town, hot: {Redmond: 4}", "hot", {"Redmond": 4}),
+        ("{path: age, type: integer}, hot: {'7': 2}", "hot", {"7": 2}),
+        ("{path: paid, type: boolean}, hot: {'true': 2}", "hot", {"true": 2}),
+        ("town, expire: {path: at, after: 90d}", "expire", {"path": "at", "after": "90d"}),
+        ("town, expire: {path: at, after: 90s}", "expire", {"path": "at", "after": "90s"}),
+        (
+            "town, expire: {path: at, after: 36h, tables: day}",
+            "expire",
+            {"path": "at", "after": "36h", "tables": "day"},
+        ),
+        ("town, placement: {by: hash, accounts: [A, B]}", "placement", {"by": "hash", "accounts": ["A", "B"]}),
+        (
+            "town, placement: {by: list, map: {Oslo: A}, default: B}",
+            "placement",
+            {"by": "list", "map": {"Oslo": "A"}, "default": "B"},
+        ),
+        (
+            "town, placement: {by: range, map: [{to: m, account: A}, {from: m, account: B}]}",
+            "placement",
+            {"by": "range", "map": [{"to": "m", "account": "A"}, {"from": "m", "account": "B"}]},
+        ),
+    ],
+)
+def test_a_layout_is_shown_as_it_is_written(definition: str, member: str, shown: object) -> None:
+    """Shards of single values, expiry, and storage accounts."""
+    assert described(definition)[member] == shown
