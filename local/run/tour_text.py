@@ -12,7 +12,7 @@ WIDTH = 118
 
 TRY_NEXT = """
 # What to try next
-    make run                                    the same, until you end it: with a console, docs and a status page
+    make run                                    the same, until you end it: with a console and docs
     .venv/bin/index-tables list                 while it runs: its indexes, their keys and sizes
     .venv/bin/index-tables query customers-by-town town=Redmond lastName.prefix=S
     edit indexes.yaml                           while it runs: the app starts again with what you save

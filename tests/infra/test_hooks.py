@@ -121,7 +121,7 @@ def project(tmp_path: Path) -> Path:
 
 
 def test_the_hook_waits_until_the_app_is_ready_and_says_where_to_begin(project: Path) -> None:
-    """A first lookup that only lacks values, the status page, and how to get a key."""
+    """A first lookup that only lacks values, the console, and how to get a key."""
     with app(503, 503, 200) as url:
         named = {"FUNCTION_APP_URL": url, "FUNCTION_APP_NAME": "func-1", "AZURE_RESOURCE_GROUP": "rg-demo"}
         done = run(AFTER, named, project=project)
