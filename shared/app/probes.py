@@ -70,12 +70,12 @@ class Readiness:
 async def check(app: Process, catalog_reader: Callable[[], TableClient]) -> list[str]:
     """Raise the error that keeps the app from its work: faults in definitions or settings, a main account that does not
     answer, a source whose identity has changed. Return what limits it: other accounts that do not answer or are owed
-    entries."""
+    entries, and sources whose changes have no order."""
     app.definitions.require()
     _check_settings(app)
     silent = await _check_storage(app)
     snapshot = await _check_catalog(app, catalog_reader())
-    return [*silent, *_owed(snapshot)]
+    return [*silent, *_owed(snapshot), *without_order(app)]
 
 
 def _check_settings(app: Process) -> None:
@@ -113,6 +113,18 @@ def _owed(snapshot: CatalogSnapshot) -> list[str]:
         f"in these indexes: {', '.join(snapshot.indexes_owing(name)) or 'none'}."
         for name, owed in sorted(snapshot.owed.items())
     ]
+
+
+def without_order(app: Process) -> list[str]:
+    """Sources whose versions Cosmos DB orders, if their account takes writes in several regions."""
+    sources = app.definitions.require().sources.items()
+    names = sorted(name for name, source in sources if source.cosmos is not None and source.version is None)
+    regions = app.write_regions.last_known() if names else ()
+    if len(regions) < 2:
+        return []
+    where = f"Cosmos DB takes writes in several regions ({', '.join(regions)})"
+    way_out = "declare a `version` in these sources, or write each partition key in one region"
+    return [f"{where}, so that nobody knows the order of two versions of a fact: {way_out}: {', '.join(names)}."]
 
 
 async def _check_catalog(app: Process, reader: TableClient) -> CatalogSnapshot:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from shared.app.settings import Settings
     from shared.app.world import World
     from shared.definitions.loading.load import Loaded
+    from shared.sources.write_regions import WriteRegions
     from shared.web.access import Rights
 
 
@@ -81,6 +82,13 @@ class Process:
     def cosmos(self) -> CosmosClient:
         """A new client of the account that holds the facts."""
         return self.connections.cosmos_client(cosmos_connection(names.COSMOS.name, self.settings.environment))
+
+    @cached_property
+    def write_regions(self) -> WriteRegions:
+        """Where the account of the sources takes writes."""
+        from shared.sources.write_regions import WriteRegions
+
+        return WriteRegions(self.cosmos, self.world.timing.steady_seconds)
 
     @property
     def is_entra(self) -> bool:
