@@ -108,7 +108,7 @@ async def _first_second(meter: Meter, distance: Distance) -> Measurement:
 
         async def run() -> Sample:
             before, cpu = updates.service.answered, time.process_time()
-            writing = asyncio.create_task(updates.pipeline.apply(updates.changes(), len(updates.changes())))
+            writing = asyncio.create_task(updates.pipeline.apply(updates.changes()))
             await asyncio.sleep(seconds)
             answered, cpu = max(1, updates.service.answered - before), time.process_time() - cpu
             writing.cancel()
