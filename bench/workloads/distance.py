@@ -41,6 +41,7 @@ SMALL_BATCH: Final = 100
 LOOKUPS: Final = 100
 FIRST_SECONDS: Final = 1.0
 IDLE_SECONDS: Final = 10.0
+HOT_SECONDS: Final = 5.0
 ROUNDS_MAX: Final = 3
 IDEAL, FIXED, ONE_CALL = "without a limit", "16 at once", "one call"
 LIMITS: Final = {IDEAL: UNLIMITED, FIXED: 16}
@@ -192,8 +193,8 @@ async def _hot_partition(meter: Meter, distance: Distance) -> Measurement:
     async def prepare() -> None:
         await beside.prepare()
         hot.append(asyncio.create_task(beside.keep_hot()))
-        # It has been hot for a while.
-        await asyncio.sleep(FIRST_SECONDS * min(1.0, meter.scale))
+        # It has been hot for a while: its pace is known.
+        await asyncio.sleep(HOT_SECONDS * min(1.0, meter.scale))
 
     async def run() -> None:
         await beside.pipeline.apply(beside.changes())

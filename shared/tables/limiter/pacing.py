@@ -82,11 +82,13 @@ class Pacing:
         last = self._throttled_at.pop(place, None)
         self._throttled_at = {other: at for other, at in self._throttled_at.items() if now - at < _AGAIN_SECONDS}
         self._throttled_at[place] = now
-        if last is None or now - last > _AGAIN_SECONDS or len(self._throttled_at) > _OWN_MAX:
-            return False
+        self._forget(now)
         pace = self._paces.get(place)
+        # One that is paced tries a faster pace now and then, more than a second apart.
+        is_again = pace is not None or (last is not None and now - last <= _AGAIN_SECONDS)
+        if not is_again or len(self._throttled_at) > _OWN_MAX:
+            return False
         if pace is None:
-            self._forget(now)
             self._paces[place] = _Pace(now)
         else:
             pace.throttle(now)

@@ -8,6 +8,7 @@ import pytest
 
 from shared.tables.limiter.calls import CallShape, Outcome, Priority
 from shared.tables.limiter.limiter import LEAST, START, Limiter
+from shared.tables.limiter.pacing import Pacing
 from tests.unit.tables.storage_model import CALL, StorageModel
 
 if TYPE_CHECKING:
@@ -83,6 +84,16 @@ def test_a_hot_partition_is_paced_and_does_not_slow_the_others() -> None:
     assert beside.limiter.pacing.is_paced(("Table", "hot"))
     assert beside.rate(2, 6) >= 0.8 * alone.rate(2, 6)
     assert len(beside.throttled) <= 0.03 * len(beside.answered)
+
+
+def test_a_paced_partition_that_throttles_again_later_is_still_alone() -> None:
+    """It tries a faster pace every few seconds: each of these throttles would hold up the growth of the account."""
+    pacing, hot = Pacing(), ("Table", "hot")
+    assert not pacing.is_own(hot, 0.0)
+    assert pacing.is_own(hot, 0.5)
+    assert pacing.is_own(hot, 3.0)
+    assert not pacing.is_own(("Table", "another"), 3.0)
+    assert not pacing.is_own(hot, 60.0), "its pace was forgotten"
 
 
 def answer(limiter: Limiter, outcome: Outcome, count: int, now: float) -> float:
