@@ -276,6 +276,15 @@ def test_ci_runs_the_tests_of_the_local_checks() -> None:
     assert [run["tests"] for run in runs] == [on_the_oldest, ""]
 
 
+def test_ci_installs_what_is_deployed_by_its_hashes() -> None:
+    """With pip's own check, and starts the app with nothing else."""
+    steps = ci()["jobs"]["deployed"]["steps"]
+    assert [step["run"] for step in steps if "run" in step] == ["make deployed PYTHON=python3.13"]
+    (recipe,) = re.findall(r"^deployed: setup-tests\n((?:\t.+\n)+)", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert "--require-hashes --requirement requirements.txt" in recipe
+    assert "import function_app" in recipe
+
+
 def test_ci_compiles_the_templates_of_a_pull_request() -> None:
     """With the real compiler, whose absence is a failure there."""
     steps = ci()["jobs"]["templates"]["steps"]
