@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from typing import TYPE_CHECKING, Final
+
+import pytest
 
 from tests.docs.transcripts import blocks, commands_in
 from tests.support import ROOT
@@ -52,6 +55,31 @@ def test_the_badges_say_what_the_project_says() -> None:
     oldest = re.findall(r'^requires-python = ">=(.+)"$', project, re.MULTILINE)[0]
     assert f">{version}<" in (DOCS / "images/version.svg").read_text(encoding="utf-8")
     assert f">{oldest} to " in (DOCS / "images/python.svg").read_text(encoding="utf-8")
+
+
+PROSE = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.glob("*.md"))]
+
+
+def prose_of(page: Path) -> str:
+    """The text of a page without its blocks."""
+    text = page.read_text(encoding="utf-8")
+    return re.sub(r"^(?P<indent>(?: {4})*)```.*?^(?P=indent)```$", "", text, flags=re.DOTALL | re.MULTILINE)
+
+
+@pytest.mark.parametrize("page", PROSE, ids=lambda page: page.stem)
+def test_code_in_a_list_is_fenced_and_four_spaces_in(page: Path) -> None:
+    """Otherwise the site shows it as text, although GitHub does not."""
+    assert re.findall(r"^(?: {1,3}```| {7}\S).*$", prose_of(page), re.MULTILINE) == []
+
+
+@pytest.mark.parametrize("page", PROSE, ids=lambda page: page.stem)
+def test_a_list_or_table_stands_apart_from_the_text_above_it(page: Path) -> None:
+    """Otherwise the site shows it as text, although GitHub does not."""
+    lines = prose_of(page).splitlines()
+    starts = re.compile(r"(?:- |\d+\. |\| )")
+    inside = re.compile(r"\s|- |\d+\. |\||$|<!--")
+    wrong = [line for above, line in itertools.pairwise(lines) if starts.match(line) and not inside.match(above)]
+    assert wrong == []
 
 
 def dollars_in(text: str) -> set[float]:

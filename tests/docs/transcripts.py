@@ -16,6 +16,7 @@ import re
 import signal
 import subprocess
 import sys
+import textwrap
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -38,7 +39,9 @@ USUAL_ADDRESS: Final = "http://127.0.0.1:7071"
 ANYTHING: Final = "…"
 BREAK_COLUMN: Final = 130
 
-_BLOCK: Final = re.compile(r"^```(?P<info>[^\n]*)\n(?P<body>.*?)^```$", re.DOTALL | re.MULTILINE)
+_BLOCK: Final = re.compile(
+    r"^(?P<indent> *)```(?P<info>[^\n]*)\n(?P<body>.*?)^(?P=indent)```$", re.DOTALL | re.MULTILINE
+)
 _TITLE: Final = re.compile(r'title="([^"]+)"')
 _ONLY_LOOKS: Final = re.compile(
     r"index-tables (query|count|list|explain|status|plan|advise|verify|validate|dead-letters list)|curl"
@@ -202,7 +205,7 @@ def commands_in(body: str) -> Iterator[Command]:
 def blocks(path: Path) -> Iterator[tuple[str, str]]:
     """The info and the body of every block of a page."""
     for block in _BLOCK.finditer(path.read_text(encoding="utf-8")):
-        yield block["info"], block["body"]
+        yield block["info"], textwrap.dedent(block["body"])
 
 
 def _own_lines(printed: str) -> str:
