@@ -42,8 +42,11 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     names = {place: name for name, place in PAGES.items()}
     uri = page.file.src_uri
     source = PurePosixPath(names[uri]) if uri in names else PurePosixPath("docs") / uri
-    parts = _FENCED.split(markdown)
-    return "".join(part if part.startswith("```") else _LINK.sub(lambda link: _linked(link, source), part) for part in parts)
+
+    def of_the_site(text: str) -> str:
+        return text if text.startswith("```") else _LINK.sub(lambda link: _linked(link, source), text)
+
+    return "".join(map(of_the_site, _FENCED.split(markdown)))
 
 
 def _linked(link: re.Match[str], source: PurePosixPath) -> str:
