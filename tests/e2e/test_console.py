@@ -336,6 +336,15 @@ def flaws(page: Page) -> list[str]:
     return found
 
 
+def test_an_app_that_starts_again_is_asked_again(page: Page) -> None:
+    """What could not be loaded meanwhile comes by itself."""
+    page.route("**/api/openapi.json", lambda route: route.abort())
+    go(page, "api")
+    page.get_by_role("alert").filter(has_text="The app does not answer").wait_for()
+    page.unroute("**/api/openapi.json")
+    page.wait_for_selector(".calls")
+
+
 def test_faults_of_a_changed_file_are_told_while_the_one_before_it_serves(page: Page, run: Run) -> None:
     """With file and line, until they are gone."""
     file = run.folder / "indexes.yaml"

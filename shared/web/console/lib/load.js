@@ -2,6 +2,11 @@
 import { useCallback, useEffect, useState } from "preact/hooks";
 import { useSession } from "./session.js";
 
+const RETRY_SECONDS = 3;
+
+// An app that starts again, or storage that is down, answers later: the reader need not ask again.
+const mayPass = (problem) => Boolean(problem) && (problem.status === 0 || problem.status >= 500);
+
 // `load` gives a promise; nothing is loaded while it is null. The last value stays while a newer one cannot be had.
 export function useLoad(load, inputs, everySeconds = 0) {
   const session = useSession();
@@ -24,7 +29,8 @@ export function useLoad(load, inputs, everySeconds = 0) {
         ...next,
         question,
       }));
-      if (everySeconds) timer = setTimeout(run, everySeconds * 1000);
+      const seconds = everySeconds || (mayPass(next.problem) ? RETRY_SECONDS : 0);
+      if (seconds) timer = setTimeout(run, seconds * 1000);
     };
     run();
     return () => {
