@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from cli.arguments import add_command, option
 from cli.definitions import definitions_file, definitions_parameters, read, write_findings
-from cli.errors import UsageError
+from cli.errors import ServiceError, UsageError
 from cli.output import tell, write_rows
 from cli.service.app_client import app_options, client_for
 from shared.definitions.compare import compare, compare_served
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import click
 
     from cli.arguments import Arguments
+    from cli.service.app_client import AppClient
     from shared.definitions.compare import MigrationStep
 
 STEP_COLUMNS: Final = ("name", "effect", "because", "generation", "table")
@@ -62,20 +63,34 @@ def run(args: Arguments) -> int:
         tell("nothing to compare: fix the faults first")
         return 1
     if before is None:
-        served = client_for(args).get("/api/indexes", {})["value"]
+        app = client_for(args)
+        served = app.get("/api/indexes", {})["value"]
         generations = {index["name"]: index["generation"] for index in served}
         # An app of an older version does not have them.
         identities = {index["source"]: index.get("identity", {}) for index in served}
         digests = {index["name"]: index.get("digests", {}) for index in served if index["generation"]}
         steps = compare_served(generations, identities, after.definitions, digests)
+        limits = _limits(app)
     else:
         steps = compare(before.definitions, after.definitions)
+        limits = []
     rows = [asdict(step) for step in steps]
     if args.facts is not None:
         rows = [{**row, **_cost(step, args.facts)} for row, step in zip(rows, steps, strict=True)]
     write_rows(rows, STEP_COLUMNS if args.facts is None else (*STEP_COLUMNS, *_COST_COLUMNS), args.format)
+    for limit in limits:
+        tell(f"warning: {limit}")
     tell(_summary(steps))
     return 1 if any(step.effect == "not allowed" for step in steps) else 0
+
+
+def _limits(app: AppClient) -> list[str]:
+    """What limits the app before anything changes, such as several write regions. Only operators may ask."""
+    try:
+        limits: list[str] = app.get("/api/health/details", {}).get("limits", [])
+    except ServiceError:
+        return []  # it is not ready, not told to this caller, or of an older version
+    return limits
 
 
 def _cost(step: MigrationStep, facts: int) -> dict[str, str]:
