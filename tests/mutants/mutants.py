@@ -50,14 +50,14 @@ MUTANTS = (
     Mutant(
         "a tombstone does not wait for live rows elsewhere",
         "shared/pipeline/entry_writes/waves.py",
-        "return live_places <= {place}",
+        "return live_partitions <= {partition}",
         "return True",
         "tests/simulation/test_negative_controls.py tests/rooms/pipeline/test_round_trips.py",
     ),
     Mutant(
         "rows of a small batch do not wait for facts that write beside them",
         "shared/pipeline/entry_writes/expected.py",
-        "if not self._buckets[place]:",
+        "if not self._buckets[partition]:",
         "if True:",
         "tests/rooms/pipeline/test_no_barrier.py",
     ),

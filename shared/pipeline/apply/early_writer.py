@@ -8,14 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shared.entries.projection.generations import place_of
 from shared.pipeline.entry_writes.expected import Expected
 from shared.pipeline.entry_writes.writes import apart
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from shared.entries.projection.generations import Place
     from shared.pipeline.apply.claimed import ClaimedChange
     from shared.pipeline.entry_writes.entry_writer import EntryWriter
     from shared.pipeline.entry_writes.transaction_buffer import TransactionBuffer
@@ -37,19 +35,19 @@ class EarlyWriter:
     def projected(self, works: Sequence[ClaimedChange]) -> None:
         """Learn where the facts of a bucket may write."""
         if self._is_small:
-            self._expected.projected(_places(works))
+            self._expected.projected(_partitions(works))
 
     async def claimed(self, works: Sequence[ClaimedChange], claimed: Sequence[ClaimedChange]) -> None:
         """Write what is complete."""
         _, of_entries = apart([(work.fact, writes) for work in claimed for writes in work.decision.writes])
         await self._writer.add_known(self._live_rows, of_entries)
         if self._is_small:
-            await self._live_rows.send_places(self._expected.settled(_places(works)))
+            await self._live_rows.send_partitions(self._expected.settled(_partitions(works)))
 
 
-def _places(works: Iterable[ClaimedChange]) -> set[Place]:
+def _partitions(works: Iterable[ClaimedChange]) -> set[str]:
     return {
-        place_of(projection.generation, entry.partition_key)
+        entry.partition_key
         for work in works
         for projection in work.projected
         if projection.generation.layout is None

@@ -38,17 +38,17 @@ class WantedRow(NamedTuple):
 
 # Rows of one fact in one partition, which are written in this order and in one transaction.
 Together: TypeAlias = tuple[WantedRow, ...]
-# By fact and generation.
-_LivePlaces: TypeAlias = "dict[tuple[str, str], set[Place]]"
+# By fact and generation. Within a generation, a partition has one place.
+_LivePartitions: TypeAlias = "dict[tuple[str, str], set[str]]"
 
 
 def first_wave(all_writes: Sequence[tuple[str, GenerationWrites]]) -> list[Together]:
     """What is written first. All writes of a fact in one generation must be among `all_writes`, for both waves."""
     wave: list[Together] = []
-    places = _live_places(all_writes)
+    partitions = _live_partitions(all_writes)
     for fact, writes in all_writes:
         live = [_live(fact, writes, write) for write in writes.current]
-        along = _tombstones(fact, writes, places, are_along=True) if writes.removed else []
+        along = _tombstones(fact, writes, partitions, are_along=True) if writes.removed else []
         if live and along:
             wave.append((*live, *along))
         else:
@@ -58,49 +58,49 @@ def first_wave(all_writes: Sequence[tuple[str, GenerationWrites]]) -> list[Toget
 
 def second_wave(all_writes: Sequence[tuple[str, GenerationWrites]]) -> list[Together]:
     """What is written when the first wave is acknowledged."""
-    places = _live_places(all_writes)
+    partitions = _live_partitions(all_writes)
     return [
         (row,)
         for fact, writes in all_writes
         if writes.removed
-        for row in _tombstones(fact, writes, places, are_along=False)
+        for row in _tombstones(fact, writes, partitions, are_along=False)
     ]
 
 
-def goes_along(place: Place, live_places: AbstractSet[Place]) -> bool:
+def goes_along(partition: str, live_partitions: AbstractSet[str]) -> bool:
     """Whether a tombstone need not wait: its fact has live rows nowhere else."""
-    return live_places <= {place}
+    return live_partitions <= {partition}
 
 
 def early_tombstones(early_removals: Iterable[tuple[str, EarlyRemoval]]) -> list[Together]:
     """Tombstones of previous versions. The rows that they hide are most likely gone; if not, the sweep finds them."""
     return [
-        (_tombstone(fact, writes, place_of(writes.generation, removal.partition), removal, must_list=False),)
+        (_tombstone(fact, writes, removal, must_list=False),)
         for fact, writes in early_removals
         for removal in writes.removed
     ]
 
 
-def _tombstones(fact: str, writes: GenerationWrites, places: _LivePlaces, *, are_along: bool) -> list[WantedRow]:
+def _tombstones(
+    fact: str, writes: GenerationWrites, partitions: _LivePartitions, *, are_along: bool
+) -> list[WantedRow]:
     """Those that go along with live rows, or those that wait."""
-    live_places = places[fact, writes.generation.id]
-    located = [(place_of(writes.generation, removal.partition), removal) for removal in writes.removed]
+    live_partitions = partitions[fact, writes.generation.id]
     return [
-        _tombstone(fact, writes, place, removal, must_list=writes.must_list)
-        for place, removal in located
-        if goes_along(place, live_places) == are_along
+        _tombstone(fact, writes, removal, must_list=writes.must_list)
+        for removal in writes.removed
+        if goes_along(removal.partition, live_partitions) == are_along
     ]
 
 
-def _live_places(all_writes: Iterable[tuple[str, GenerationWrites]]) -> _LivePlaces:
+def _live_partitions(all_writes: Iterable[tuple[str, GenerationWrites]]) -> _LivePartitions:
     """Where facts have live rows; only of those that have tombstones, too."""
-    places: _LivePlaces = {}
+    partitions: _LivePartitions = {}
     removing = {(fact, writes.generation.id) for fact, writes in all_writes if writes.removed}
     for fact, writes in all_writes if removing else ():
         if (key := (fact, writes.generation.id)) in removing:
-            found = places.setdefault(key, set())
-            found.update([place_of(writes.generation, write.partition) for write in writes.current])
-    return places
+            partitions.setdefault(key, set()).update([write.partition for write in writes.current])
+    return partitions
 
 
 def _live(fact: str, writes: GenerationWrites, write: LiveWrite) -> WantedRow:
@@ -111,10 +111,9 @@ def _live(fact: str, writes: GenerationWrites, write: LiveWrite) -> WantedRow:
     return WantedRow(fact, place, entry_key, version, row, False, replaced_row, writes.must_list)
 
 
-def _tombstone(
-    fact: str, writes: GenerationWrites | EarlyRemoval, place: Place, removal: Removal, *, must_list: bool
-) -> WantedRow:
+def _tombstone(fact: str, writes: GenerationWrites | EarlyRemoval, removal: Removal, *, must_list: bool) -> WantedRow:
     partition, entry_key, replaces = removal
+    place = place_of(writes.generation, partition)
     row = Upsert(tombstone_row(partition, entry_key, writes.version))
     replaced_row = None if replaces is None or replaces == writes.version else row_key(entry_key, replaces)
     return WantedRow(fact, place, entry_key, writes.version, row, True, replaced_row, must_list)
