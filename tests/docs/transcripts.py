@@ -46,6 +46,7 @@ _TITLE: Final = re.compile(r'title="([^"]+)"')
 _ONLY_LOOKS: Final = re.compile(
     r"index-tables (query|count|list|explain|status|plan|advise|verify|validate|dead-letters list)|curl"
 )
+_STARTED: Final = re.compile("local: (azurite|cosmos|eventHubs) listens")
 _GOES_ON: Final = re.compile(r"make run|python -m local up")
 _DIGITS_VARY: Final = re.compile(r"index-tables (status|advise|verify)")
 _MASKS: Final = (
@@ -72,17 +73,24 @@ class Command:
         if self.answer.lstrip().startswith("{") and ANYTHING not in self.answer:
             with contextlib.suppress(ValueError):
                 return bool(_masked_json(self.answer) == _masked_json(output))
-        lines = [self._masked(line) for line in self.answer.strip().splitlines()]
+        lines = [self._masked(line) for line in _lines(self.answer)]
         pattern = "\n".join(re.escape(line).replace(re.escape(ANYTHING), ".*?") for line in lines)
         # At the beginning `…` may stand for no line at all.
         pattern = re.sub(r"^\.\*\?\n", r"(?:(?s:.*?)\\n)?", pattern)
         pattern = re.sub(r"(?:^|\n)\.\*\?(?=\n|$)", r"(?:\\n?(?s:.*?))", pattern)
-        shown = "\n".join(self._masked(line) for line in output.strip().splitlines())
+        shown = "\n".join(self._masked(line) for line in _lines(output))
         return re.fullmatch(pattern, shown) is not None
 
     def _masked(self, line: str) -> str:
         masked = _masked(line)
         return re.sub(r"\d[\d.,]*|(?<= )-(?= |$)", "0", masked) if _DIGITS_VARY.match(self.text) else masked
+
+
+def _lines(text: str) -> list[str]:
+    """The lines of an answer; services start side by side, so what they say about it has any order."""
+    lines = text.strip().splitlines()
+    in_order = iter(sorted(line for line in lines if _STARTED.match(line)))
+    return [next(in_order) if _STARTED.match(line) else line for line in lines]
 
 
 @dataclass(slots=True)
