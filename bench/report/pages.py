@@ -96,7 +96,7 @@ def _paragraph(result: Result) -> str:
             f"A fact loaded into three indexes takes {number(per_fact)} storage transactions and "
             f"{seconds(bulk.subject.seconds.cpu.median)} of CPU. Loading {_against(bulk)}."
         ),
-        f"A page of 20 rows is one storage transaction. Reading it {_against(reading)}.",
+        f"A page of 20 rows is one storage transaction. Reading it {_against(reading)} of the table.",
         (
             f"A write is visible in a lookup after {seconds(lag['lag, median'])} (median) and "
             f"{seconds(lag['lag, 99th percentile'])} (99th percentile), with the feed polled every 500 ms."
@@ -106,5 +106,5 @@ def _paragraph(result: Result) -> str:
 
 
 def _against(measurement: Measurement) -> str:
-    compared = map(summary.comparison, measurement.ratios)
+    compared = (summary.comparison(ratio).replace(" as bare ", " as a bare ") for ratio in measurement.ratios)
     return " and ".join(f"{'takes' if 'as long' in each else 'is'} {each}" for each in compared)
