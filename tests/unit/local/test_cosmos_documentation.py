@@ -1,4 +1,4 @@
-"""docs/emulators.md names everything that the local Cosmos DB offers."""
+"""docs/emulators.md, or the record that it leads to, names everything that the local Cosmos DB offers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from local.emulators.cosmos.sql.expressions import AGGREGATES
 from local.emulators.cosmos.sql.functions import FUNCTIONS
 from tests.support import ROOT
 
-TEXT = (ROOT / "docs" / "emulators.md").read_text(encoding="utf-8")
+TEXT = "".join((ROOT / page).read_text(encoding="utf-8") for page in ("docs/emulators.md", "tests/contract/README.md"))
 
 
 def options() -> list[str]:
