@@ -69,6 +69,13 @@ MUTANTS = (
         "tests/property/pipeline/test_look.py",
     ),
     Mutant(
+        "facts of a transaction that failed count as known before they are read",
+        "shared/pipeline/apply/claim_batch.py",
+        "existing=len(works) - absent, absent=absent",
+        "existing=len([work for work in works if not work.etag]), absent=absent",
+        "tests/rooms/pipeline/test_transaction_counts.py",
+    ),
+    Mutant(
         "a batch of known facts sends its inserts one conflict after the other",
         "shared/pipeline/apply/insert_or_read.py",
         "return left * share >= _FAILURES_MAX",

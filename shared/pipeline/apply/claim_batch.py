@@ -116,7 +116,7 @@ class BatchClaimer:
 
     async def _settle(self, plan: SourcePlan, works: Sequence[ClaimedChange], writers: Writers) -> ClaimResult:
         claims = ClaimResult()
-        await self._look_first(works, claims)
+        assumed = await self._look_first(works, claims)
         for _ in range(_ROUNDS_MAX):
             works = [work for work in works if work.fact not in claims.failures]
             if not works:
@@ -124,6 +124,9 @@ class BatchClaimer:
             claimants = await self._decide_all(plan, works, claims, writers.entries.calls.down)
             works = await self._claim_all(claimants, claims, writers)
             await self._read_all(works, claims)
+            # Only now: beside an insert that failed are others of its transaction that were not tried.
+            self._observe([work for work in assumed if work.fact not in claims.failures])
+            assumed = []
         claims.failures |= {work.fact: contended() for work in works}
         return claims
 
@@ -131,8 +134,9 @@ class BatchClaimer:
         await self._next_turn()
         return project_one(change, generation)
 
-    async def _look_first(self, works: Sequence[ClaimedChange], claims: ClaimResult) -> None:
-        """Take cached rows. For the other facts, assume that there is no ledger row, or read it."""
+    async def _look_first(self, works: Sequence[ClaimedChange], claims: ClaimResult) -> list[ClaimedChange]:
+        """Take cached rows. For the other facts, assume that there is no ledger row, or read it. Return those of which
+        it is assumed."""
         unknown = []
         for work in works:
             known = self._cache.get(work.key)
@@ -140,9 +144,11 @@ class BatchClaimer:
                 unknown.append(work)
             else:
                 work.known = known
-        if not self.insert_or_read.is_insert:
-            await self._read_all(unknown, claims)
-            self._observe(unknown)
+        if self.insert_or_read.is_insert:
+            return unknown
+        await self._read_all(unknown, claims)
+        self._observe(unknown)
+        return []
 
     def _observe(self, works: Sequence[ClaimedChange]) -> None:
         absent = sum([work.known.etag is None for work in works])
@@ -229,15 +235,7 @@ class BatchClaimer:
                 self._cache.forget(work.key)
                 if work.fact not in result.failures:
                     lost.append(work)
-        self._observe_inserts(works, lost)
         return [*lost, *waiting]
-
-    def _observe_inserts(self, works: Sequence[ClaimedChange], lost: Sequence[ClaimedChange]) -> None:
-        """Learn from the rows that were assumed to be absent; other claims say nothing about inserts."""
-        inserted = sum([work.known is ABSENT for work in works])
-        existing = sum([work.known is ABSENT for work in lost])
-        if self.insert_or_read.is_insert:
-            self.insert_or_read.observe(existing=existing, absent=inserted - existing)
 
     async def _write_early_removals(
         self, works: Sequence[ClaimedChange], claims: ClaimResult, writers: Writers

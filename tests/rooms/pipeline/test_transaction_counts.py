@@ -160,6 +160,17 @@ async def test_a_batch_of_known_facts_finds_out_after_one_conflict(world: Counte
     assert await world.cost(*updates) == 1 + 50 + 1 + 1
 
 
+@pytest.mark.parametrize("place", [0, 25, 99])
+async def test_one_known_fact_among_new_ones_does_not_make_the_next_batch_read(world: Counted, place: int) -> None:
+    """Facts of its transaction that were written by nobody, tried or not, are no known facts."""
+    known, *new = world.facts_of_one_bucket(200)
+    first, second = [*new[:place], known, *new[place:99]], new[99:]
+    await world.apply(world.writer.change(known, {"town": "X", "name": "n"}))
+    world.restart()
+    await world.apply(*[world.writer.change(fact, {"town": "X", "name": "n", "phone": "1"}) for fact in first])
+    assert await world.cost(*[world.writer.change(fact, {"town": "X", "name": "n"}) for fact in second]) == 2
+
+
 async def test_a_redelivered_batch_lists_the_rows_of_a_partition_together(world: Counted) -> None:
     """One read for each fact, and one page for all of their entries."""
     facts = world.facts_of_one_bucket(50)
