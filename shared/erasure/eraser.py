@@ -1,7 +1,8 @@
 """Forces out what is left of a deleted fact, before its time.
 
 The order: index rows, dead letters, reports, and the ledger row last, since it has the keys that lead to the others.
-After a crash the call is made again. Whatever changed since it was read stays, and the answer says that it is left.
+After a crash the call is made again. What changed since it was read stays, and so does a contribution that still
+counts; then the ledger row stays with them, and the answer says that they are left.
 
 It gives up what the rest was kept for:
 - A request that is still on its way can bring a row back, which nothing hides and no ledger row knows: within the sweep
@@ -23,7 +24,7 @@ from shared.pipeline.ledger.rows import LEDGER_TABLE
 from shared.tables.port import Delete
 
 if TYPE_CHECKING:
-    from shared.erasure.remains import FactAddress, Remains, RemainsFinder, Remnant
+    from shared.erasure.remains import FactAddress, LeftRow, Remains, RemainsFinder, Remnant
     from shared.pipeline.apply.services import Services
     from shared.verification.rows import VerificationRows
 
@@ -70,16 +71,26 @@ class Eraser:
 
     async def _erase(self, found: Remains) -> None:
         # Of an entry key the newest comes first in the list, and goes last: no row is shown that another one hid.
-        for row in [row for row in reversed(found.rows) if not row.counts]:
-            with suppress(OperationFailedError, TableMissingError):
-                delete = Delete(row.place.partition, row.row_key, row.etag)
-                await self._services.accounts.tables(row.place.account).transact(row.place.table, [delete])
+        gone = [await self._is_gone(row) for row in reversed(found.rows)]
         store = self._services.dead_letter_store()
         for dead_letter in found.dead_letters:
             await store.remove(dead_letter)
         for index, task in found.verifications:
             await self._verifications.forget_fact(index, task, found.fact_key)
-        if found.ledger is not None:
+        if found.ledger is not None and all(gone):
             with suppress(OperationFailedError):
                 delete = Delete(found.partition, found.fact_key, found.ledger.etag)
                 await self._services.accounts.main.transact(LEDGER_TABLE, [delete])
+
+    async def _is_gone(self, row: LeftRow) -> bool:
+        """Delete a row, unless it counts or has changed; whether it is gone."""
+        if row.counts:
+            return False
+        delete = Delete(row.place.partition, row.row_key, row.etag)
+        try:
+            await self._services.accounts.tables(row.place.account).transact(row.place.table, [delete])
+        except OperationFailedError:
+            return False
+        except TableMissingError:
+            pass  # its rows went with it
+        return True

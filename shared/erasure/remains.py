@@ -66,7 +66,8 @@ class LeftRow:
     row_key: str
     etag: str
     index: str
-    # A contribution that still counts in a summary nobody writes to any more: its total would be wrong without it.
+    # A contribution that still counts: a worker has yet to take it from its total, or nobody writes to the summary any
+    # more. Its total would be wrong without it.
     counts: bool
 
 

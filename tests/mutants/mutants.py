@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+_ERASED = "tests/rooms/erasure/test_erasure_beside_workers.py"
 _FLOODS = "tests/rooms/pipeline/test_dead_letter_floods.py"
 _LINES = "tests/rooms/pipeline/test_protocol_lines.py"
 _RECORDED = "tests/rooms/pipeline/test_recorded_events.py"
@@ -626,6 +627,24 @@ MUTANTS = (
         "return not await self._announce_listed(plan, replace(row, states=states))",
         "return True",
         _SWEPT,
+    ),
+    Mutant(
+        "a fact that is forced out leaves its share in a total to nobody",
+        "shared/erasure/eraser.py",
+        """        if row.counts:
+            return False""",
+        """        if row.counts:
+            return True""",
+        _ERASED,
+    ),
+    Mutant(
+        "a row that changed while its fact is forced out is left to nobody",
+        "shared/erasure/eraser.py",
+        """        except OperationFailedError:
+            return False""",
+        """        except OperationFailedError:
+            return True""",
+        _ERASED,
     ),
     Mutant(
         "a total of nothing is taken for right",
