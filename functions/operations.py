@@ -52,8 +52,9 @@ async def health_details(req: func.HttpRequest) -> func.HttpResponse:
 @operations.route(route="status", methods=["GET"])
 async def get_status(req: func.HttpRequest) -> func.HttpResponse:
     """How far behind the app is, what it did and what that cost."""
-    tells = app().tells_details(req.headers)
-    return await _respond(req, lambda reader: status_api.status(reader, req.url, tells_details=tells))
+    return await _respond(
+        req, lambda reader: status_api.status(reader, req.url, tells_details=app().tells_details(req.headers))
+    )
 
 
 @operations.route(route="status/history", methods=["GET"])

@@ -245,3 +245,14 @@ def test_anybody_hears_whether_the_app_is_ready_and_operators_hear_why_not(
         assert "INDEX_STORAGE" not in app.ask("GET health/ready", app.token(READER)).text
         assert "INDEX_STORAGE" in app.ask("GET health/ready", app.token(OPERATOR)).json()["detail"]
         assert "INDEX_STORAGE" in app.ask("GET health/details", app.token(OPERATOR)).json()["detail"]
+
+
+def test_a_setting_for_callers_that_cannot_be_read_is_named(lookup_settings: dict[str, str], tmp_path: Path) -> None:
+    """By the calls that ask who calls, also by those that tell operators more."""
+    settings = {**lookup_settings, **IN_AZURE, "ACCESS": "enttra"}
+    with serving(ROOT, settings, "--http-only", log_folder=tmp_path) as running:
+        app = App(running.url, "")
+        for call in ("GET status", "GET status/history", "GET advice", "GET indexes", "GET health/details"):
+            answer = app.ask(call)
+            assert (answer.status_code, code(answer)) == (503, "NotConfigured"), call
+            assert "ACCESS" in answer.json()["detail"]
