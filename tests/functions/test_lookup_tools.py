@@ -129,6 +129,17 @@ def test_a_tool_answers_several_lookups_at_once(lookup_settings: dict[str, str])
     assert read(answers[2])[1]["code"] == "InvalidParameterValue"
 
 
+def test_a_count_of_several_lookups_at_once_is_refused(lookup_settings: dict[str, str]) -> None:
+    """A page in the place of a count would be a wrong answer."""
+    settings = {**lookup_settings, "MCP_TOOLS": "true"}
+    several = arguments(lookups=[{"town": "Redmond"}], onlyCount=True)
+    refused, pages = through_the_runtime(settings, several, several.replace("true", "false"))["answers"]
+    is_error, problem = read(refused)
+    assert (is_error, problem["code"]) == (True, "InvalidParameterValue")
+    assert "onlyCount" in problem["detail"]
+    assert read(pages)[0] is False
+
+
 def test_tools_are_off_by_default(lookup_settings: dict[str, str]) -> None:
     """The setting MCP_TOOLS turns them on."""
     assert through_the_runtime(lookup_settings)["tools"] == []
