@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from azure.cosmos.aio import CosmosClient
 
 ASKED_AGAIN_SECONDS: Final = 3600.0
+TRIED_AGAIN_SECONDS: Final = 60.0
 _ANSWER_SECONDS: Final = 30.0
 
 _log = logging.getLogger(__name__)
@@ -27,14 +28,14 @@ class WriteRegions:
         self._connect = connect
         self._steady_seconds = steady_seconds
         self._names: tuple[str, ...] = ()
-        self._asked_at: float | None = None
+        self._next_at: float | None = None
         self._asking: asyncio.Task[None] | None = None
 
     def last_known(self) -> tuple[str, ...]:
-        """What the account said last; none before it has answered. Now and then it is asked again."""
+        """What the account said last; none before it has answered. It is asked again, soon if it failed."""
         now = self._steady_seconds()
-        if self._asked_at is None or now - self._asked_at >= ASKED_AGAIN_SECONDS:
-            self._asked_at = now
+        if self._next_at is None or now >= self._next_at:
+            self._next_at = now + TRIED_AGAIN_SECONDS
             self._asking = asyncio.create_task(self.ask())
         return self._names
 
@@ -51,6 +52,7 @@ class WriteRegions:
         # The SDK has no public name for it.
         several = account.WritableLocations if account._EnableMultipleWritableLocations else ()  # noqa: SLF001
         self._names = tuple([location["name"] for location in several])
+        self._next_at = self._steady_seconds() + ASKED_AGAIN_SECONDS
 
     async def _account(self) -> DatabaseAccount:
         client = self._connect()

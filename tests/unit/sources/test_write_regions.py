@@ -12,10 +12,11 @@ from local.emulators.cosmos.http.account import describe_account
 from shared.app.app import App
 from shared.app.probes import without_order
 from shared.app.settings import Settings
-from shared.sources.write_regions import ASKED_AGAIN_SECONDS, WriteRegions
+from shared.sources.write_regions import ASKED_AGAIN_SECONDS, TRIED_AGAIN_SECONDS, WriteRegions
 from tests.support import ROOT
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import AsyncIterator
 
 KEY = "a2V5"
@@ -88,6 +89,29 @@ async def test_an_account_is_asked_once_an_hour_and_not_waited_for(account: Cosm
     assert regions._asking is not first
     assert regions._asking is not None
     await regions._asking
+
+
+async def test_an_account_that_did_not_answer_is_asked_again_after_a_minute(account: CosmosAccount) -> None:
+    """Most often it is only starting, or busy."""
+    now, url = 0.0, account.url
+    regions = WriteRegions(account.client, lambda: now)
+
+    async def asked_at(seconds: float) -> asyncio.Task[None] | None:
+        nonlocal now
+        now = seconds
+        regions.last_known()
+        if regions._asking is not None:
+            await regions._asking
+        return regions._asking
+
+    account.url = "not a url"
+    first = await asked_at(0.0)
+    assert await asked_at(TRIED_AGAIN_SECONDS - 1) is first
+    account.url = url
+    second = await asked_at(TRIED_AGAIN_SECONDS)
+    assert second is not first
+    assert regions.last_known() == ("West Europe", "East US")
+    assert await asked_at(3 * TRIED_AGAIN_SECONDS) is second
 
 
 async def test_an_account_that_does_not_answer_leaves_what_is_known(account: CosmosAccount) -> None:
