@@ -270,7 +270,10 @@ def test_calls_are_found_tried_and_followed(page: Page) -> None:
     """By a word of theirs; a list is a table, and the next page a button."""
     go(page, "api")
     page.wait_for_selector(".calls")
-    assert page.locator("main h2").first.inner_text() == "people-by-town"
+    groups = ["Lookups", "Status", "Dead letters", "Builds", "Verifications", "Erasures"]
+    assert page.locator("main h2").all_inner_texts() == ["people-by-town", "people-by-team", "orders-by-state", *groups]
+    erasures = page.locator("main section").filter(has=page.get_by_role("heading", name="Erasures", exact=True))
+    assert "/api/erasures" in erasures.inner_text()
     page.get_by_label("Search calls").fill("look up entries town")
     page.get_by_role("button", name="people-by-town/entries").click()
     page.get_by_label("town", exact=True).or_(page.locator("input[name=town]")).last.fill("Oslo")

@@ -1,10 +1,10 @@
 // The OpenAPI document, as a page can show it: calls in groups, and schemas in lines.
 
 const METHODS = ["get", "post", "put", "patch", "delete"];
-const RANKS = { Operations: 1, "Dead letters": 2, "Indexes in general": 3, "Status and health": 4 };
 
-// Calls are `{ id, method, path, summary, operation, group }`, your own indexes first.
+// Calls are `{ id, method, path, summary, operation, group }`, your own indexes first, then tag by tag.
 export function callsOf(document) {
+  const titles = document.tags.map((tag) => titleOf(tag.name));
   const calls = Object.entries(document.paths).flatMap(([path, item]) =>
     METHODS.filter((method) => item[method]).map((method) => {
       const operation = item[method];
@@ -14,20 +14,19 @@ export function callsOf(document) {
         path,
         summary: operation.summary || "",
         operation,
-        group: groupOf(path),
+        group: groupOf(path, operation),
       };
     }),
   );
-  return calls.sort((one, other) => (RANKS[one.group] || 0) - (RANKS[other.group] || 0));
+  return calls.sort((one, other) => titles.indexOf(one.group) - titles.indexOf(other.group));
 }
 
-function groupOf(path) {
+function groupOf(path, operation) {
   const own = /^\/api\/indexes\/([^/{}]+)\//.exec(path);
-  if (own) return own[1];
-  if (path.startsWith("/api/dead-letters")) return "Dead letters";
-  if (/^\/api\/indexes\/\{name\}\/./.test(path)) return "Operations";
-  return path.startsWith("/api/indexes") ? "Indexes in general" : "Status and health";
+  return own ? own[1] : titleOf(operation.tags[0]);
 }
+
+const titleOf = (tag) => tag[0].toUpperCase() + tag.slice(1);
 
 export function matching(calls, text) {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
