@@ -244,6 +244,7 @@ def test_values_names_and_reasons_never_become_markup(page: Page) -> None:
     go(page, "dead-letters?kind=wrongType")
     page.get_by_role("button", name="Open the dead letter of old").click()
     page.wait_for_selector("mark.marked")
+    page.get_by_role("dialog").locator("p code").get_by_text("age", exact=True).wait_for()
     assert EVIL.partition('"')[0] in page.inner_text("mark.marked")
     page.keyboard.press("Escape")
     for place in (

@@ -6,6 +6,7 @@ import { html } from "../lib/html.js";
 import { useLoad } from "../lib/load.js";
 import { momentOf, plural } from "../lib/words.js";
 import { PageHead } from "../parts/page_head.js";
+import { Prose } from "../parts/prose.js";
 import { Empty, Loaded } from "../parts/states.js";
 import { Table } from "../parts/table.js";
 import { Filters, FILTERS } from "./dead_letters/filters.js";
@@ -59,7 +60,8 @@ const columns = (open) => [
   { name: "Fact", cell: (one) => (one.fact ? one.fact.id : "unreadable") },
   { name: "Index", cell: (one) => html`${one.index || "–"}<small>${one.source}</small>` },
   { name: "Kind", cell: (one) => html`<span class="pill warn">${one.kind}</span>` },
-  { name: "Reason", isWide: true, cell: (one) => html`<span class="clipped">${one.reason}</span>` },
+  { name: "Reason", isWide: true, cell: (one) => html`<span class="clipped"><${Prose}
+      text=${one.reason} /></span>` },
   { name: "Failed", cell: (one) => momentOf(one.failedAt) },
   {
     name: "",

@@ -8,6 +8,7 @@ import { lately, withLive } from "../lib/rates.js";
 import { dollars, duration, exactDollars, moment, rate } from "../lib/words.js";
 import { AdviceList } from "../parts/advice_list.js";
 import { PageHead } from "../parts/page_head.js";
+import { Prose } from "../parts/prose.js";
 import { Loaded } from "../parts/states.js";
 import { Charts } from "./overview/charts.js";
 import { IndexTable } from "./overview/index_table.js";
@@ -53,7 +54,7 @@ const Attention = ({ items }) =>
       item,
     ) => html`<li class=${`notice ${item.kind}`}><div class="row spread"><strong>${item.what}</strong>
       ${item.link && html`<a href=${item.link}>${item.action}</a>`}</div>
-    ${item.more && html`<p>${item.more}</p>`}</li>`,
+    ${item.more && html`<p><${Prose} text=${item.more} /></p>`}</li>`,
   )}</ul></section>`;
 
 function Numbers({ status, counted }) {

@@ -2,6 +2,7 @@
 import { linkTo } from "../lib/address.js";
 import { html } from "../lib/html.js";
 import { dollars } from "../lib/words.js";
+import { Prose } from "./prose.js";
 
 export function AdviceList({ indexes, linked }) {
   const all = indexes.flatMap((index) => index.advice.map((piece) => ({ index: index.name, ...piece })));
@@ -12,6 +13,7 @@ export function AdviceList({ indexes, linked }) {
       ${linked && html`<a href=${linkTo(["indexes", piece.index, "about"])}>${piece.index}</a>`}
       ${piece.dollarsPerMonth !== null && html`<span class="soft small">
         ${dollars(piece.dollarsPerMonth)} a month</span>`}</div>
-    <p>${piece.what}.</p><p class="soft">${piece.mend}</p></li>`,
+    <p><${Prose} text=${`${piece.what}.`} /></p>
+    <p class="soft"><${Prose} text=${piece.mend} /></p></li>`,
   )}</ul>`;
 }

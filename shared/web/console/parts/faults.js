@@ -1,6 +1,7 @@
 // The faults of a definitions file: each with its place, what is wrong, and what to do.
 import { html } from "../lib/html.js";
 import { PageHead } from "./page_head.js";
+import { Prose } from "./prose.js";
 
 // As the app writes them: "indexes.yaml:12: indexes.by-town.sort: what is wrong. What to do."
 export function readFault(text) {
@@ -19,7 +20,7 @@ export function Faults({ problem }) {
       (fault) => html`<li>
       ${fault.place && html`<code class="pill bad">${fault.place}</code>`} ${fault.key && html`<code>
         ${fault.key}</code>`}
-      <p>${fault.what}</p></li>`,
+      <p><${Prose} text=${fault.what} /></p></li>`,
     )}</ol></div>
     <p class="soft"><code>index-tables validate</code> finds the same before a deployment.</p>
   </section>`;

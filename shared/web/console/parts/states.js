@@ -2,6 +2,7 @@
 import { html } from "../lib/html.js";
 import { AskForKey } from "./ask_for_key.js";
 import { Faults } from "./faults.js";
+import { Prose } from "./prose.js";
 
 export const Waiting = ({ what = "" }) => html`<div class="panel waiting" role="status">
   <p class="hidden-text">Loading ${what}</p><span></span><span></span><span></span></div>`;
@@ -18,8 +19,9 @@ export function Trouble({ problem, needs = "function", retry, isWhole }) {
   const kind = isOutage || problem.status >= 500 ? "bad" : "warn";
   return html`<section class=${`notice ${kind}`} role="alert" data-problem=${problem.code || problem.status}>
     <h2>${problem.title || "That did not work"}</h2>
-    <p>${problem.message}</p>
-    ${problem.errors.length > 1 && html`<ul>${problem.errors.map((error) => html`<li>${error.detail}</li>`)}</ul>`}
+    <p><${Prose} text=${problem.message} /></p>
+    ${problem.errors.length > 1 && html`<ul>${problem.errors.map((error) => html`<li>
+      <${Prose} text=${error.detail} /></li>`)}</ul>`}
     ${retry && html`<p><button type="button" onClick=${retry}>Try again</button></p>`}
   </section>`;
 }

@@ -1,5 +1,6 @@
 // A field for one parameter of a call.
 import { html } from "../../lib/html.js";
+import { Prose } from "../../parts/prose.js";
 
 export function Parameter({ parameter, value, onInput }) {
   const { name, required, description, schema = {}, example } = parameter;
@@ -14,5 +15,5 @@ export function Parameter({ parameter, value, onInput }) {
         : html`<input name=${name} value=${value} placeholder=${example === undefined ? "" : String(example)}
           autocomplete="off" spellcheck=${false} onInput=${input} />`
     }
-    <small>${description || ""}</small></label>`;
+    <small><${Prose} text=${description} /></small></label>`;
 }

@@ -6,6 +6,7 @@ import { momentOf, shown } from "../../lib/words.js";
 import { Dialog } from "../../parts/dialog.js";
 import { Facts } from "../../parts/facts.js";
 import { JsonView } from "../../parts/json_view.js";
+import { Prose } from "../../parts/prose.js";
 import { Loaded, Trouble } from "../../parts/states.js";
 import { Outcome } from "./outcome.js";
 
@@ -35,7 +36,7 @@ export function Letter({ letter, onClose, onReplayed }) {
   };
   return html`<${Dialog} title=${letter.fact ? `Dead letter of fact ${letter.fact.id}` : "Unreadable change"}
     onClose=${close}>
-    <p>${letter.reason}</p>
+    <p><${Prose} text=${letter.reason} /></p>
     <${Facts} facts=${[
       ["Source", letter.source],
       ["Index", letter.index || "–"],

@@ -1,6 +1,7 @@
 // What became of replayed dead letters.
 import { html } from "../../lib/html.js";
 import { count } from "../../lib/words.js";
+import { Prose } from "../../parts/prose.js";
 
 const WORDS = {
   applied: ["good", "applied: in its index now"],
@@ -20,5 +21,5 @@ export function Outcome({ replayed }) {
   return html`<div role="status" class="stack outcome">
     <div class="row">${counts.map(([kind, text, number]) => html`<span class=${`pill ${kind}`}>
       ${count(number)} ${text}</span>`)}${counts.length === 0 && html`<span class="pill calm">Nothing to replay</span>`}</div>
-    ${details.map((detail) => html`<p class="soft small">${detail}</p>`)}</div>`;
+    ${details.map((detail) => html`<p class="soft small"><${Prose} text=${detail} /></p>`)}</div>`;
 }

@@ -5,6 +5,7 @@ import { buildCost } from "../../lib/costs.js";
 import { html } from "../../lib/html.js";
 import { progressOf } from "../../lib/standing.js";
 import { count, momentOf } from "../../lib/words.js";
+import { Prose } from "../../parts/prose.js";
 import { Budget, withBudget } from "./budget.js";
 import { Cost } from "./cost.js";
 import { Running } from "./running.js";
@@ -18,7 +19,7 @@ export function Build({ index, path, state: { build, defined }, run, isBusy, pri
     ${defined.builtAt && html`<p><span class="pill good">built</span> ${momentOf(defined.builtAt)}</p>`}
     ${isRunning && html`<${Running} label=${`Build of ${index.name}`} progress=${progress} />`}
     ${build && html`<p class="small">${counts(build.counts)}</p>`}
-    ${build && build.problem && html`<p class="notice bad">${build.problem}</p>`}
+    ${build && build.problem && html`<p class="notice bad"><${Prose} text=${build.problem} /></p>`}
     ${
       isNow &&
       !isRunning &&

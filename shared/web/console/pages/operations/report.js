@@ -1,6 +1,7 @@
 // What a verification found.
 import { html } from "../../lib/html.js";
 import { count, momentOf, plural, shown } from "../../lib/words.js";
+import { Prose } from "../../parts/prose.js";
 import { Table } from "../../parts/table.js";
 
 const COLUMNS = [
@@ -25,7 +26,7 @@ export function Report({ report }) {
     .map(([kind, number]) => `${count(number)} ${kind}`)
     .join(", ");
   return html`<div class="stack report">
-    ${report.state === "failed" && html`<p class="notice bad">It failed: ${report.problem}</p>`}
+    ${report.state === "failed" && html`<p class="notice bad">It failed: <${Prose} text=${report.problem} /></p>`}
     ${report.state === "done" && html`<p><span class=${`pill ${total ? "bad" : "good"}`}>
       ${plural(total, "difference")}</span> ${found} <span class="soft small">
       ${report.sample ? `in a sample of ${count(report.sample)}` : "in all of it"}, ${momentOf(report.endedAt)}</span>

@@ -2,10 +2,12 @@
 import { html } from "../../lib/html.js";
 import { count, moment } from "../../lib/words.js";
 import { Pill } from "../../parts/pill.js";
+import { Prose } from "../../parts/prose.js";
 import { Table } from "../../parts/table.js";
 
 const COLUMNS = [
-  { name: "Work", cell: (task) => html`${task.kind} ${task.about.index || ""}<small>${task.problem || ""}</small>` },
+  { name: "Work", cell: (task) => html`${task.kind} ${task.about.index || ""}<small><${Prose}
+    text=${task.problem} /></small>` },
   { name: "State", cell: (task) => html`<${Pill} text=${task.state} />` },
   {
     name: "Progress",
