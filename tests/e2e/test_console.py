@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import subprocess
@@ -465,22 +466,64 @@ def test_a_broken_definitions_file_is_shown_with_file_and_line(browser: Browser,
 
 def test_a_token_is_asked_for_and_roles_that_are_missing_are_named(browser: Browser, tmp_path: Path) -> None:
     """Where callers are known by Entra ID; a wrong token is told."""
-    (tmp_path / "indexes.yaml").write_text(DEFINITIONS)
-    sign_in = read_or_create(tmp_path / "token.key")
-    claims = {"aud": AUDIENCE, "iss": ISSUER, "exp": int(time.time()) + 600, "roles": ["Other"]}
-    settings = {**settings_without_storage(tmp_path), "ACCESS": "entra"}
-    arguments = ("--http-only", "--tokens", str(tmp_path / "token.key"))
-    with (
-        serving_app(ROOT, settings, *arguments, log_folder=tmp_path) as app,
-        opened(browser, f"{app.url}/", reduced_motion="reduce") as page,
-    ):
+    with with_tokens(browser, tmp_path) as page:
         page.get_by_label("Token", exact=True).fill("wrong")
         page.get_by_role("button", name="Continue").click()
         page.get_by_text("What you gave is not accepted.").wait_for()
-        page.get_by_label("Token", exact=True).fill(jwt.encode(claims, sign_in.key, algorithm=ALGORITHM))
+        page.get_by_label("Token", exact=True).fill(token(tmp_path, "Other"))
         page.get_by_role("button", name="Continue").click()
         page.get_by_text("it needs the app role Index.Read or Index.Operate").first.wait_for()
         assert flaws(page) == []
+
+
+def test_what_is_copied_sends_a_token_where_one_was_given(browser: Browser, tmp_path: Path) -> None:
+    """As the clients take it; the line for curl is answered."""
+    with with_tokens(browser, tmp_path) as page:
+        secret = token(tmp_path, "Index.Read")
+        page.get_by_label("Token", exact=True).fill(secret)
+        page.get_by_role("button", name="Continue").click()
+        go(page, "api/getOpenApi")
+        line = page.get_by_role("region", name="curl").inner_text()
+        assert secret not in line
+        done = subprocess.run(
+            ["bash", "-c", line],
+            env={"INDEX_TABLES_TOKEN": secret, "PATH": "/usr/bin:/bin"},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert "people-by-town" in done.stdout
+        ways = {language: page.evaluate(SNIPPET, language) for language in ("curl", "Python", "TypeScript")}
+        assert "Authorization: Bearer $INDEX_TABLES_TOKEN" in ways["curl"]
+        assert 'credential=os.environ["INDEX_TABLES_TOKEN"]' in ways["Python"]
+        assert "{ credential: process.env.INDEX_TABLES_TOKEN }" in ways["TypeScript"]
+
+
+# Of the page's own module, which knows what the reader gave.
+SNIPPET: Final = """async (language) => {
+  const { snippet } = await import(document.querySelector('link[href$="lib/snippets.js"]').href);
+  return snippet(language, { name: "people-by-town", partition: [], sort: [] }, []);
+}"""
+
+
+@contextlib.contextmanager
+def with_tokens(browser: Browser, folder: Path) -> Iterator[Page]:
+    """The console of an app whose callers are known by Entra ID."""
+    (folder / "indexes.yaml").write_text(DEFINITIONS)
+    settings = {**settings_without_storage(folder), "ACCESS": "entra"}
+    read_or_create(folder / "token.key")
+    arguments = ("--http-only", "--tokens", str(folder / "token.key"))
+    with (
+        serving_app(ROOT, settings, *arguments, log_folder=folder) as app,
+        opened(browser, f"{app.url}/", reduced_motion="reduce") as page,
+    ):
+        yield page
+
+
+def token(folder: Path, role: str) -> str:
+    """A good token with a role."""
+    claims = {"aud": AUDIENCE, "iss": ISSUER, "exp": int(time.time()) + 600, "roles": [role]}
+    return jwt.encode(claims, read_or_create(folder / "token.key").key, algorithm=ALGORITHM)
 
 
 def settings_without_storage(folder: Path) -> dict[str, str]:

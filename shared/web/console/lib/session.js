@@ -14,6 +14,8 @@ export function give(text, asToken) {
 
 export const hasSecret = () => secret !== "";
 
+export const hasToken = () => hasSecret() && isToken;
+
 export function secretHeaders() {
   if (!secret) return {};
   return isToken ? { Authorization: `Bearer ${secret}` } : { "x-functions-key": secret };

@@ -1,19 +1,24 @@
-// The same lookup outside of the console. The key stands as the name of a variable, never as itself.
+// The same lookup outside of the console. The key or token stands as the name of a variable, never as itself.
 import { API } from "./calls.js";
+import { hasToken } from "./session.js";
 
 const LANGUAGES = { curl, Python: python, TypeScript: typescript, CLI: cli };
 export const SNIPPETS = Object.keys(LANGUAGES);
 export const snippet = (language, index, parameters) => LANGUAGES[language](index, parameters);
 
 const app = () => API.href.replace(/\/api\/$/, "");
-const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
+export const curlSecret = () =>
+  hasToken() ? '-H "Authorization: Bearer $INDEX_TABLES_TOKEN"' : '-H "x-functions-key: $INDEX_TABLES_KEY"';
+// What the clients call it, and its variable. The command line reads the same variables.
+const secret = () => (hasToken() ? ["credential", "INDEX_TABLES_TOKEN"] : ["key", "INDEX_TABLES_KEY"]);
+export const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
 const isName = (text) => /^[A-Za-z_]\w*$/.test(text);
 
 function curl(index, parameters) {
   const lines = parameters.map(([name, value]) => `  --data-urlencode ${quoted(`${name}=${value}`)}`);
   return [
     `curl -G ${quoted(`${API.href}indexes/${encodeURIComponent(index.name)}/entries`)}`,
-    '  -H "x-functions-key: $INDEX_TABLES_KEY"',
+    `  ${curlSecret()}`,
     ...lines,
   ].join(" \\\n");
 }
@@ -49,11 +54,12 @@ function python(index, parameters) {
     ...(others.length ? [`{${others.join(", ")}}`] : []),
     ...named.map(([name, value]) => `${name}=${value}`),
   ].join(", ");
+  const [option, variable] = secret();
   return `import os
 
 from index_tables import IndexTables
 
-with IndexTables(${JSON.stringify(app())}, key=os.environ["INDEX_TABLES_KEY"]) as app:
+with IndexTables(${JSON.stringify(app())}, ${option}=os.environ["${variable}"]) as app:
     for entry in app.index(${JSON.stringify(index.name)}).find(${all}):
         print(entry)`;
 }
@@ -66,9 +72,10 @@ function typescript(index, parameters) {
   const all = [object(given.filter(([, , isOption]) => !isOption)), ...(options.length ? [object(options)] : [])].join(
     ", ",
   );
+  const [option, variable] = secret();
   return `import { IndexTables } from "index-tables";
 
-const app = new IndexTables(${JSON.stringify(app())}, { key: process.env.INDEX_TABLES_KEY });
+const app = new IndexTables(${JSON.stringify(app())}, { ${option}: process.env.${variable} });
 for await (const entry of app.index(${JSON.stringify(index.name)}).find(${all})) {
   console.log(entry);
 }`;

@@ -1,7 +1,6 @@
 // A call with the values of its parameters: as an address, and as a line for a terminal.
 import { API } from "../../lib/calls.js";
-
-const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
+import { curlSecret, quoted } from "../../lib/snippets.js";
 
 // Relative to the API, which lies at /api/.
 export function pathOf(path, parameters, values) {
@@ -16,8 +15,7 @@ export function pathOf(path, parameters, values) {
 }
 
 export function curlOf({ method, path }, parameters, values, body) {
-  const key = '-H "x-functions-key: $INDEX_TABLES_KEY"';
   const verb = method === "GET" ? "curl" : `curl -X ${method}`;
   const data = body ? [`-H 'content-type: application/json' -d ${quoted(body)}`] : [];
-  return [`${verb} ${quoted(`${API.href}${pathOf(path, parameters, values)}`)}`, key, ...data].join(" \\\n  ");
+  return [`${verb} ${quoted(`${API.href}${pathOf(path, parameters, values)}`)}`, curlSecret(), ...data].join(" \\\n  ");
 }
