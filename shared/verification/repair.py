@@ -3,8 +3,9 @@
     1. examine    ledger row, document and rows, with no claim in between
     2. apply      when the ledger does not have the document: an ordinary change, by the ordinary way; then begin again
     3. amend      the ledger row says what will be written, on the condition that it is as it was examined
-    4. write      rows of current entries at the versions that the ledger has; then tombstones at its version
-    5. delete     rows that no claim mentions, as they were examined; announce the tombstones to the sweep
+    4. write      announce the tombstones to the sweep; rows of current entries at the versions that the ledger has; then
+                  tombstones at its version
+    5. delete     rows that no claim mentions, as they were examined
     6. examine again, until nothing is wrong
 
 The versions of step 2 are those of the facts themselves, with three exceptions where no other version is known:
@@ -205,9 +206,9 @@ class Repairer:
             await self._write_contributions(examined, plan)
             return
         entry_writer, writes = self._dependencies.entry_writer, [(examined.fact.fact_key, plan.writes)]
+        await self._announce(plan.writes, plan.state or examined.state)
         _raise_first(await entry_writer.write(writes))
         await self._delete(plan.excess)
-        await self._announce(plan.writes)
 
     async def _write_contributions(self, examined: Examined, plan: RepairPlan) -> None:
         """Write rows of a summary in both waves, over what was examined: a row that has changed since stays."""
@@ -237,10 +238,12 @@ class Repairer:
                 except OperationFailedError:
                     return
 
-    async def _announce(self, writes: GenerationWrites) -> None:
+    async def _announce(self, writes: GenerationWrites, state: GenerationState | None) -> None:
+        """All keys that the ledger lists, before their tombstones are written: a repair that ends in between does not
+        come back to a fact that looks right."""
         tombstones = [
-            Tombstone(place_of(writes.generation, removal.partition), removal.entry_key, writes.version)
-            for removal in writes.removed
+            Tombstone(place_of(writes.generation, old.partition), old.entry_key, writes.version)
+            for old in (state.removed if state is not None else ())
         ]
         await self._send(tombstones)
 

@@ -85,7 +85,8 @@ def _current(
 
 
 def _removed(state: GenerationState, current: tuple[CurrentEntry, ...], examined: Examined) -> Iterable[RemovedEntry]:
-    """What it had and no longer has, and what is shown without a claim; but not what is known to be hidden."""
+    """What it had and no longer has, and what is shown without a claim. The sweep forgets what is hidden: its worker may
+    have ended before it announced that."""
     addresses = {(entry.partition, entry.entry_key) for entry in current}
     had = {(entry.partition, entry.entry_key): entry.version for entry in state.current}
     old = {(entry.partition, entry.entry_key): entry.version for entry in state.removed} | had
@@ -93,9 +94,7 @@ def _removed(state: GenerationState, current: tuple[CurrentEntry, ...], examined
         address: rows[0].version for address, rows in examined.rows_by_address.items() if rows and rows[0].is_shown
     }
     for address, version in {**shown, **old}.items():
-        rows = examined.rows_by_address.get(address, ())
-        is_hidden = bool(rows) and rows[0].is_tombstone and rows[0].version == state.version
-        if address not in addresses and not is_hidden:
+        if address not in addresses:
             yield RemovedEntry(*address, version)
 
 

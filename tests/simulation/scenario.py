@@ -48,6 +48,9 @@ class Scenario:
     finally_: tuple[Program, ...] = ()
     # Whether there is a dead letter for each failure of a newest version, and no other.
     dead_letters_are_exact: bool = False
+    # What comes long after, before nothing may be left: where the sweep cannot know of everything, what the docs name
+    # instead, a full verification or the end of a period.
+    long_after: tuple[Program, ...] = ()
 
     def start(self) -> tuple[Store, tuple[Program, ...]]:
         """The service after the prefix, and the programs to run on it."""
@@ -89,14 +92,23 @@ class Scenario:
         if self.dead_letters_are_exact and (text := wrong_dead_letters(self.plan, self.changes, store)):
             return text
         for moment in ("before", "after"):
-            for generation in self.plan.generations:
-                if text := difference(generation, self.changes, store):
-                    return f"{moment} the sweep {text}"
+            if text := self._differences(store):
+                return f"{moment} the sweep {text}"
             if moment == "before":
                 self._sweep(store)
         # What the sweep has forgotten is looked at once more; then nothing of it is left.
         self._sweep(store)
+        for program in self.long_after:
+            _succeed(program, store)
+            self._sweep(store)
+            self._sweep(store)
+            if text := self._differences(store):
+                return f"after the {program} {text}"
         return what_is_left(self.plan, store)
+
+    def _differences(self, store: Store) -> str | None:
+        texts = [difference(generation, self.changes, store) for generation in self.plan.generations]
+        return next((text for text in texts if text), None)
 
 
 def wrong_dead_letters(plan: SourcePlan, changes: tuple[Change, ...], store: Store) -> str | None:
