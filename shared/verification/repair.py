@@ -3,8 +3,8 @@
     1. examine    ledger row, document and rows, with no claim in between
     2. apply      when the ledger does not have the document: an ordinary change, by the ordinary way; then begin again
     3. amend      the ledger row says what will be written, on the condition that it is as it was examined
-    4. write      announce the tombstones to the sweep; rows of current entries at the versions that the ledger has; then
-                  tombstones at its version
+    4. write      announce the tombstones to the sweep; rows of current entries at the versions that the ledger has;
+                  then tombstones at its version
     5. delete     rows that no claim mentions, as they were examined
     6. examine again, until nothing is wrong
 

@@ -85,8 +85,8 @@ def _current(
 
 
 def _removed(state: GenerationState, current: tuple[CurrentEntry, ...], examined: Examined) -> Iterable[RemovedEntry]:
-    """What it had and no longer has, and what is shown without a claim. The sweep forgets what is hidden: its worker may
-    have ended before it announced that."""
+    """What it had and no longer has, and what is shown without a claim. The sweep forgets what is hidden: its worker
+    may have ended before it announced that."""
     addresses = {(entry.partition, entry.entry_key) for entry in current}
     had = {(entry.partition, entry.entry_key): entry.version for entry in state.current}
     old = {(entry.partition, entry.entry_key): entry.version for entry in state.removed} | had
