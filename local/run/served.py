@@ -9,7 +9,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from local.process.errors import LocalRunError
-from shared.definitions.files import read_definitions, read_successor
+from shared.definitions.files import Unreadable, definitions_in, read_content, successor_in
 from shared.definitions.model import Definitions
 
 if TYPE_CHECKING:
@@ -27,12 +27,12 @@ class ServedDefinitions:
         self.file = file.resolve()
         self.copy = copy
         self.current = Definitions()
-        self._seen: bytes | None = None
+        self._seen: bytes | Unreadable = b""
 
     def first(self) -> Definitions:
         """What to serve from the start; raises `LocalRunError` with every fault."""
-        self._seen = self._content()
-        loaded = read_definitions(self.file)
+        self._seen = read_content(self.file)
+        loaded = definitions_in(self._seen, self.file)
         if loaded.faults:
             raise LocalRunError(f"the definitions are wrong; nothing was started.\n{_listed(loaded)}")
         return self.take(loaded.definitions)
@@ -42,11 +42,11 @@ class ServedDefinitions:
         before = self._seen
         while True:
             await asyncio.sleep(_POLL_SECONDS)
-            now = self._content()
+            now = read_content(self.file)
             # Twice the same, so that nobody is still writing it.
             if now == before and now != self._seen:
                 self._seen = now
-                loaded = read_successor(self.file, self.current)
+                loaded = successor_in(now, self.file, self.current)
                 if loaded.faults:
                     print(f"local: the changed definitions are wrong; those before serve on.\n{_listed(loaded)}")
                 elif loaded.definitions != self.current:
@@ -54,17 +54,12 @@ class ServedDefinitions:
             before = now
 
     def take(self, definitions: Definitions) -> Definitions:
-        """Let the app serve these definitions, which are those of the file, at its next start."""
+        """Let the app serve these definitions, which are those of the bytes that were seen, at its next start."""
+        assert not isinstance(self._seen, Unreadable)
         self.copy.parent.mkdir(exist_ok=True)
-        self.copy.write_bytes(self._seen or b"")
+        self.copy.write_bytes(self._seen)
         self.current = definitions
         return definitions
-
-    def _content(self) -> bytes | None:
-        try:
-            return self.file.read_bytes()
-        except OSError:
-            return None
 
 
 def _listed(loaded: Loaded) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from shared.definitions.compare import compare
 from shared.definitions.compiled import compile_definitions, from_compiled
@@ -19,16 +19,36 @@ def compiled_path(path: Path) -> Path:
     return path.with_suffix(".compiled.json")
 
 
+class Unreadable(NamedTuple):
+    """Why a file has no content, and what to do about it."""
+
+    what: str
+    fix: str
+
+
+def read_content(path: Path) -> bytes | Unreadable:
+    """What a file says at this moment."""
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return Unreadable("there is no such file", "Name a definitions file, such as indexes.yaml.")
+    except OSError as error:
+        return Unreadable(f"the file cannot be read ({error.strerror})", "Name a readable file.")
+
+
 def read_definitions(path: Path) -> Loaded:
     """The definitions of a file, checked in full, with advice."""
+    return definitions_in(read_content(path), path)
+
+
+def definitions_in(content: bytes | Unreadable, path: Path) -> Loaded:
+    """The definitions in what a file said, checked in full, with advice."""
+    if isinstance(content, Unreadable):
+        return _unreadable(path, content)
     try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        return _unreadable(path, "there is no such file", "Name a definitions file, such as indexes.yaml.")
+        text = content.decode()
     except UnicodeDecodeError as error:
-        return _unreadable(path, f"byte {error.start} is not UTF-8", "Save the file as UTF-8.")
-    except OSError as error:
-        return _unreadable(path, f"the file cannot be read ({error.strerror})", "Name a readable file.")
+        return _unreadable(path, Unreadable(f"byte {error.start} is not UTF-8", "Save the file as UTF-8."))
     return load(text, str(path))
 
 
@@ -52,7 +72,12 @@ def write_compiled(path: Path) -> Path:
 
 def read_successor(path: Path, served: Definitions) -> Loaded:
     """The definitions of a file that is to replace those that are served; what must not change then is a fault, too."""
-    loaded = read_definitions(path)
+    return successor_in(read_content(path), path, served)
+
+
+def successor_in(content: bytes | Unreadable, path: Path, served: Definitions) -> Loaded:
+    """The same for what a file said."""
+    loaded = definitions_in(content, path)
     refused = [step for step in compare(served, loaded.definitions) if step.effect == "not allowed"]
     fix = "Take that back, or give the source a new name."
     faults = [
@@ -63,5 +88,5 @@ def read_successor(path: Path, served: Definitions) -> Loaded:
     return loaded if loaded.faults or not faults else Loaded(loaded.definitions, tuple(faults))
 
 
-def _unreadable(path: Path, what: str, fix: str) -> Loaded:
-    return Loaded(Definitions(), (Finding(str(path), 1, "", what, fix),))
+def _unreadable(path: Path, why: Unreadable) -> Loaded:
+    return Loaded(Definitions(), (Finding(str(path), 1, "", why.what, why.fix),))

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from pathlib import PosixPath
+from typing import TYPE_CHECKING, ClassVar
 
 import pytest
 
 from local.process.errors import LocalRunError
 from local.run.follow import Attention
 from local.run.served import ServedDefinitions
+from shared.definitions.files import read_content
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -70,12 +72,47 @@ async def test_what_cannot_be_served_or_changes_nothing_is_passed_over(
         served.file.write_text(text)
     waiting = asyncio.create_task(served.changed())
     async with asyncio.timeout(10):
-        while served._seen != (None if text is None else text.encode()):
+        while served._seen != read_content(served.file):
             await asyncio.sleep(0)
     assert ("those before serve on" in capsys.readouterr().out) == (text != GOOD + "# only said otherwise")
     served.file.write_text(OTHER)
     async with asyncio.timeout(10):
         assert list((await waiting).indexes) == ["by-city"]
+
+
+class Rewritten(PosixPath):
+    """A file that may be saved again as soon as it has been read."""
+
+    saves: ClassVar[list[str | None]] = []
+
+    def resolve(self, strict: bool = False) -> Rewritten:
+        """The same file."""
+        return self
+
+    def read_bytes(self) -> bytes:
+        """What it said before the next save."""
+        content = super().read_bytes()
+        if self.saves and (text := self.saves.pop(0)) is not None:
+            self.write_text(text)
+        return content
+
+
+async def test_the_bytes_that_are_served_are_those_that_were_checked(tmp_path: Path) -> None:
+    """Also when the file is saved at the very moment between reading and checking it."""
+    file = Rewritten(tmp_path / "indexes.yaml")
+    file.write_text(GOOD)
+    served = ServedDefinitions(file, tmp_path / "data" / "indexes.yaml")
+    file.saves[:] = [BROKEN]
+    assert list(served.first().indexes) == ["by-town"]
+    assert served.copy.read_text() == GOOD
+    file.write_text(OTHER)
+    # One reading finds the change, the next one that nobody is still writing it: then it is saved again.
+    file.saves[:] = [None, BROKEN]
+    async with asyncio.timeout(10):
+        changed = await served.changed()
+    assert list(changed.indexes) == ["by-city"]
+    served.take(changed)
+    assert served.copy.read_text() == OTHER
 
 
 def test_warnings_are_shown_with_what_belongs_to_them() -> None:
