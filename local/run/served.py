@@ -6,7 +6,8 @@ The copy never has a fault: while the file is wrong, the definitions before it s
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+import contextlib
+from typing import TYPE_CHECKING, NamedTuple
 
 from local.process.errors import LocalRunError
 from shared.definitions.files import Unreadable, definitions_in, read_content, successor_in
@@ -20,19 +21,26 @@ if TYPE_CHECKING:
 _POLL_SECONDS = 0.3
 
 
+class _Save(NamedTuple):
+    """What the file says, and when it was saved: saved again, it may be served that could not be before."""
+
+    content: bytes | Unreadable
+    at_ns: int = 0
+
+
 class ServedDefinitions:
-    """Watches the file; gives its definitions, at first and whenever they have become others."""
+    """Watches the file; gives its definitions at first, and those of each save until they are taken."""
 
     def __init__(self, file: Path, copy: Path) -> None:
         self.file = file.resolve()
         self.copy = copy
         self.current = Definitions()
-        self._seen: bytes | Unreadable = b""
+        self._seen = _Save(b"")
 
     def first(self) -> Definitions:
         """What to serve from the start; raises `LocalRunError` with every fault."""
-        self._seen = read_content(self.file)
-        loaded = definitions_in(self._seen, self.file)
+        self._seen = self._last_save()
+        loaded = definitions_in(self._seen.content, self.file)
         if loaded.faults:
             raise LocalRunError(f"the definitions are wrong; nothing was started.\n{_listed(loaded)}")
         return self.take(loaded.definitions)
@@ -42,11 +50,11 @@ class ServedDefinitions:
         before = self._seen
         while True:
             await asyncio.sleep(_POLL_SECONDS)
-            now = read_content(self.file)
+            now = self._last_save()
             # Twice the same, so that nobody is still writing it.
             if now == before and now != self._seen:
                 self._seen = now
-                loaded = successor_in(now, self.file, self.current)
+                loaded = successor_in(now.content, self.file, self.current)
                 if loaded.faults:
                     print(f"local: the changed definitions are wrong; those before serve on.\n{_listed(loaded)}")
                 elif loaded.definitions != self.current:
@@ -55,11 +63,17 @@ class ServedDefinitions:
 
     def take(self, definitions: Definitions) -> Definitions:
         """Let the app serve these definitions, which are those of the bytes that were seen, at its next start."""
-        assert not isinstance(self._seen, Unreadable)
+        assert not isinstance(self._seen.content, Unreadable)
         self.copy.parent.mkdir(exist_ok=True)
-        self.copy.write_bytes(self._seen)
+        self.copy.write_bytes(self._seen.content)
         self.current = definitions
         return definitions
+
+    def _last_save(self) -> _Save:
+        at_ns = 0
+        with contextlib.suppress(OSError):
+            at_ns = self.file.stat().st_mtime_ns
+        return _Save(read_content(self.file), at_ns)
 
 
 def _listed(loaded: Loaded) -> str:

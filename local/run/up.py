@@ -282,15 +282,16 @@ class LocalRun:
         try:
             await self._provision(definitions)
         except LocalRunError as error:
-            _say(f"the definitions before serve on: {error}")
+            told = f"the definitions before serve on; save the file to try again. {error}"
         else:
             self._definitions.take(definitions)
+            told = f"the app has the definitions of {from_here(self._definitions.file)}"
         try:
             started = await self._start_child(self._host(), [self._http_port()])
         except ChildEndedError as error:
             started = await self._start_again(error)
         self._publish()
-        _say(f"the app has the definitions of {from_here(self._definitions.file)}")
+        _say(told)
         return started
 
     async def _adapt_services(self, definitions: Definitions) -> None:

@@ -84,3 +84,21 @@ def test_what_is_saved_is_served(tmp_path: Path, capsys: pytest.CaptureFixture[s
         load(tmp_path, "orders", {"id": "o", "customer": "c", "total": 3})
         wait_until(lambda: len(entries(found, "indexes/by-customer/entries?customer=c")) == 1, "the event is indexed")
         assert get(found, "status")["definitionFaults"] == []
+
+
+def test_definitions_that_cannot_be_provided_for_are_tried_again_at_the_next_save(tmp_path: Path) -> None:
+    """Until then the app goes on with those before, and nobody is told otherwise."""
+    file, data = tmp_path / "indexes.yaml", tmp_path / "data"
+    file.write_text(DEFINITIONS)
+    has_them = "the app has the definitions of"
+    with runs.ready(data, "--definitions", str(file)) as (program, found):
+        refusal = {"kind": "refuse", "status": 403, "method": "GET", "path": "/colls/persons"}
+        requests.post(f"{found['cosmos']['endpoint']}/_faults", json=refusal, timeout=10).raise_for_status()
+        moved = DEFINITIONS.replace("container: people", "container: persons")
+        file.write_text(moved)
+        wait_until(lambda: "the definitions before serve on" in program.output, "it is told")
+        wait_until(lambda: get(found, "status") != {}, "the app is back")
+        assert runs.endpoints(data)["pids"]["host"] != found["pids"]["host"], "it was started again"
+        assert has_them not in program.output
+        file.write_text(moved)
+        wait_until(lambda: has_them in program.output, "the same definitions are provided for")

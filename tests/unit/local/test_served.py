@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from pathlib import PosixPath
 from typing import TYPE_CHECKING, ClassVar
 
@@ -72,7 +73,7 @@ async def test_what_cannot_be_served_or_changes_nothing_is_passed_over(
         served.file.write_text(text)
     waiting = asyncio.create_task(served.changed())
     async with asyncio.timeout(10):
-        while served._seen != read_content(served.file):
+        while served._seen.content != read_content(served.file):
             await asyncio.sleep(0)
     assert ("those before serve on" in capsys.readouterr().out) == (text != GOOD + "# only said otherwise")
     served.file.write_text(OTHER)
@@ -113,6 +114,39 @@ async def test_the_bytes_that_are_served_are_those_that_were_checked(tmp_path: P
     assert list(changed.indexes) == ["by-city"]
     served.take(changed)
     assert served.copy.read_text() == OTHER
+
+
+async def test_definitions_that_were_not_taken_come_again_when_they_are_saved_again(served: ServedDefinitions) -> None:
+    """Also without a change: what they name may be possible now."""
+    served.file.write_text(OTHER)
+    async with asyncio.timeout(10):
+        refused = await served.changed()
+    save_later(served.file, OTHER)
+    async with asyncio.timeout(10):
+        assert await served.changed() == refused
+
+
+async def test_definitions_that_were_not_taken_do_not_come_again_by_themselves(
+    served: ServedDefinitions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise the app would start again without end."""
+    monkeypatch.setattr("local.run.served._POLL_SECONDS", 0)
+    served.file.write_text(OTHER)
+    await served.changed()
+    waiting = asyncio.create_task(served.changed())
+    for _ in range(20):
+        await asyncio.sleep(0)
+    assert not waiting.done()
+    save_later(served.file, GOOD.replace("by-town", "by-name"))
+    async with asyncio.timeout(10):
+        assert list((await waiting).indexes) == ["by-name"]
+
+
+def save_later(file: Path, text: str) -> None:
+    """As a save that comes a second after the one before."""
+    saved_at = file.stat().st_mtime_ns + 1_000_000_000
+    file.write_text(text)
+    os.utime(file, ns=(saved_at, saved_at))
 
 
 def test_warnings_are_shown_with_what_belongs_to_them() -> None:
