@@ -27,22 +27,39 @@ Looked: TypeAlias = "dict[tuple[Place, str], list[StoredRow] | Exception]"
 
 # A page that settles fewer entry keys costs more in bytes than single queries cost in requests.
 _SETTLED_MIN: Final = 10
+# So many pages of a place are waited for one after the other; then what is left is asked for all at once.
+ROUNDS_MAX: Final = 5
 
 
-async def look(accounts: Accounts, calls: AccountCalls, wanted: Iterable[WantedRow]) -> Looked:
-    """The rows of the entry keys of all wanted rows."""
-    keys: dict[Place, set[str]] = {}
+async def look(
+    accounts: Accounts,
+    calls: AccountCalls,
+    wanted: Iterable[WantedRow],
+    page_rows: int = PAGE_ROWS_MAX,
+    settled_min: int = _SETTLED_MIN,
+) -> Looked:
+    """The rows of the entry keys of all wanted rows. Every page is a call of its own: an account that answers page
+    after page is not silent."""
+    left: dict[Place, set[str]] = {}
     for row in wanted:
-        keys.setdefault(row.place, set()).add(row.entry_key)
+        left.setdefault(row.place, set()).add(row.entry_key)
     looked: Looked = {}
-    many = [place for place, of_place in keys.items() if len(of_place) >= _SETTLED_MIN]
-    work = [(place.account, partial(list_many, accounts.tables(place.account), place, keys[place])) for place in many]
-    for place, found in zip(many, await calls(work) if work else [], strict=True):
-        if isinstance(found, Exception):
-            looked.update({(place, key): found for key in keys[place]})
-        else:
+    many = [place for place, keys in left.items() if len(keys) >= settled_min]
+    for _ in range(ROUNDS_MAX):
+        if not many:
+            break
+        pages = [
+            (place.account, partial(_list_page, accounts.tables(place.account), place, left[place], page_rows))
+            for place in many
+        ]
+        settled: dict[Place, int] = {}
+        for place, page in zip(many, await calls(pages), strict=True):
+            found = dict.fromkeys(left[place], page) if isinstance(page, Exception) else page
             looked.update({(place, key): rows for key, rows in found.items()})
-    rest = [(place, key) for place, of_place in keys.items() for key in of_place if (place, key) not in looked]
+            left[place] = left[place] - found.keys()
+            settled[place] = len(found)
+        many = [place for place in many if left[place] and settled[place] >= settled_min]
+    rest = [(place, key) for place, keys in left.items() for key in keys]
     singly = [
         (place.account, partial(list_rows_of, accounts.tables(place.account), place.table, place.partition, key))
         for place, key in rest
@@ -51,24 +68,17 @@ async def look(accounts: Accounts, calls: AccountCalls, wanted: Iterable[WantedR
     return looked
 
 
-async def list_many(
-    tables: Tables, place: Place, keys: Iterable[str], page_rows: int = PAGE_ROWS_MAX, settled_min: int = _SETTLED_MIN
+async def _list_page(
+    tables: Tables, place: Place, keys: Iterable[str], page_rows: int
 ) -> Mapping[str, list[StoredRow]]:
-    """The rows of these entry keys, as far as ranges find them cheaply; the others are missing."""
-    left = sorted(keys, key=utf16_order)
-    found: dict[str, list[StoredRow]] = {}
-    while left:
-        upper = max([key + AFTER_VERSIONS for key in left], key=utf16_order)
-        rows, last = await list_rows_between(tables, place, left[0], upper, page_rows)
-        settled = set(_settled(left, last))
-        for key in settled:
-            found[key] = []
-        for key, row in rows:
-            if key in settled:
-                found[key].append(row)
-        if len(settled) < min(settled_min, len(left)):
-            return found
-        left = [key for key in left if key not in settled]
+    """The rows of these entry keys as far as one page of the range around them goes; the others are missing."""
+    asked = sorted(keys, key=utf16_order)
+    upper = max([key + AFTER_VERSIONS for key in asked], key=utf16_order)
+    rows, last = await list_rows_between(tables, place, asked[0], upper, page_rows)
+    found: dict[str, list[StoredRow]] = {key: [] for key in _settled(asked, last)}
+    for key, row in rows:
+        if key in found:
+            found[key].append(row)
     return found
 
 
