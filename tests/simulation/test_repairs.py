@@ -177,9 +177,7 @@ def test_a_change_that_a_clock_made_look_older() -> None:
     twice: tuple[Program, ...] = (Repair(PLAN, SOURCE), Repair(PLAN, SOURCE))
     for beside in (programs, twice):
         holds(
-            Scenario(
-                "clock", PLAN, (first, truth), beside, prefix, crashes=1, switches=2, long_after=(VERIFICATION,)
-            )
+            Scenario("clock", PLAN, (first, truth), beside, prefix, crashes=1, switches=2, long_after=(VERIFICATION,))
         )
 
 
