@@ -94,3 +94,17 @@ def test_the_wheel_of_the_project_has_no_packages(tmp_path: Path) -> None:
     names = {name.partition("/")[0] for name in zipfile.ZipFile(wheel(ROOT, tmp_path)).namelist()}
     assert len(names) == 1
     assert names.pop().endswith(".dist-info")
+
+
+def test_the_packed_typescript_client_installs_under_the_name_in_the_docs(
+    typescript_client: Path, tmp_path: Path
+) -> None:
+    """As `make packages` packs it; a folder of sources would have nothing to import."""
+    npm = ["npm", "--ignore-scripts", "--offline", "--silent"]
+    subprocess.run([*npm, "pack", "--pack-destination", tmp_path], cwd=typescript_client, check=True, timeout=60)
+    (packed,) = tmp_path.glob("*.tgz")
+    assert f"npm install ./dist/{packed.name}\n" in (ROOT / "docs/clients.md").read_text(encoding="utf-8")
+    (tmp_path / "package.json").write_text('{"private": true, "type": "module"}')
+    subprocess.run([*npm, "install", packed], cwd=tmp_path, check=True, timeout=60)
+    program = "import { IndexTables } from 'index-tables'; console.log(typeof IndexTables);"
+    assert node("--input-type=module", "--eval", program, folder=tmp_path) == "function\n"
