@@ -172,6 +172,13 @@ resource app 'Microsoft.Web/sites@2024-11-01' = {
 // App Service Authentication, in front of the app: it checks tokens, and takes away a description of the caller that comes
 // from outside. Calls without a token reach the app, which answers health and pages, and refuses the rest.
 resource authentication 'Microsoft.Web/sites/config@2024-11-01' = if (!empty(entraClientId)) {
+  // checkov:skip=CKV_AZURE_63:A check of apps, which takes this part of one for a whole: it sets authentication alone
+  // checkov:skip=CKV_AZURE_65:The same
+  // checkov:skip=CKV_AZURE_66:The same
+  // checkov:skip=CKV_AZURE_80:The same
+  // checkov:skip=CKV_AZURE_88:The same
+  // checkov:skip=CKV_AZURE_222:The same
+  // checkov:skip=CKV_AZURE_13:This resource is the authentication that the check asks for
   parent: app
   name: 'authsettingsV2'
   properties: {
