@@ -41,6 +41,14 @@ def tell(text: str, *, end: str = "\n") -> None:
     print(visible_lines(text), end=end, file=sys.stderr, flush=True)
 
 
+def agrees(question: str) -> bool:
+    """Whether the person at the terminal agrees; a script is not asked."""
+    if not sys.stdin.isatty():
+        return True
+    tell(f"{question} [y/N] ", end="")
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
 def discard_output() -> None:
     """Drop buffered output: Python would try again to write it, and fail, when it ends."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from cli.arguments import add_command, add_group, argument, flag, non_empty, option
 from cli.errors import UsageError
-from cli.output import counted, tell, wrapped, write_rows
+from cli.output import agrees, counted, tell, wrapped, write_rows
 from cli.service.app_client import app_options, client_for, path_segment
 from cli.text import json_text
 
@@ -153,7 +152,7 @@ def run_purge(args: Arguments) -> int:
     if args.older_than is not None:
         parameters["olderThanDays"] = str(args.older_than)
     app = client_for(args, "admin")
-    if not (args.yes or _agrees(args)):
+    if not (args.yes or agrees(_question(args))):
         tell("nothing was forgotten")
         return 1
     pages = app.all_pages(f"{_PATH}/purge", parameters, "POST")
@@ -162,14 +161,10 @@ def run_purge(args: Arguments) -> int:
     return 0
 
 
-def _agrees(args: Arguments) -> bool:
-    """Whether the person at the terminal wants it; a script has nobody to ask."""
-    if not sys.stdin.isatty():
-        return True
+def _question(args: Arguments) -> str:
     filters = ", ".join(f"{name} {value!r}" for name, value in _filters(args).items())
     age = "past their retention" if args.older_than is None else f"older than {counted(args.older_than, 'day')}"
-    tell(f"Forget all dead letters {age}{f' with {filters}' if filters else ''}? [y/N] ", end="")
-    return sys.stdin.readline().strip().lower() in ("y", "yes")
+    return f"Forget all dead letters {age}{f' with {filters}' if filters else ''}?"
 
 
 def _counted(number: int) -> str:

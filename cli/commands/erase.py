@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from cli.arguments import add_command, exclusive, flag, non_empty, option
 from cli.errors import UsageError
-from cli.output import write_rows
+from cli.output import agrees, tell, write_rows
 from cli.service.app_client import app_options, check_text, client_for
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     import click
 
     from cli.arguments import Arguments
@@ -63,23 +61,14 @@ def run_erase(args: Arguments) -> int:
     fact, app = _fact(args), client_for(args, "admin")
     if args.force:
         print(_RISKS, file=sys.stderr)
-        if not (args.yes or _agrees(fact)):
-            print("nothing was forced out", file=sys.stderr)
+        if not (args.yes or agrees(f"Force out what is left of {fact['id']!r} of {fact['source']}?")):
+            tell("nothing was forced out")
             return 1
     found = app.post(_PATH, {**fact, "force": args.force})
     write_rows(found["left"], _COLUMNS, args.format)
     if not found["isDeleted"]:
-        print("the fact is not deleted, as far as the ledger knows", file=sys.stderr)
+        tell("the fact is not deleted, as far as the ledger knows")
     return 1 if found["left"] else 0
-
-
-def _agrees(fact: Mapping[str, Any]) -> bool:
-    """Whether the person at the terminal wants it; a script has nobody to ask."""
-    if not sys.stdin.isatty():
-        return True
-    print(f"Force out what is left of {fact['id']!r} of {fact['source']}? [y/N] ", end="", file=sys.stderr)
-    sys.stderr.flush()
-    return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
 def _fact(args: Arguments) -> dict[str, Any]:

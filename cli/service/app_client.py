@@ -40,7 +40,7 @@ class AppClient:
     base: str
     key: str | None = field(default=None, repr=False)
     token: str | None = field(default=None, repr=False)
-    # How long nobody may listen there: a local run starts its app again when the definitions change.
+    # How long an app may be away: a local run starts its app again when the definitions change.
     patience_seconds: float = 0.0
 
     def get(self, path: str, parameters: Mapping[str, str]) -> dict[str, Any]:
@@ -80,7 +80,7 @@ class AppClient:
             try:
                 return urllib.request.build_opener(_SameHost).open(request, timeout=_ANSWER_SECONDS)
             except urllib.error.URLError as error:
-                # Refused: nobody has seen the request, so that even one that changes something may be sent again.
+                # Refused: the app has not seen the request, so that even one that changes something may be sent again.
                 if not isinstance(error.reason, ConnectionRefusedError) or time.monotonic() >= deadline:
                     raise
             time.sleep(_RETRY_SECONDS)
