@@ -1,6 +1,6 @@
 // The console: a frame, and in it the page that the address names.
 import { render } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { useAddress } from "./lib/address.js";
 import { get } from "./lib/calls.js";
 import { html } from "./lib/html.js";
@@ -46,10 +46,10 @@ function App() {
     </div>`;
 }
 
-// A reader who goes to another page, with a screen reader or keys, begins at its heading.
+// A reader who goes to another page, with a screen reader or keys, begins at its heading: before anything can be typed.
 function useReading(place) {
   const before = useRef(place);
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (before.current === place) return;
     before.current = place;
     scrollTo(0, 0);

@@ -1,5 +1,5 @@
 // Asks for the key or token that a call needs.
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { html } from "../lib/html.js";
 import { give, hasSecret } from "../lib/session.js";
 import { PageHead } from "./page_head.js";
@@ -14,7 +14,8 @@ const WORDS = {
 export function AskForKey({ problem, needs, isWhole }) {
   const [text, setText] = useState("");
   const input = useRef(null);
-  useEffect(() => input.current.focus(), []);
+  // At once, and not after the next frame: what is typed until then would be lost.
+  useLayoutEffect(() => input.current.focus(), []);
   const isToken = problem.wantsToken;
   const [title, about] = WORDS[isToken ? "token" : needs];
   const refused = hasSecret() ? `What you gave is not accepted${needs === "admin" ? " here" : ""}.` : "";
