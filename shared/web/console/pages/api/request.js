@@ -17,5 +17,5 @@ export function pathOf(path, parameters, values) {
 export function curlOf({ method, path }, parameters, values, body) {
   const verb = method === "GET" ? "curl" : `curl -X ${method}`;
   const data = body ? [`-H 'content-type: application/json' -d ${quoted(body)}`] : [];
-  return [`${verb} ${quoted(`${API.href}${pathOf(path, parameters, values)}`)}`, curlSecret(), ...data].join(" \\\n  ");
+  return [`${verb} ${quoted(`${API.href}${pathOf(path, parameters, values)}`)}`, ...curlSecret(), ...data].join(" \\\n  ");
 }
