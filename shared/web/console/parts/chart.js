@@ -47,6 +47,9 @@ function legend(times, series, at, wording) {
   return at === null ? `${values.join(", ")} now${most}` : `${values.join(", ")} at ${clock(times[place])}`;
 }
 
+// Within a few minutes there are several marks in each.
+const oncePerMinute = (time, place, times) => (place && clock(times[place - 1]) === clock(time) ? "" : clock(time));
+
 // Of a line that is hardly one, the points are shown.
 const isShort = (plot, number) => plot.data[number].filter((value) => value !== null).length < 3;
 
@@ -68,7 +71,7 @@ function options({ width, series, shown, wording, hasAxis, group, setAt }) {
       y: { range: (_, low, high) => [0, Math.max(1e-9, high || 1) * 1.15] },
     },
     axes: [
-      { ...axis, size: AXIS_HEIGHT, gap: 6, space: 80, show: hasAxis, values: (_, ticks) => ticks.map(clock) },
+      { ...axis, size: AXIS_HEIGHT, gap: 6, space: 80, show: hasAxis, values: (_, ticks) => ticks.map(oncePerMinute) },
       { ...axis, size: LEFT, gap: 6, space: 30, values: (_, ticks) => ticks.map(wording) },
     ],
     series: [
