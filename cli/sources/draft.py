@@ -18,6 +18,8 @@ _INDEXES_MAX: Final = 3
 _FEWEST_VALUES: Final = 3
 _LARGEST_SHARE: Final = 0.8
 _FACTS_OF_A_VALUE: Final = 1.5
+# So few facts say little: there, a value that two of them share is enough.
+_FEW_FACTS: Final = 20
 _USEFUL_LIST: Final = 5
 _LONGEST_PART: Final = 200
 _SMALL_FACT_BYTES: Final = 2000
@@ -83,12 +85,18 @@ class SourceDraft:
         if found.distinct == found.count and not found.is_list:
             is_looked_up = found.type == "string" and _LOOKED_UP_BY.fullmatch(found.name)
             return Candidate(found, 0.4 * share, f"{told}: each finds one fact") if is_looked_up else None
-        if found.distinct < _FEWEST_VALUES or each < _FACTS_OF_A_VALUE or found.largest_share > _LARGEST_SHARE:
+        if not self._is_shared(found) or found.largest_share > _LARGEST_SHARE:
             return None
         # Best are lists of several facts, of which none has nearly all of them.
         score = share * (1 - found.largest_share) * min(each / _USEFUL_LIST, 1) * (1 if found.type == "string" else 0.6)
         reason = f"{told}, about {each:,.1f} facts each, at most {found.largest_share:.0%} of all in one"
         return Candidate(found, score, reason)
+
+    def _is_shared(self, found: Field) -> bool:
+        """Whether there are several values, of several facts each."""
+        if self.profile.facts < _FEW_FACTS:
+            return 1 < found.distinct < found.count
+        return found.distinct >= _FEWEST_VALUES and found.count >= _FACTS_OF_A_VALUE * found.distinct
 
     def sort(self, by: Field) -> Field | None:
         """What to order the facts of a value by: the newest first, or a name."""

@@ -83,6 +83,17 @@ def test_csv_has_types_and_an_id_of_its_own(tmp_path: Path, capsys: pytest.Captu
     assert index.partition[0].type == "integer"
 
 
+def test_a_handful_of_facts_gets_keys_too() -> None:
+    """A first try is made with as few as the tutorial has."""
+    books = [
+        {"id": "b-1", "title": "A Harbour in Winter", "genre": "novel", "authors": ["Ida Holm"]},
+        {"id": "b-2", "title": "Tides", "genre": "science", "authors": ["Ida Holm", "Per Lund"]},
+        {"id": "b-3", "title": "The Long Ferry", "genre": "novel", "authors": ["Per Lund"]},
+    ]
+    definitions = load(drafted(books)).require()
+    assert list(definitions.indexes) == ["things-by-author", "things-by-genre"]
+
+
 @pytest.mark.parametrize("facts", [[{"id": "1"}], [{"id": str(number), "a": str(number)} for number in range(9)]])
 def test_facts_that_suggest_no_key_are_told_so(facts: list[dict[str, Any]]) -> None:
     """The draft is still one that loads."""
