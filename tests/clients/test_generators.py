@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -16,6 +17,8 @@ from tests.worlds.lookup_facts import DEFINITIONS
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from shared.definitions.model import Index
 
 
 @pytest.fixture
@@ -34,6 +37,13 @@ def written(folder: Path, document: dict[str, Any]) -> Path:
 def test_linters_find_nothing_in_the_document(document: Path) -> None:
     """spectral:oas and redocly's recommended rules."""
     assert node("lint-document.mjs", document) == ""
+
+
+@pytest.mark.parametrize("indexes", [DEFINITIONS.indexes, {}], ids=["every type", "none"])
+def test_linters_find_nothing_whatever_the_indexes_are(indexes: dict[str, Index], tmp_path: Path) -> None:
+    """Nor for a caller who may read none."""
+    document = openapi(replace(DEFINITIONS, indexes=indexes))
+    assert node("lint-document.mjs", written(tmp_path, document)) == ""
 
 
 def test_linters_find_what_is_wrong_in_a_document(tmp_path: Path) -> None:

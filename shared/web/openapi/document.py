@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -37,6 +39,7 @@ _INFO: Final = {
     "contact": {"name": "Those who run this app"},
     "license": {"name": "MIT", "identifier": "MIT"},
 }
+_REFERENCE: Final = re.compile('#/components/schemas/([^"]+)')
 _LOOKUP_PROBLEMS: Final = (400, 404, 410, 500, 503)
 _IF_NONE_MATCH: Final = {
     "name": "If-None-Match",
@@ -71,24 +74,35 @@ async def answer_openapi(definitions: Definitions, rights: Rights, url: str) -> 
 def openapi(definitions: Definitions) -> dict[str, Any]:
     """The whole document."""
     names = list(definitions.indexes)
+    paths = {
+        **tagged("lookups", _lookup_paths(definitions)),
+        **tagged("status", _status_paths()),
+        **dead_letter_paths(definitions),
+        **lifecycle_paths(names),
+        **verification_paths(names),
+        **erasure_paths(definitions),
+    }
     return {
         "openapi": VERSION,
         "info": _INFO,
         "servers": [{"url": "/"}],
         "tags": [{"name": name, "description": about} for name, about in TAGS.items()],
-        "paths": {
-            **tagged("lookups", _lookup_paths(definitions)),
-            **tagged("status", _status_paths()),
-            **dead_letter_paths(definitions),
-            **lifecycle_paths(names),
-            **verification_paths(names),
-            **erasure_paths(definitions),
-        },
+        "paths": paths,
         "components": {
-            "schemas": component_schemas(definitions),
+            "schemas": _used(component_schemas(definitions), paths),
             "securitySchemes": SECURITY,
         },
     }
+
+
+def _used(schemas: dict[str, Schema], paths: dict[str, Any]) -> dict[str, Schema]:
+    """Those that a call refers to, also by way of another: without indexes, some calls are missing."""
+    found: set[str] = set()
+    more = set(_REFERENCE.findall(json.dumps(paths)))
+    while more:
+        found |= more
+        more = set(_REFERENCE.findall(json.dumps([schemas[name] for name in more]))) - found
+    return {name: schema for name, schema in schemas.items() if name in found}
 
 
 def _lookup_paths(definitions: Definitions) -> dict[str, dict[str, Schema]]:
