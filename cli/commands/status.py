@@ -24,7 +24,7 @@ _INDEXES: Final = (
     "index",
     "state",
     "generation",
-    "entries",
+    "written",
     "removed",
     "lookups",
     "transactions",
