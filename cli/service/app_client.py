@@ -71,7 +71,7 @@ class AppClient:
         except urllib.error.HTTPError as error:
             raise ServiceError(_problem_text(error)) from None
         except (OSError, ValueError, HTTPException) as error:
-            reason = str(error).strip()
+            reason = str(getattr(error, "reason", error)).strip()
             raise ServiceError(f"{self.base} does not answer ({reason}): is the app running?") from None
 
     def _open(self, request: urllib.request.Request) -> Any:
