@@ -47,7 +47,7 @@ class ServedDefinitions:
 
     async def changed(self) -> Definitions:
         """Wait until the file can be served and says something else. What is wrong with it is told meanwhile."""
-        before = self._seen
+        before, is_wrong = self._seen, False
         while True:
             await asyncio.sleep(_POLL_SECONDS)
             now = self._last_save()
@@ -59,6 +59,9 @@ class ServedDefinitions:
                     print(f"local: the changed definitions are wrong; those before serve on.\n{_listed(loaded)}")
                 elif loaded.definitions != self.current:
                     return loaded.definitions
+                elif is_wrong:
+                    print("local: the file says what is served again")
+                is_wrong = bool(loaded.faults)
             before = now
 
     def take(self, definitions: Definitions) -> Definitions:

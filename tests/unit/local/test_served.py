@@ -81,6 +81,19 @@ async def test_what_cannot_be_served_or_changes_nothing_is_passed_over(
         assert list((await waiting).indexes) == ["by-city"]
 
 
+async def test_the_end_of_faults_is_told(served: ServedDefinitions, capsys: pytest.CaptureFixture[str]) -> None:
+    """Also when nothing has changed in the end."""
+    waiting = asyncio.create_task(served.changed())
+    told = ""
+    async with asyncio.timeout(10):
+        for text, said in ((BROKEN, "those before serve on"), (GOOD, "says what is served again")):
+            served.file.write_text(text)
+            while said not in told:
+                await asyncio.sleep(0)
+                told += capsys.readouterr().out
+    waiting.cancel()
+
+
 class Rewritten(PosixPath):
     """A file that may be saved again as soon as it has been read."""
 
