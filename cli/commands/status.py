@@ -188,7 +188,8 @@ def _index(index: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _task(task: Mapping[str, Any]) -> dict[str, Any]:
-    about = " ".join(str(value) for value in task["about"].values() if value is not None)
+    # Of what is asked for or not, the name says it.
+    about = " ".join(name if value is True else str(value) for name, value in task["about"].items() if value)
     done = ", ".join(f"{name} {count}" for name, count in task["counts"].items())
     values = (task["kind"], about, task["state"], f"{task['slicesDone']}/{task['slices']}", task["problem"] or done)
     return dict(zip(_TASKS, values, strict=True))

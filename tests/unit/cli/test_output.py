@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cli.commands.query import said_once
+from cli.commands.status import write_status
 from cli.output import FORMATS, tell, write_rows
 from cli.tables import fitted
 from tests.support import ROOT
@@ -116,3 +117,28 @@ def test_messages_are_no_more_raw_than_data(capsys: pytest.CaptureFixture[str]) 
     """They may quote facts, files and answers; their own lines stay."""
     tell("first\x1b[2J\u202e\nsecond")
     assert capsys.readouterr().err == "first\\x1b[2J\\u202e\nsecond\n"
+
+
+def test_long_work_in_the_status_is_named_by_what_was_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    """And entries that were written are not called entries: there may be more, or fewer."""
+    about = {"index": "by-town", "generation": "8261de89", "repair": True, "reconcile": False, "sample": None}
+    task = {"kind": "verification", "about": about, "state": "done", "slices": 1, "slicesDone": 1}
+    index = {"name": "by-town", "state": "serving", "generation": "8261de89", "entriesWritten": 4, "entriesRemoved": 1}
+    counts = {"lookups": 0, "transactions": {"changes": 3, "lookups": 0}}
+    money = {"dollarsPerMillionEntries": None, "dollarsPerMillionLookups": None}
+    status = {
+        "at": "2026-11-19T12:00:00Z",
+        "sources": [],
+        "indexes": [{**index, **counts, **money}],
+        "tasks": [{**task, "counts": {}, "problem": None}],
+        "deadLetters": {"reasons": []},
+        "storage": {
+            "isReachable": True,
+            "breaker": {"state": "closed", "openForSeconds": None, "lastOutageSeconds": None},
+        },
+        "unknown": [],
+    }
+    write_status(status, "table")
+    out = capsys.readouterr().out
+    assert "verification  by-town 8261de89 repair  done" in out
+    assert "WRITTEN  REMOVED" in out
