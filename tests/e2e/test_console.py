@@ -214,6 +214,14 @@ def test_a_lookup_runs_in_a_terminal_as_it_is_copied(page: Page, run: Run) -> No
         page.get_by_role("region", name=language).get_by_text(begins).wait_for()
 
 
+def test_how_a_lookup_of_several_values_runs_is_drawn(page: Page) -> None:
+    """Each of its partitions, and what is read of it."""
+    for condition, read in (("", "all rows"), ("&name.prefix=N00", "what begins with N00")):
+        go(page, f'indexes/people-by-town?town.in=["Oslo","Lund"]{condition}')
+        page.locator(".drawing").get_by_text(read, exact=True).nth(1).wait_for()
+        assert "2 partitions" in page.inner_text(".drawing")
+
+
 def test_what_the_definition_and_the_statistics_say_is_shown(page: Page, run: Run) -> None:
     """The definition loads as it stands there; entries are an estimate, and say so."""
     go(page, "indexes/people-by-team/about")
@@ -336,10 +344,16 @@ def flaws(page: Page) -> list[str]:
     for scheme, width in LOOKS:
         page.emulate_media(color_scheme=scheme)
         page.set_viewport_size({"width": width, "height": 900})
-        is_too_wide = page.evaluate("document.documentElement.scrollWidth > innerWidth")
-        wrong = [*violations(page), *(["wider than the screen"] if is_too_wide else [])]
+        too_wide: list[str] = page.evaluate(TOO_WIDE)
+        wrong = [*violations(page), *(f"too much for its width: {what}" for what in too_wide)]
         found += [f"{scheme} {width}: {what}" for what in wrong]
     return found
+
+
+# The page itself, and everything with a frame, must hold what is in it.
+TOO_WIDE: Final = """[...document.querySelectorAll("html, .side, main .panel, main .notice, dialog")]
+  .filter((one) => one.scrollWidth > one.clientWidth + 1)
+  .map((one) => `${one.tagName} ${one.innerText.slice(0, 80)}`)"""
 
 
 def test_an_app_that_starts_again_is_asked_again(page: Page) -> None:
