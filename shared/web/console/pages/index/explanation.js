@@ -38,12 +38,10 @@ function Drawing({ plan }) {
 
 // A partition as a bar, with the stretch of it that is read.
 function Stretch({ access, rows }) {
-  const isWhole = access === "partition" || (rows.from === "" && rows.before === "");
-  const words = isWhole
-    ? "all rows"
-    : access === "point"
-      ? "one key"
-      : between(printed(rows.from), printed(rows.before));
+  const from = printed(rows.from),
+    before = printed(rows.before);
+  const isWhole = access === "partition" || (from === "" && before === "");
+  const words = isWhole ? "all rows" : access === "point" ? "one key" : between(from, before);
   return html`<span class=${`stretch ${isWhole ? "whole" : access === "point" ? "point" : "some"}`}><span></span>
     </span><small>${words}</small>`;
 }
