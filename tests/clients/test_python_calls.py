@@ -109,6 +109,15 @@ def test_no_answer_at_all_is_an_error_that_names_the_app() -> None:
             tables.indexes()
 
 
+def test_an_answer_of_something_else_is_an_error_that_asks_for_the_address(app: ScriptedApp) -> None:
+    """Such as the page of a web site."""
+    app.answers.append((200, {"Content-Type": "text/html"}, b"<!doctype html>"))
+    with IndexTables(app.url) as tables:
+        for call in (tables.indexes, lambda: tables.index("i").page(town="R"), lambda: tables.index("i").count()):
+            with pytest.raises(UnreachableError, match="is that the address of the app"):
+                call()
+
+
 def test_an_empty_401_is_a_problem(app: ScriptedApp) -> None:
     """With the name of its status."""
     app.answer(401)

@@ -23,6 +23,13 @@ export interface AppOptions {
   fetch?: typeof fetch;
 }
 
+/** A good answer, read to its end; one that has not changed has no content. */
+export interface Answer {
+  status: number;
+  etag: string | null;
+  content: unknown;
+}
+
 interface Asked {
   method?: string;
   headers?: Record<string, string>;
@@ -67,7 +74,7 @@ export class App {
   }
 
   /** The answer to a request, which is good or 304; anything else is thrown once trying again does not help. */
-  async exchange(url: URL, asked: Asked = {}): Promise<Response> {
+  async exchange(url: URL, asked: Asked = {}): Promise<Answer> {
     const { retries = 4, waitSeconds = 30 } = this.#options;
     let waited = 0;
     for (let attempt = 0; ; attempt++) {
@@ -84,24 +91,37 @@ export class App {
     const timeout = AbortSignal.timeout(1000 * (this.#options.timeoutSeconds ?? 60));
     const signal = asked.signal === undefined ? timeout : AbortSignal.any([timeout, asked.signal]);
     let answer: Response;
+    let text: string;
     try {
       // A redirect may lead to another host, which must not receive the key.
       answer = await (this.#options.fetch ?? fetch)(url, { ...asked, headers, signal, redirect: "manual" });
+      text = await answer.text();
     } catch (error) {
       if (asked.signal?.aborted) throw error;
       const failure = new UnreachableError(`${this.#base.origin} does not answer: ${reason(error)}`, { cause: error });
       return { failure, seconds: timeout.aborted ? undefined : backoff(attempt) };
     }
-    if (answer.ok || answer.status === NOT_MODIFIED) return { answer };
+    if (answer.ok || answer.status === NOT_MODIFIED) return { answer: this.#read(answer, text) };
     if (answer.type === "opaqueredirect" || (answer.status >= 300 && answer.status < 400)) {
       throw new ForeignAddressError(`${this.#base.origin} redirects elsewhere: if that is the app, name its address.`);
     }
-    const problem = problemIn(await answer.text());
+    const problem = problemIn(text);
     const asks = retryAfterSeconds(answer);
     const failure = new ProblemError({ ...(problem ?? platformProblem(answer)), status: answer.status }, asks);
     if (!MOMENTARY.has(answer.status)) return { failure };
     // A problem without Retry-After says by its silence that waiting does not help.
     return { failure, seconds: asks ?? (problem === undefined ? backoff(attempt) : undefined) };
+  }
+
+  #read({ status, headers }: Response, text: string): Answer {
+    const etag = headers.get("ETag");
+    if (status === NOT_MODIFIED) return { status, etag, content: undefined };
+    try {
+      return { status, etag, content: JSON.parse(text) };
+    } catch (error) {
+      const what = `${this.#base.origin} answers something else than JSON: is that the address of the app?`;
+      throw new UnreachableError(what, { cause: error });
+    }
   }
 
   async #secret(): Promise<Record<string, string>> {

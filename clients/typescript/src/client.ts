@@ -25,8 +25,8 @@ export class IndexTables {
 
   /** All indexes as the app describes them: names, keys, what they project. */
   async indexes(): Promise<IndexDescription[]> {
-    const answer = await this.app.exchange(this.app.address("/api/indexes"));
-    return ((await answer.json()) as { value: IndexDescription[] }).value;
+    const { content } = await this.app.exchange(this.app.address("/api/indexes"));
+    return (content as { value: IndexDescription[] }).value;
   }
 }
 
@@ -81,7 +81,7 @@ export class Index<C = Conditions, E = Entry> {
       const headers = { "Content-Type": "application/json" };
       const url = this.#app.address(this.#path("lookups"));
       const answer = await this.#app.exchange(url, { method: "POST", headers, body, signal: options.signal });
-      const content = (await answer.json()) as { value: (PageContent<E> | { error: Problem })[] };
+      const content = answer.content as { value: (PageContent<E> | { error: Problem })[] };
       found.push(...content.value.map((each, at) => this.#outcome(each, { ...shared, ...asked[at] })));
     }
     return found;
@@ -90,24 +90,24 @@ export class Index<C = Conditions, E = Entry> {
   /** How many entries there are. */
   async count(conditions: C, options: CountOptions = {}): Promise<Count> {
     const url = await this.#address("count", conditions, options);
-    return (await (await this.#app.exchange(url, { signal: options.signal })).json()) as Count;
+    return (await this.#app.exchange(url, { signal: options.signal })).content as Count;
   }
 
   /** How that lookup would run. */
   async explain(conditions: C, options: Options = {}): Promise<Explanation> {
     const url = await this.#address("explain", conditions, options);
-    return (await (await this.#app.exchange(url, { signal: options.signal })).json()) as Explanation;
+    return (await this.#app.exchange(url, { signal: options.signal })).content as Explanation;
   }
 
   /** The index as the app describes it: its key, what it projects, and which generation serves. */
   async describe(): Promise<IndexDescription> {
-    return (await (await this.#app.exchange(this.#app.address(this.#path("")))).json()) as IndexDescription;
+    return (await this.#app.exchange(this.#app.address(this.#path("")))).content as IndexDescription;
   }
 
   async #page(url: URL, headers: Record<string, string>, signal?: AbortSignal, known?: Page<E>): Promise<Page<E>> {
     const answer = await this.#app.exchange(url, { headers, signal });
     if (known !== undefined && answer.status === NOT_MODIFIED) return known;
-    return pageOf((await answer.json()) as PageContent<E>, url.href, answer.headers.get("ETag"));
+    return pageOf(answer.content as PageContent<E>, url.href, answer.etag);
   }
 
   async #address(call: string, conditions: C, options: Options): Promise<URL> {

@@ -21,7 +21,7 @@ from index_tables.answers import Count, Entry, Explanation, Page
 from index_tables.callers import AsyncCredential, Caller
 from index_tables.client import ANSWER_SECONDS, CONNECT_SECONDS
 from index_tables.errors import ProblemError
-from index_tables.flows import App, Flow, IndexFlows, Patience, Request, Wait
+from index_tables.flows import App, Flow, IndexFlows, Patience, Request, Wait, content_of
 from index_tables.values import Options
 
 T = TypeVar("T")
@@ -66,7 +66,7 @@ class AsyncIndexTables:
 
     async def indexes(self) -> list[dict[str, Any]]:
         """All indexes as the app describes them: names, keys, what they project."""
-        found: list[dict[str, Any]] = (await self.run(self._app.get("/api/indexes"))).json()["value"]
+        found: list[dict[str, Any]] = content_of(await self.run(self._app.get("/api/indexes")))["value"]
         return found
 
     async def run(self, flow: Flow[T]) -> T:

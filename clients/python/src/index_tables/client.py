@@ -19,7 +19,7 @@ import httpx
 from index_tables.answers import Count, Entry, Explanation, Page
 from index_tables.callers import Caller, Credential
 from index_tables.errors import ProblemError
-from index_tables.flows import App, Flow, IndexFlows, Patience, Request, Wait
+from index_tables.flows import App, Flow, IndexFlows, Patience, Request, Wait, content_of
 from index_tables.values import Options
 
 T = TypeVar("T")
@@ -71,7 +71,7 @@ class IndexTables:
 
     def indexes(self) -> list[dict[str, Any]]:
         """All indexes as the app describes them: names, keys, what they project."""
-        found: list[dict[str, Any]] = self.run(self._app.get("/api/indexes")).json()["value"]
+        found: list[dict[str, Any]] = content_of(self.run(self._app.get("/api/indexes")))["value"]
         return found
 
     def run(self, flow: Flow[T]) -> T:

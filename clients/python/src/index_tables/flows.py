@@ -167,25 +167,24 @@ class IndexFlows(Generic[K, D]):
             for lookup in lookups[first : first + LOOKUPS_MAX]:
                 asked += [json_parameters((yield from self._with_sees(lookup)))]
             request = Request("POST", self.app.address(self._path("lookups")), json={**shared, "lookups": asked})
-            answers = (yield from self.app.exchange(request)).json()["value"]
+            answers = content_of((yield from self.app.exchange(request)))["value"]
             found += [self._outcome(each, {**shared, **lookup}) for each, lookup in zip(answers, asked, strict=True)]
         return found
 
     def count(self, asked: Mapping[str, Any]) -> Flow[Count]:
         """How many entries a lookup would find."""
         parameters = query_parameters((yield from self._with_sees(asked)))
-        content = (yield from self.app.get(self._path("count"), parameters)).json()
+        content = content_of((yield from self.app.get(self._path("count"), parameters)))
         return Count(content["count"], is_exact=content["isExact"])
 
     def explain(self, asked: Mapping[str, Any]) -> Flow[Explanation]:
         """How a lookup would run."""
         parameters = query_parameters((yield from self._with_sees(asked)))
-        return cast("Explanation", (yield from self.app.get(self._path("explain"), parameters)).json())
+        return cast("Explanation", content_of((yield from self.app.get(self._path("explain"), parameters))))
 
     def describe(self) -> Flow[dict[str, Any]]:
         """The index as the app describes it."""
-        content: dict[str, Any] = (yield from self.app.get(self._path(""))).json()
-        return content
+        return content_of((yield from self.app.get(self._path(""))))
 
     def _with_sees(self, asked: Mapping[str, Any]) -> Flow[Mapping[str, Any]]:
         """Parameters whose `sees` is text: made from an item by the identity of the source, which is asked for once."""
@@ -206,8 +205,18 @@ class IndexFlows(Generic[K, D]):
         return f"/api/indexes/{quote(self.name, safe='')}/{call}".rstrip("/")
 
 
+def content_of(answer: httpx.Response) -> dict[str, Any]:
+    """The JSON of a good answer; raises `UnreachableError` for what no app answers."""
+    try:
+        content: dict[str, Any] = answer.json()
+    except ValueError:
+        what = f"{answer.request.url.host} answers something else than JSON: is that the address of the app?"
+        raise UnreachableError(what) from None
+    return content
+
+
 def _page(answer: httpx.Response) -> Page[Any, Any]:
-    return Page[Any, Any].of(answer.json(), str(answer.request.url), answer.headers.get("ETag"))
+    return Page[Any, Any].of(content_of(answer), str(answer.request.url), answer.headers.get("ETag"))
 
 
 def _origin(url: httpx.URL) -> tuple[str, str, int | None]:

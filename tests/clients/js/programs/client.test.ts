@@ -122,6 +122,27 @@ test("no answer at all is an error that names the app", async () => {
   await assert.rejects(nobody.indexes(), (error) => error instanceof UnreachableError && /127/.test(error.message));
 });
 
+test("an answer that breaks off is asked for again", async () => {
+  let asked = 0;
+  const server = createServer((_, response) => {
+    response.writeHead(200, { "Content-Length": "1000" });
+    if (asked++ === 0) response.write('{"value": [', () => response.destroy());
+    else response.end(JSON.stringify(PAGE).padEnd(1000));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const page = await new IndexTables(`http://127.0.0.1:${(server.address() as AddressInfo).port}`).index("i").page({ town: "R" });
+  server.closeAllConnections();
+  server.close();
+  assert.deepEqual([page.entries.length, asked], [1, 2]);
+});
+
+test("an answer of something else is an error that asks for the address", async () => {
+  await scripted([{ status: 200 }], async (url, asked) => {
+    await assert.rejects(new IndexTables(url).indexes(), (error) => error instanceof UnreachableError && /address/.test(error.message));
+    assert.equal(asked.length, 1);
+  });
+});
+
 test("the key goes neither to the host of a foreign link nor along with a redirect", async () => {
   await scripted([{ status: 200, body: PAGE }], async (foreign, askedThere) => {
     const link = { status: 200, body: { ...PAGE, nextLink: `${foreign}/x` } };
