@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from shared.monitoring.status import StatusReader
+    from shared.web.access import Rights
     from shared.web.answers import HttpAnswer
     from shared.web.api.dead_letters import DeadLetterApi
 
@@ -52,15 +53,16 @@ async def health_details(req: func.HttpRequest) -> func.HttpResponse:
 @operations.route(route="status", methods=["GET"])
 async def get_status(req: func.HttpRequest) -> func.HttpResponse:
     """How far behind the app is, what it did and what that cost."""
+    details = app().tells_details
     return await _respond(
-        req, lambda reader: status_api.status(reader, req.url, tells_details=app().tells_details(req.headers))
+        req, lambda reader, rights: status_api.status(reader, req.url, rights, tells_details=details(req.headers))
     )
 
 
 @operations.route(route="status/history", methods=["GET"])
 async def get_lag_history(req: func.HttpRequest) -> func.HttpResponse:
     """The lag of each source over time."""
-    return await _respond(req, lambda reader: status_api.history(reader, req.url))
+    return await _respond(req, lambda reader, _: status_api.history(reader, req.url))
 
 
 @operations.route(route="advice", methods=["GET"])
@@ -68,18 +70,22 @@ async def get_advice(req: func.HttpRequest) -> func.HttpResponse:
     """Every index in numbers, with warnings about known problems of the Index Table pattern."""
 
     async def work() -> HttpAnswer:
-        app().rights(req.headers).require_any()
-        return await status_api.advice(app().monitoring.advisor, req.url)
+        rights = app().rights(req.headers)
+        rights.require_any()
+        return await status_api.advice(app().monitoring.advisor, req.url, rights)
 
     return await respond(work())
 
 
-async def _respond(req: func.HttpRequest, call: Callable[[StatusReader], Awaitable[HttpAnswer]]) -> func.HttpResponse:
+async def _respond(
+    req: func.HttpRequest, call: Callable[[StatusReader, Rights], Awaitable[HttpAnswer]]
+) -> func.HttpResponse:
     """The answer of a status call. While the definitions have faults, making the status already fails."""
 
     async def work() -> HttpAnswer:
-        app().rights(req.headers).require_any()
-        return await call(app().monitoring.status)
+        rights = app().rights(req.headers)
+        rights.require_any()
+        return await call(app().monitoring.status, rights)
 
     return await respond(work())
 

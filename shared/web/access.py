@@ -32,6 +32,11 @@ class Rights:
         """Raise `ForbiddenError` for a caller who is no operator."""
         self._require(self.access.operators, "This is a call of operators")
 
+    @property
+    def operates(self) -> bool:
+        """Whether the caller is an operator, or has a key that opened the call."""
+        return self.principal is None or not self.principal.roles.isdisjoint(self.access.operators)
+
     def require_any(self) -> None:
         """Raise `ForbiddenError` for a caller who may neither look anything up nor operate."""
         readers = [role for index in self.access.indexes.values() for role in index.readers]
@@ -44,6 +49,10 @@ class Rights:
     def may_read(self, index: str) -> bool:
         """Whether the caller may look this index up."""
         return self.principal is None or not self.principal.roles.isdisjoint(self.access.of(index).readers)
+
+    def may_see_all(self, index: str) -> bool:
+        """Whether the caller may know of every entry of this index: one whose part is bound may know of their own."""
+        return self.operates or (self.may_read(index) and not self.access.of(index).bind)
 
     def readable(self, indexes: Iterable[str]) -> list[str]:
         """Those that the caller may look up."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import jwt
 import pytest
 import requests
+import yaml
 
 from local.host.http import sign_in
 from tests.functions.apps import serving
@@ -73,6 +74,9 @@ ALLOWED: Final = {
 }
 
 
+EVERY_INDEX: Final = set(yaml.safe_load(DEFINITIONS)["indexes"])
+OF_ORDERS_ALONE: Final = {"orders-newest-first"}
+OF_READERS: Final = EVERY_INDEX - OF_ORDERS_ALONE
 # On a developer's machine readiness tells everybody what is wrong.
 IN_AZURE: Final = {"AZURE_FUNCTIONS_ENVIRONMENT": "Production"}
 
@@ -109,6 +113,16 @@ def app(lookup_settings: dict[str, str], tmp_path_factory: pytest.TempPathFactor
         yield App(running.url, key)
 
 
+def described(claims: dict[str, Any]) -> str:
+    """A caller with these claims, as App Service Authentication describes one in its header."""
+    pairs = [
+        {"typ": name, "val": value}
+        for name, given in claims.items()
+        for value in (given if isinstance(given, list) else [given])
+    ]
+    return base64.b64encode(json.dumps({"claims": pairs, "role_typ": "roles"}).encode()).decode()
+
+
 def code(answer: requests.Response) -> str:
     """The code of a problem."""
     return str(answer.json()["code"])
@@ -142,8 +156,7 @@ def test_health_and_pages_need_no_token(app: App, call: str) -> None:
 
 def test_a_header_that_a_caller_brings_along_describes_no_one(app: App) -> None:
     """App Service Authentication takes it away."""
-    claims = [{"typ": "roles", "val": "Index.Operate"}]
-    header = base64.b64encode(json.dumps({"claims": claims, "role_typ": "roles"}).encode()).decode()
+    header = described(OPERATOR)
     assert app.ask("GET dead-letters", **{"X-MS-CLIENT-PRINCIPAL": header}).status_code == 401
     both = app.ask("GET dead-letters", app.token(READER), **{"x-ms-client-principal": header})
     assert both.status_code == 403
@@ -194,6 +207,19 @@ def test_indexes_and_the_description_of_the_api_show_what_the_caller_may_read(ap
     text = app.ask("GET openapi.json", token).text
     assert "orders-newest-first" in text
     assert "customers-by-" not in text
+
+
+@pytest.mark.parametrize(
+    ("who", "status", "advice"),
+    [("reader", OF_READERS, OF_READERS), ("orders", OF_ORDERS_ALONE, set()), ("operator", EVERY_INDEX, EVERY_INDEX)],
+)
+def test_status_and_advice_are_of_what_the_caller_may_see(
+    app: App, who: str, status: set[str], advice: set[str]
+) -> None:
+    """Advice names the largest partitions of an index, also those that a bound caller may not ask for."""
+    token = app.token(ALL[who])
+    for call, expected in (("GET status", status), ("GET advice", advice)):
+        assert {index["name"] for index in app.ask(call, token).json()["indexes"]} == expected, call
 
 
 def customers(answer: requests.Response) -> set[str]:

@@ -60,6 +60,21 @@ def test_readers_are_no_operators_and_operators_are_no_readers() -> None:
     caller("Index.Operate").require_operator()
 
 
+@pytest.mark.parametrize(
+    ("roles", "seen"),
+    [
+        (["Index.Read"], ["open"]),
+        (["Orders.Read"], []),
+        (["Index.Operate"], ["orders", "open"]),
+        (["Orders.Read", "Index.Operate"], ["orders", "open"]),
+    ],
+)
+def test_numbers_of_a_whole_index_are_for_who_may_see_all_of_it(roles: list[str], seen: list[str]) -> None:
+    """A caller whose part is bound may know of their own entries; an operator runs them all."""
+    rights = caller(*roles, tid="contoso")
+    assert [name for name in ("orders", "open") if rights.may_see_all(name)] == seen
+
+
 @pytest.mark.parametrize("role", ["Index.Read", "Orders.Read", "Index.Operate"])
 def test_every_role_of_the_file_sees_what_all_may_see(role: str) -> None:
     """Such as the status."""
