@@ -17,6 +17,7 @@ from shared.app.queues_and_blobs import BlobContainer, DelayedQueue
 from shared.entries.keys.placement import DEFAULT_ACCOUNT
 from shared.erasure.remains import FactAddress
 from shared.errors import LifecycleRefusedError
+from shared.lifecycle.generations import GenerationLifecycle, LifecycleTimes
 from shared.pipeline.apply.services import Times
 from shared.tables.accounts import Accounts
 from shared.tasks.rows import TaskRows
@@ -139,6 +140,16 @@ async def deleted_after_much(run: Run) -> None:
     await run.write(gone=True)
 
 
+async def test_what_entries_carry_goes_with_the_delete(run: Run) -> None:
+    """Values that are in no key, also those of an earlier version."""
+    values = [uuid.uuid4().hex for _ in range(2)]
+    for value in values:
+        await run.write(**person(phone=value))
+    assert run.places(values[1])
+    await run.write(gone=True)
+    assert [run.places(value) for value in values] == [[], []]
+
+
 async def test_after_a_delete_only_tombstones_ledger_and_messages_have_its_values(run: Run) -> None:
     """No dead letter and no blob of it is open any more."""
     await deleted_after_much(run)
@@ -204,6 +215,29 @@ async def test_a_blob_without_a_dead_letter_goes_within_two_days(run: Run) -> No
     # Blobs have times of the service, which the clock of the run does not move.
     assert run.places(SECRET) == ["dead-letters"]
     await run.timers(days=2)
+    assert run.places(SECRET) == []
+
+
+async def test_entries_of_an_index_that_left_the_file_go_with_its_grace(run: Run) -> None:
+    """Nobody writes there any more, so that the delete does not reach them: the table goes as a whole."""
+    await run.write(**person())
+    without = definitions_of(DEFINITIONS.replace("  by-mail: ", "  by-other: "))
+    run.parts = await Parts(without, run.parts.services).ready()
+    run.clock[0] += TIMES.refresh_seconds
+    await run.write(gone=True)
+    assert [place for place in run.places(MAIL) if place.startswith("bymail")]
+    runner = TaskRunner(TaskRows(run.parts.services.accounts.main), None, {}, lambda: run.clock[0])
+    times = LifecycleTimes(lambda: run.clock[0], TIMES.refresh_seconds, TIMES.build_delay_seconds, TIMES.grace_seconds)
+    lifecycle = GenerationLifecycle(without, run.parts.catalog, runner, times)
+    await lifecycle.retire_unwanted(run.parts.services.accounts)
+    run.clock[0] += TIMES.grace_seconds + 1
+    await lifecycle.retire_unwanted(run.parts.services.accounts)
+    run.clock[0] += TIMES.build_delay_seconds + 1
+    await lifecycle.retire_unwanted(run.parts.services.accounts)
+    assert [place for place in run.places(MAIL) if place.startswith("bymail")] == []
+    await run.sweep()
+    await run.sweep()
+    await run.timers(days=32)
     assert run.places(SECRET) == []
 
 
