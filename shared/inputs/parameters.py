@@ -33,9 +33,8 @@ def query_of(url: str) -> str:
 def parse(query: str) -> Parameters:
     """The parameters of a query string; raises `BadRequestError` with all faults of their writing."""
     pieces = [piece for piece in query.split("&") if piece]
-    if len(pieces) > PARAMETERS_MAX:
-        detail = f"There are {len(pieces)} parameters; send at most {PARAMETERS_MAX}."
-        raise BadRequestError(fault("TooManyParameters", "", detail))
+    if too_many := number_fault(len(pieces)):
+        raise BadRequestError(too_many)
     parameters: Parameters = {}
     faults: list[Fault] = []
     for piece in pieces:
@@ -48,6 +47,21 @@ def parse(query: str) -> Parameters:
     if faults:
         raise BadRequestError(*faults)
     return parameters
+
+
+def number_fault(count: int) -> Fault | None:
+    """What is wrong with so many parameters."""
+    if count <= PARAMETERS_MAX:
+        return None
+    return fault("TooManyParameters", "", f"There are {count} parameters; send at most {PARAMETERS_MAX}.")
+
+
+def length_fault(name: str, value: str) -> Fault | None:
+    """What is wrong with the length of a parameter."""
+    if len(name.encode()) + len(value.encode()) <= VALUE_BYTES_MAX:
+        return None
+    detail = f"Parameter {shown(name)} has over {VALUE_BYTES_MAX} bytes; send a shorter one."
+    return fault("ParameterTooLong", name, detail)
 
 
 def no_parameters(url: str) -> None:
@@ -72,9 +86,8 @@ def _read(piece: str, faults: list[Fault]) -> tuple[str, str]:
         detail = f"Parameter {shown(name)} is not UTF-8: percent-encode the bytes of its UTF-8 form."
         faults.append(fault("InvalidEncoding", ascii(name), detail))
         return name, ""
-    if len(name.encode()) + len(value.encode()) > VALUE_BYTES_MAX:
-        detail = f"Parameter {shown(name)} has over {VALUE_BYTES_MAX} bytes; send a shorter one."
-        faults.append(fault("ParameterTooLong", name, detail))
+    if too_long := length_fault(name, value):
+        faults.append(too_long)
     return name, value
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from shared.errors import BadLookupError
 from shared.inputs.faults import fault
+from shared.inputs.parameters import length_fault, number_fault
 from shared.lookup.asking.conditions import as_parameters
 from shared.lookup.asking.options import read_options
 from shared.lookup.asking.plan import check_reads
@@ -102,6 +103,17 @@ def page_of(found: Outcome) -> LookupPage:
     if isinstance(found, Exception):
         raise found
     return found
+
+
+def within_limits(parameters: dict[str, str]) -> dict[str, str]:
+    """Parameters that came in a body, if they keep to the limits of an address: a filter is parsed at once, and kept.
+    Lists may be longer, since the number of their values is limited."""
+    if too_many := number_fault(len(parameters)):
+        raise BadLookupError(too_many)
+    alone = [(name, value) for name, value in parameters.items() if not name.endswith(f".{IN}")]
+    if too_long := [found for name, value in alone if (found := length_fault(name, value))]:
+        raise BadLookupError(*too_long)
+    return parameters
 
 
 def lookup_parameters(asked: object, where: str) -> dict[str, str]:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-from functools import partial
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
 
 from shared.errors import BadLookupError
+from shared.inputs.bodies import BYTES_MAX
 from shared.inputs.faults import fault
 from shared.lookup.asking.conditions import as_parameters
 from shared.lookup.asking.value_lists import IN
-from shared.lookup.batch import answer_batch, page_of
+from shared.lookup.batch import answer_batch, page_of, within_limits
 from shared.lookup.count import count_entries
 from shared.web import problems
 from shared.web.answers import answer_or_problem, json_answer
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from shared.definitions.model import Index, Source
+    from shared.inputs.parameters import Parameters
     from shared.lookup.batch import Outcome
     from shared.lookup.lookups import LookupPage, Lookups
     from shared.web.access import Rights
@@ -90,13 +91,17 @@ async def answer_tool_call(
         rights.require_reader(index)
         arguments = _arguments(context)
         is_count = arguments.pop(_COUNT, "false") == "true"
-        if _LOOKUPS in arguments:
+        several = arguments.pop(_LOOKUPS, None)
+
+        def bound(parameters: Parameters) -> Parameters:
+            return rights.bound(index, within_limits(parameters))
+
+        if several is not None:
             if is_count:
                 raise BadLookupError(fault("InvalidParameterValue", _COUNT, _ONE_COUNT))
-            asked = _several(arguments.pop(_LOOKUPS))
-            found = await answer_batch(lookups(), index, asked, arguments, partial(rights.bound, index))
+            found = await answer_batch(lookups(), index, _several(several), within_limits(arguments), bound)
             return json_answer({"value": [_outcome(each, rights) for each in found]})
-        parameters = rights.bound(index, arguments)
+        parameters = bound(arguments)
         if is_count:
             with rights.suggesting():
                 counted = await count_entries(lookups(), index, parameters)
@@ -123,7 +128,9 @@ def _outcome(found: Outcome, rights: Rights) -> dict[str, Any]:
 
 
 def _several(text: str) -> list[Any]:
-    """The lookups that an assistant asks for at once: a list, or its text."""
+    """The lookups that an assistant asks for at once: a list, or its text, as long as a body may be."""
+    if len(text.encode()) > BYTES_MAX:
+        raise BadLookupError(fault("ParameterTooLong", _LOOKUPS, f"{_LOOKUPS} has over {BYTES_MAX} bytes; send fewer."))
     try:
         found = json.loads(text)
     except ValueError:

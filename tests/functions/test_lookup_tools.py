@@ -9,7 +9,9 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
 
+from tests.functions.test_access import described
 from tests.support import ROOT
+from tests.worlds.lookup_facts import YAML
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -138,6 +140,66 @@ def test_a_count_of_several_lookups_at_once_is_refused(lookup_settings: dict[str
     assert (is_error, problem["code"]) == (True, "InvalidParameterValue")
     assert "onlyCount" in problem["detail"]
     assert read(pages)[0] is False
+
+
+def test_a_tool_keeps_to_the_limits_of_addresses_and_bodies(lookup_settings: dict[str, str]) -> None:
+    """What is long costs time and memory, whatever way it comes."""
+    settings = {**lookup_settings, "MCP_TOOLS": "true"}
+    long = f"[{'a,' * 3000}a]"
+    calls = [
+        arguments(town="x", filter=long),
+        arguments(lookups=[{"town": "x"}], filter=long),
+        arguments(lookups=[{"town": "x", "filter": long}]),
+        arguments(**{f"p{number}": 1 for number in range(41)}),
+    ]
+    alone, common, in_one, many = (read(each)[1] for each in through_the_runtime(settings, *calls)["answers"])
+    assert [alone["code"], common["code"]] == ["ParameterTooLong", "ParameterTooLong"]
+    assert in_one["value"][0]["error"]["code"] == "ParameterTooLong"
+    assert many["code"] == "TooManyParameters"
+
+
+def by(claims: dict[str, Any], **values: Any) -> str:
+    """A call of a caller with these claims, as the extension hands it over with the headers of the request."""
+    headers = {"X-MS-CLIENT-PRINCIPAL": described({"tid": "contoso", **claims})} if claims else {}
+    transport = {"name": "http-streamable", "properties": {"headers": headers}}
+    return json.dumps({"name": "customers-by-town", "arguments": values, "transport": transport})
+
+
+def test_a_tool_answers_within_the_rights_of_its_caller(lookup_settings: dict[str, str], tmp_path: Path) -> None:
+    """A bound part is filled in, and nothing else can be asked for; not with another caller's page token either."""
+    bound = YAML.replace("    partition: town\n", "    partition: town\n    access: {readers: [R], bind: {town: at}}\n")
+    (tmp_path / "indexes.yaml").write_text(bound)
+    settings = {**lookup_settings, "MCP_TOOLS": "true", "ACCESS": "entra", "ACCESS_TENANTS": "contoso"}
+    settings["INDEX_DEFINITIONS"] = str(tmp_path / "indexes.yaml")
+    mine, other = {"roles": "R", "at": "Redmond"}, {"roles": "R", "at": "O'Hare' or PartitionKey ne '"}
+    calls = {
+        "NotSignedIn": [by({}), by({**mine, "tid": "evil"})],
+        "Forbidden": [
+            by({"roles": "Index.Read", "at": "Redmond"}),
+            by({"roles": "R"}),
+            by(mine, town="Oslo"),
+            by(mine, town="Oslo", onlyCount=True),
+            by(mine, **{"town.in": ["Redmond", "Oslo"]}),
+        ],
+    }
+    answered = through_the_runtime(
+        settings,
+        *(call for group in calls.values() for call in group),
+        by(mine, maxpagesize=1),
+        by(mine, onlyCount=True),
+        by(mine, lookups=[{"lastName": "Jones"}, {"town": "Oslo"}]),
+        by(other),
+    )["answers"]
+    *refused, page, count, several, of_other = (read(each)[1] for each in answered)
+    assert [each["code"] for each in refused] == [code for code, group in calls.items() for _ in group]
+    assert {entry["key"]["town"] for entry in page["value"]} == {"Redmond"}
+    assert count == {"count": 8, "isExact": True}
+    jones, oslo = several["value"]
+    assert [entry["id"] for entry in jones["value"]] == ["20"]
+    assert oslo["error"]["code"] == "Forbidden"
+    assert [entry["id"] for entry in of_other["value"]] == ["23"]
+    (stolen,) = through_the_runtime(settings, by(other, token=page["token"], maxpagesize=1))["answers"]
+    assert read(stolen)[1]["code"] == "InvalidToken"
 
 
 def test_tools_are_off_by_default(lookup_settings: dict[str, str]) -> None:

@@ -345,6 +345,10 @@ def test_storage_that_does_not_answer_is_a_problem_with_retry_after(tmp_path: Pa
             assert answer.headers["Retry-After"] == "5"
 
 
+# An expression that is parsed in a second, and kept.
+WIDE = f"[{'a,' * 200_000}a]"
+
+
 def post(app: RunningApp, index: str, body: Any) -> requests.Response:
     """Many lookups."""
     content = body if isinstance(body, bytes) else json.dumps(body).encode()
@@ -390,12 +394,26 @@ def test_many_lookups_are_answered_or_refused_one_by_one(app: RunningApp) -> Non
         ("customers-by-town", {"lookups": [{}] * 101}, 400, "InvalidParameterValue"),
         ("customers-by-town", {"lookups": [{}], "town": "x"}, 400, "BadRequest"),
         ("customers-by-twon", {"lookups": [{"town": "x"}]}, 404, "IndexNotFound"),
+        ("customers-by-town", {"lookups": [{"town": "x"}], "filter": WIDE}, 400, "ParameterTooLong"),
     ],
 )
 def test_a_call_with_a_bad_body_is_refused(app: RunningApp, index: str, body: Any, status: int, code: str) -> None:
     """As a whole, with a problem."""
     answer = post(app, index, body)
     assert (answer.status_code, answer.json()["code"]) == (status, code)
+
+
+def test_a_lookup_in_a_body_keeps_to_the_limits_of_an_address(app: RunningApp) -> None:
+    """Its list of values may be longer: their number is limited."""
+    wrong: list[dict[str, Any]] = [
+        {"town": "", "filter": WIDE},
+        {"town": "x" * 10_000},
+        {f"p{number}": 1 for number in range(41)},
+    ]
+    answer = post(app, "customers-by-town", {"lookups": [*wrong, {"town.in": ["", *(f"{n:0200}" for n in range(40))]}]})
+    *refused, listed = answer.json()["value"]
+    assert [each["error"]["code"] for each in refused] == ["ParameterTooLong", "ParameterTooLong", "TooManyParameters"]
+    assert [entry["id"] for entry in listed["value"]] == ["22"]
 
 
 def test_entries_are_counted(app: RunningApp) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from functools import partial
 from typing import TYPE_CHECKING, Annotated, Final, TypedDict
 
 from shared.definitions.answer_types import SchemaKeywords
@@ -11,7 +10,7 @@ from shared.errors import IndexBuildingError
 from shared.inputs.bodies import LIST, TEXT, WHOLE_NUMBER, read_members
 from shared.inputs.parameters import no_parameters, parse, query_of
 from shared.lookup.asking.conditions import as_parameters
-from shared.lookup.batch import answer_batch, page_of
+from shared.lookup.batch import answer_batch, page_of, within_limits
 from shared.lookup.count import count_entries
 from shared.web import problems
 from shared.web.answers import HttpAnswer, json_answer
@@ -106,8 +105,12 @@ class LookupApi:
         no_parameters(url)
         members = read_members(body, BATCH_MEMBERS)
         asked = members.pop("lookups", [])
-        bind = partial(self._rights.bound, name)
-        found = await answer_batch(self._lookups, name, asked, as_parameters(members), bind)
+        common = within_limits(as_parameters(members))
+
+        def bind(parameters: Parameters) -> Parameters:
+            return self._rights.bound(name, within_limits(parameters))
+
+        found = await answer_batch(self._lookups, name, asked, common, bind)
         entries_url = f"{url.partition('?')[0].removesuffix('/lookups')}/entries"
         return json_answer(BatchJson(value=[self._outcome(each, entries_url) for each in found]))
 
