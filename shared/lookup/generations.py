@@ -19,7 +19,7 @@ from shared.errors import IndexBuildingError, StorageUnavailableError, TableMiss
 from shared.inputs.faults import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
     from shared.catalog.catalog import Catalog
     from shared.catalog.rows import CatalogGeneration
@@ -96,8 +96,8 @@ def generation_of(index: Index, source: Source) -> ReadableGeneration:
     return ReadableGeneration(identity, table_name(index, identity), index, source, IndexKeys(index))
 
 
-def unknown_index(name: str, known: dict[str, ReadableGeneration]) -> UnknownIndexError:
-    """The error for a name that no index has."""
+def unknown_index(name: str, known: Iterable[str]) -> UnknownIndexError:
+    """The error for a name that none of these indexes has."""
     return UnknownIndexError(f"There is no index {shown(name)}. {did_you_mean_one_of(name, known)}")
 
 

@@ -54,6 +54,10 @@ class Rights:
         """Whether the caller may know of every entry of this index: one whose part is bound may know of their own."""
         return self.operates or (self.may_read(index) and not self.access.of(index).bind)
 
+    def known(self, indexes: Iterable[str]) -> list[str]:
+        """Those whose names the caller may hear."""
+        return [name for name in indexes if self.operates or self.may_read(name)]
+
     def readable(self, indexes: Iterable[str]) -> list[str]:
         """Those that the caller may look up."""
         return [name for name in indexes if self.may_read(name)]

@@ -222,6 +222,18 @@ def test_status_and_advice_are_of_what_the_caller_may_see(
         assert {index["name"] for index in app.ask(call, token).json()["indexes"]} == expected, call
 
 
+@pytest.mark.parametrize(
+    ("who", "heard"), [("reader", True), ("orders", False), ("operator", True)], ids=["reader", "orders", "operator"]
+)
+def test_a_name_that_no_index_has_is_refused_with_names_that_the_caller_may_hear(
+    app: App, who: str, heard: bool
+) -> None:
+    """A suggestion is no list of everything."""
+    answer = app.ask("GET indexes/customers-by-twon/entries", app.token(ALL[who]))
+    assert (answer.status_code, code(answer)) == (404, "IndexNotFound")
+    assert ("customers-by-town" in answer.json()["detail"]) is heard
+
+
 def customers(answer: requests.Response) -> set[str]:
     """The customers whose orders an answer has."""
     assert answer.status_code == 200, answer.text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -10,6 +11,8 @@ import requests
 from mcp import Client
 from mcp.shared.exceptions import MCPError
 
+from cli.service.tokens import new_token
+from local.host.http import sign_in
 from tests.functions.apps import serving, write_app
 from tests.support import ROOT
 
@@ -174,12 +177,17 @@ def test_tools_need_the_key_when_keys_are_checked(tmp_path: Path) -> None:
 
 
 def test_a_caller_cannot_say_who_he_is(tmp_path: Path) -> None:
-    """Where tokens are checked, the header that describes the caller is the host's own, also for tools."""
+    """Where tokens are checked, the header that describes the caller is the host's own, also for tools. Without a token
+    not even their names are told."""
     call = '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"who"}}'
     tokens = tmp_path / "token.key"
+    key = sign_in.read_or_create(tokens).key
+    good = new_token((key, sign_in.AUDIENCE, sign_in.ISSUER), ["Index.Read"], {}, 60)
+    brought = {"X-MS-CLIENT-PRINCIPAL": "admin"}
     with serving(write_app(tmp_path / "app", TOOLS, HOST_JSON), None, "--tokens", str(tokens)) as app:
-        told = post(app.url, call, **{"X-MS-CLIENT-PRINCIPAL": "admin"}).json()["result"]
-        assert told["content"][0]["text"] == "None"
+        told = post(app.url, call, Authorization=f"Bearer {good}", **brought).json()["result"]["content"][0]["text"]
+        assert "Index.Read" in base64.b64decode(told).decode()
+        assert post(app.url, call, **brought).status_code == 401
         assert post(app.url, call, Authorization="Bearer nonsense").status_code == 401
 
 

@@ -58,6 +58,11 @@ class SignIn:
         return claims
 
 
+def describes_caller(headers: Mapping[str, str]) -> bool:
+    """Whether these headers, which the app gets, say who calls."""
+    return _PRINCIPAL in headers
+
+
 def _described(claims: Mapping[str, object]) -> str:
     """The caller as App Service Authentication describes one."""
     pairs = [{"typ": name, "val": value} for name, given in claims.items() for value in _texts(given)]

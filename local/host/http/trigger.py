@@ -14,7 +14,7 @@ from local.host.errors import FunctionTimedOutError
 from local.host.http import tools
 from local.host.http.cookies import cookie_text
 from local.host.http.requests import escaped, host_path, joined, parameters
-from local.host.http.sign_in import TokenError
+from local.host.http.sign_in import TokenError, describes_caller
 
 if TYPE_CHECKING:
     from local.host.http.keys import Keys
@@ -101,10 +101,12 @@ class HttpTrigger:
         return web.Response(status=404)
 
     async def _answer_assistant(self, request: web.Request, endpoint: ToolEndpoint) -> web.Response:
-        """Azure has a key of its own for tools; here the one for administration opens them."""
+        """Azure has a key of its own for tools; here the one for administration opens them, or any good token."""
         headers = self._admit(request, "ADMIN")
         if isinstance(headers, web.Response):
             return headers
+        if self._sign_in is not None and not describes_caller(headers):
+            return web.Response(status=401, headers={"WWW-Authenticate": "Bearer"})
         body = await self._body(request)
         return await endpoint.answer(request.method, headers, body) if body is not None else _late_body()
 

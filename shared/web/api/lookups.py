@@ -12,6 +12,7 @@ from shared.inputs.parameters import no_parameters, parse, query_of
 from shared.lookup.asking.conditions import as_parameters
 from shared.lookup.batch import answer_batch, page_of, within_limits
 from shared.lookup.count import count_entries
+from shared.lookup.generations import unknown_index
 from shared.web import problems
 from shared.web.answers import HttpAnswer, json_answer
 from shared.web.api.entry_pages import EntryPageJson, entry_page_json
@@ -146,20 +147,25 @@ class LookupApi:
         return self._rights.bound(name, parse(query_of(url)))
 
     def _require_reader(self, name: str) -> None:
-        """Refuse a caller who may not read the index; a name that no index has is refused further on."""
-        if name in self._definitions.indexes:
-            self._rights.require_reader(name)
-        else:
+        """Refuse a caller who may not read the index, and a name that no index has: with names that they may hear."""
+        if name not in self._definitions.indexes:
             self._rights.require_any()
+            raise unknown_index(name, self._rights.known(self._definitions.indexes))
+        self._rights.require_reader(name)
 
     async def _described(self, name: str) -> IndexJson:
-        """The index with the generation that serves it, or as building while none does."""
+        """The index with the generation that serves it, or as building while none does; where values of its parts lead
+        to, for callers who may ask for all of them."""
         try:
             generation = await self._generations.serving(name)
+            described = describe(generation.index, generation.source, "serving", generation.id)
         except IndexBuildingError:
             index = self._definitions.indexes[name]
-            return describe(index, self._definitions.sources[index.source], "building", None)
-        return describe(generation.index, generation.source, "serving", generation.id)
+            described = describe(index, self._definitions.sources[index.source], "building", None)
+        if not self._rights.may_see_all(name):
+            described.pop("hot", None)
+            described.pop("placement", None)
+        return described
 
 
 def _matches(if_none_match: str | None, etag: str) -> bool:
