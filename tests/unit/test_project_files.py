@@ -66,7 +66,8 @@ def test_the_data_of_a_local_run_is_not_deployed_whatever_its_folder_is_called(t
         str(folder / name)
         for folder in (Path("mine"), Path("demo/second"))
         for name in (
-            *("keys.json", "endpoints.json", "azurite/__azurite_db_table__.json", "logs/host.log"),
+            *("keys.json", "token.key", "endpoints.json", "lock", "definitions/indexes.yaml", "logs/host.log"),
+            *("azurite/__azurite_db_table__.json", "azurite/__blobstorage__/1"),
             *("cosmos/cosmos.db", "cosmos/cosmos.db-wal", "cosmos/cosmos-certificate.pem", "eventhubs/eventhubs.db"),
         )
     ]
