@@ -79,6 +79,7 @@ licenses: deployed
 sbom: deployed
 	mkdir -p dist
 	$(BIN)/cyclonedx-py environment .venv-deployed --output-format JSON --output-file dist/index-tables.cdx.json
+	$(BIN)/python .ci/sbom.py dist/index-tables.cdx.json
 
 # The clients, as pip and npm install them.
 packages: setup-tests

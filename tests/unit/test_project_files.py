@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
+from cyclonedx.schema import SchemaVersion
+from cyclonedx.validation.json import JsonStrictValidator
 
 from local.run import services
 from local.run.setup import DEPLOYED_PYTHON, OLDEST_NODE, OLDEST_PYTHON, dotted
@@ -191,6 +193,24 @@ def test_the_page_of_licenses_has_every_deployed_package() -> None:
     vendored = json.loads((ROOT / "shared/web/vendor/vendored.json").read_text())
     deployed = {tuple(package.split("==")) for package in packages("requirements.txt")}
     assert listed - {("package", "version")} == deployed | {(one["name"], one["version"]) for one in vendored}
+
+
+def test_the_list_of_parts_has_the_scripts_of_the_pages_and_says_of_what_it_is(tmp_path: Path) -> None:
+    """The tool that makes it sees installed packages only. CycloneDX's own schema takes the result."""
+    (recipe,) = re.findall(r"^sbom: deployed\n((?:\t.+\n)+)", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert recipe.rstrip().endswith(".ci/sbom.py dist/index-tables.cdx.json")
+    file = tmp_path / "parts.json"
+    file.write_text('{"bomFormat": "CycloneDX", "specVersion": "1.6", "version": 1, "components": []}')
+    subprocess.run([sys.executable, str(ROOT / ".ci/sbom.py"), str(file)], check=True)
+    assert JsonStrictValidator(SchemaVersion.V1_6).validate_str(file.read_text()) is None
+    listed = json.loads(file.read_text())
+    assert listed["metadata"]["component"]["version"] == project()["version"]
+    vendored = json.loads((ROOT / "shared/web/vendor/vendored.json").read_text())
+    found = {(one["name"], one["version"]): one for one in listed["components"]}
+    for package in vendored:
+        parts = found[package["name"], package["version"]]["components"]
+        hashes = {part["name"].partition("vendor/")[2]: part["hashes"][0]["content"] for part in parts}
+        assert hashes == {name: one["sha256"] for name, one in package["files"].items()}
 
 
 def test_every_command_of_the_makefile_is_documented() -> None:
