@@ -11,6 +11,8 @@ from cli.service.lookup_arguments import read_parameters
 from cli.service.tokens import LIFETIME_SECONDS, new_token
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import click
 
     from cli.arguments import Arguments
@@ -30,7 +32,13 @@ def add(commands: click.Group) -> None:
         run,
         data_option(),
         option("--role", "roles", multiple=True, metavar="R", help="an app role; may be repeated"),
-        option("--claim", "claims", multiple=True, metavar="NAME=VALUE", help="a further claim; may be repeated"),
+        option(
+            "--claim",
+            "claims",
+            multiple=True,
+            metavar="NAME=VALUE",
+            help="a further claim; repeated, it has several values",
+        ),
         option(
             "--expires",
             type=int,
@@ -53,5 +61,14 @@ def run(args: Arguments) -> int:
     sign_in = run.sign_in()
     if sign_in is None:
         raise UsageError(f"{run.file} is of a run that takes no tokens: start it with --auth entra")
-    print(new_token(sign_in, args.roles, read_parameters(args.claims), args.expires))
+    print(new_token(sign_in, args.roles, _claims(args.claims), args.expires))
     return 0
+
+
+def _claims(pairs: Sequence[str]) -> dict[str, str | list[str]]:
+    """Claims by name, such as groups: a list of those that are given more than once."""
+    values: dict[str, list[str]] = {}
+    for pair in pairs:
+        for name, value in read_parameters([pair]).items():
+            values.setdefault(name, []).append(value)
+    return {name: given[0] if len(given) == 1 else given for name, given in values.items()}

@@ -13,6 +13,7 @@ import pytest
 import requests
 from azure.data.tables import TableClient
 
+from cli.main import main
 from tests.e2e import runs
 from tests.support import is_running, local_command, wait_until
 
@@ -140,6 +141,24 @@ def test_keys_are_checked_with_auth(tmp_path: Path) -> None:
     with runs.ready(tmp_path / "data", "--auth", *BARE) as (_, found):
         assert sorted(found["keys"]) == ["admin", "function"]
         assert is_alive(found["http"])  # health is for everyone
+
+
+def test_tokens_are_checked_with_auth_entra(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Those that `index-tables token` prints for this run."""
+    data = tmp_path / "data"
+    with runs.ready(data, "--auth", "entra", *BARE) as (_, found):
+
+        def status(*options: str) -> int:
+            assert main(["token", "--data", str(data), *options]) == 0
+            headers = {"Authorization": f"Bearer {capsys.readouterr().out.strip()}"}
+            return requests.get(f"{found['http']}/api/indexes", headers=headers, timeout=20).status_code
+
+        assert is_alive(found["http"])  # health is for everyone
+        assert requests.get(f"{found['http']}/api/indexes", timeout=20).status_code == 401
+        assert status("--role", "Index.Read") == 200
+        assert status("--role", "Other") == 403
+        assert status("--role", "Index.Read", "--expires", "-1") == 401
+        assert status("--role", "Index.Read", "--claim", "aud=another") == 401
 
 
 def test_ready_says_why_not_when_storage_does_not_answer(tmp_path: Path) -> None:
