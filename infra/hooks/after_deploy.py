@@ -40,7 +40,8 @@ def main() -> int:
         return 0
     if problem:
         print(f"error: the app is not ready after {options.seconds:g} s: {problem}", file=sys.stderr)
-        print(f"See {url}/api/health/details (with a key), and the app's log stream in the portal.", file=sys.stderr)
+        kind = "an operator's token" if client_id() else "a key"
+        print(f"See {url}/api/health/details (with {kind}), and the app's log stream in the portal.", file=sys.stderr)
         return 1
     print(begin(url, os.environ.get("FUNCTION_APP_NAME", "NAME"), os.environ.get("AZURE_RESOURCE_GROUP", "GROUP")))
     return 0
@@ -75,16 +76,25 @@ def is_closed(problem: str) -> bool:
     return restricts and problem.startswith("403 ")
 
 
+def client_id() -> str:
+    """The app registration whose tokens callers send; nothing when they send keys."""
+    return os.environ.get("ENTRA_CLIENT_ID", "")
+
+
 def begin(url: str, app: str, group: str) -> str:
-    """The first lookup, the console, and how to get a key for both."""
-    keys = f"az functionapp keys list --resource-group {group} --name {app} --query functionKeys.default --output tsv"
+    """The first lookup, the console, and how to get a key or a token for both."""
+    what, header = "key", "x-functions-key: KEY"
+    command = f"az functionapp keys list --resource-group {group} --name {app} --query functionKeys.default"
+    if client_id():
+        what, header = "token", "Authorization: Bearer TOKEN"
+        command = f"az account get-access-token --resource api://{client_id()} --query accessToken"
     return "\n".join(
         [
             "",
             "The app is ready.",
-            f"  a key         {keys}",
-            f"  first lookup  curl -H \"x-functions-key: KEY\" '{url}/api/indexes{first_lookup()}'",
-            f"  console       {url}/api/console (it asks for the key)",
+            f"  {f'a {what}':<12}  {command} --output tsv",
+            f"  first lookup  curl -H \"{header}\" '{url}/api/indexes{first_lookup()}'",
+            f"  console       {url}/api/console (it asks for the {what})",
         ]
     )
 

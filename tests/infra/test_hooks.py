@@ -128,7 +128,17 @@ def test_the_hook_waits_until_the_app_is_ready_and_says_where_to_begin(project: 
     assert done.returncode == 0, done.stderr
     assert f"{url}/api/indexes/customers-by-town/entries?town=..." in done.stdout
     assert f"{url}/api/console" in done.stdout
-    assert "az functionapp keys list --resource-group rg-demo --name func-1" in done.stdout
+    of_app = "--resource-group rg-demo --name func-1"
+    assert f"az functionapp keys list {of_app} --query functionKeys.default --output tsv\n" in done.stdout
+
+
+def test_the_hook_says_how_to_get_a_token_where_keys_open_nothing(project: Path) -> None:
+    """With Entra ID, a function key is no answer to who calls."""
+    with app(200) as url:
+        done = run(AFTER, {"FUNCTION_APP_URL": url, "ENTRA_CLIENT_ID": "my-client"}, project=project)
+    assert "az account get-access-token --resource api://my-client --query accessToken --output tsv\n" in done.stdout
+    assert 'curl -H "Authorization: Bearer TOKEN"' in done.stdout
+    assert "key" not in done.stdout
 
 
 def test_the_hook_says_why_an_app_does_not_become_ready(project: Path) -> None:
