@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from azure.data.tables import TableServiceClient
 from azure.storage.blob import BlobServiceClient
@@ -13,7 +13,7 @@ from azure.storage.queue import QueueServiceClient
 from shared.pipeline.packing import decompress
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 
 def places_with(connection_string: str, secret: bytes) -> list[str]:
@@ -26,14 +26,7 @@ def everything(connection_string: str) -> Iterator[tuple[str, bytes]]:
     with TableServiceClient.from_connection_string(connection_string) as tables:
         for table in tables.list_tables():
             for entity in tables.get_table_client(table.name).list_entities():
-                packed: dict[str, bytes] = {}
-                for name, value in entity.items():
-                    yield table.name, f"{name}={value}".encode()
-                    if isinstance(value, bytes):
-                        first = name.partition("_")[0]
-                        packed[first] = packed.get(first, b"") + value
-                for content in packed.values():
-                    yield from ((table.name, piece) for piece in _unpacked(content))
+                yield from ((table.name, piece) for piece in of_row(entity))
     with QueueServiceClient.from_connection_string(connection_string) as queues:
         for queue in queues.list_queues():
             for message in queues.get_queue_client(queue.name).peek_messages(32):
@@ -45,6 +38,18 @@ def everything(connection_string: str) -> Iterator[tuple[str, bytes]]:
             for blob in client.list_blobs():
                 yield container.name, blob.name.encode()
                 yield from ((container.name, piece) for piece in _unpacked(client.download_blob(blob.name).readall()))
+
+
+def of_row(entity: Mapping[str, Any]) -> Iterator[bytes]:
+    """Every property of a row, also what is packed, in one property or in several."""
+    packed: dict[str, bytes] = {}
+    for name, value in entity.items():
+        yield f"{name}={value}".encode()
+        if isinstance(value, bytes):
+            first = name.partition("_")[0]
+            packed[first] = packed.get(first, b"") + value
+    for content in packed.values():
+        yield from _unpacked(content)
 
 
 def _unpacked(content: bytes) -> Iterator[bytes]:
