@@ -31,6 +31,7 @@ from shared.tables.memory.memory_tables import MemoryTables
 from shared.tables.memory.store import Store
 from tests.simulation.outages import unless_down
 from tests.simulation.steps import Stopping, interleaved
+from tests.simulation.summary_lanes import LanesFrom
 from tests.worlds.dead_letters import new_replayer
 from tests.worlds.world import KeptBlobs, no_turn
 
@@ -145,10 +146,12 @@ def accounts() -> Accounts:
     return Accounts(EveryAccount({DEFAULT_ACCOUNT: MemoryTables(carrier=Stopping())}))
 
 
-def new_process(clock: Callable[[], float] = lambda: NOW_SECONDS, down: AbstractSet[str] = frozenset()) -> Applier:
-    """A worker process as it starts, with the accounts that it takes for dead."""
+def new_process(
+    clock: Callable[[], float] = lambda: NOW_SECONDS, down: AbstractSet[str] = frozenset(), lane: int = 0
+) -> Applier:
+    """A worker process as it starts, with the accounts that it takes for dead and its first lane in every group."""
     reached = accounts()
-    return Applier(
+    applier = Applier(
         reached,
         DeadLetterStore(reached.main, KeptBlobs(), OpenLimit(), interleaved, clock),
         StoppingQueue(),
@@ -159,6 +162,8 @@ def new_process(clock: Callable[[], float] = lambda: NOW_SECONDS, down: Abstract
         clock,
         lambda _: calls_by(interleaved, down),
     )
+    applier._summaries.lanes = LanesFrom(lane)
+    return applier
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,10 +175,11 @@ class Worker:
     attempts: int = 2
     reads_first: bool = False
     now_seconds: int = NOW_SECONDS
+    lane: int = 0
 
     async def __call__(self) -> None:
         """Apply everything or raise."""
-        applier = new_process(lambda: self.now_seconds)
+        applier = new_process(lambda: self.now_seconds, lane=self.lane)
         if self.reads_first:
             applier._claimer.insert_or_read.observe(existing=10, absent=0)
         for batch in self.batches:

@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from shared.entries.projection.generations import plan_of
+from shared.entries.summaries.rows import LANES
 from tests.simulation.programs import Worker, batches_of
+from tests.simulation.scenario import Scenario
+from tests.simulation.summary_lanes import GroupReader
 from tests.worlds.world import Writer, definitions_of
 
 if TYPE_CHECKING:
@@ -75,3 +78,13 @@ def versions(*specs: str) -> tuple[Change, ...]:
 def workers(changes: Iterable[Change], plan: SourcePlan = PLAN) -> tuple[Worker, ...]:
     """One worker for each version."""
     return tuple(Worker(plan, batches_of(change), reads_first=True) for change in changes)
+
+
+def a_reader_beside_a_return(kind: type[Scenario] = Scenario) -> Scenario:
+    """A fact leaves its group and comes back, by a worker that keeps to another lane, while a reader adds them up."""
+    changes = versions("f A 1", "g A 1", "f", "f A 1")
+    # The second fact is in the last lane, so that the group goes on behind the first one.
+    prefix = (Worker(PLAN, batches_of(changes[0])), Worker(PLAN, batches_of(changes[1]), lane=LANES - 1))
+    worker = Worker(PLAN, batches_of(*changes[2:]), reads_first=True, lane=1)
+    reader = GroupReader(DEFINITIONS, "by-town", {"town": "A"}, "people", most=2)
+    return kind("return", PLAN, changes, (reader, worker), prefix, faults=1)

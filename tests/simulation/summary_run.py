@@ -166,7 +166,8 @@ class SummarySimulation:
             plan = FAULTY
             self.dead_letters_are_exact = False
         process = Process(
-            new_process(down=self.accounts_down.believed),
+            # Of workers that run at the same time every second one keeps to another lane.
+            new_process(down=self.accounts_down.believed, lane=self._processes() % 2),
             replace(plan, removed_max=self.random.choice([0, 1, 4])),
             self.checkpoint,
         )

@@ -13,7 +13,14 @@ from shared.entries.summaries import extremes
 from tests.simulation.explore import Explorer
 from tests.simulation.programs import HandOver, SharedProcess, Worker, batches_of
 from tests.simulation.scenario import Scenario
-from tests.simulation.summary_histories import PLAN, PLAN_EXTREMES, PLAN_TOGETHER, versions, workers
+from tests.simulation.summary_histories import (
+    PLAN,
+    PLAN_EXTREMES,
+    PLAN_TOGETHER,
+    a_reader_beside_a_return,
+    versions,
+    workers,
+)
 
 if TYPE_CHECKING:
     from shared.entries.projection.generations import SourcePlan
@@ -90,6 +97,11 @@ def test_a_process_gets_an_old_batch_again(specs: tuple[str, ...]) -> None:
     """After a successor went on, and everything was swept: its caches are old."""
     first, second = versions(*specs)
     holds(Scenario("hand-over", PLAN, (first, second), (HandOver(PLAN, (first,), (second,)),), faults=1, lates=False))
+
+
+def test_a_reader_beside_a_fact_that_leaves_and_comes_back() -> None:
+    """It is counted in the lane that it was in: never twice."""
+    holds(a_reader_beside_a_return())
 
 
 def test_two_invocations_of_one_process() -> None:

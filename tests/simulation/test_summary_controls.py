@@ -2,42 +2,30 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import dataclass, replace
-from random import Random
 from typing import TYPE_CHECKING, Any
-
-import pytest
 
 from shared.entries.summaries import decimals, extremes
 from shared.entries.summaries.totals import Amount, Contribution
-from shared.errors import StorageError
 from shared.pipeline.apply import claim_batch as claiming
-from shared.pipeline.apply import settle_debts
 from shared.pipeline.apply.decide import decide
 from shared.pipeline.summaries import judge, partition_writer, sweeping, wanted
 from shared.pipeline.summaries.partition_writer import PartitionWriter
 from shared.pipeline.summaries.recount import count_group
 from shared.pipeline.summaries.row_cache import ContributionState, TotalState
-from shared.pipeline.summaries.summary_writer import SummaryWriter
 from shared.pipeline.summaries.wanted import first_wave, second_wave
 from shared.tables.memory.store import Store
 from shared.tables.port import Delete, Insert, Replace, Upsert
-from tests.simulation.explore import Explorer
 from tests.simulation.programs import HandOver, Sweep, TakeMessages, Worker, batches_of
-from tests.simulation.scenario import Scenario
-from tests.simulation.steps import Stopping, ViolationError
-from tests.simulation.summary_histories import (
-    PLAN,
-    PLAN_EXTREMES,
-    versions,
-    workers,
-)
-from tests.simulation.summary_run import SummarySimulation
+from tests.simulation.steps import Stopping
+from tests.simulation.summary_controls import Totals, caught, on_new_group, on_old_group
+from tests.simulation.summary_histories import PLAN, PLAN_EXTREMES, a_reader_beside_a_return, versions, workers
 from tests.simulation.test_negative_controls import changing, skip_unchanged
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    import pytest
 
     from shared.entries.changes.change import Change
     from shared.pipeline.apply.claim_batch import BatchClaimer
@@ -46,24 +34,6 @@ if TYPE_CHECKING:
     from shared.pipeline.ledger.cache import KnownRow
     from shared.pipeline.summaries.judge import ContributionChange, GroupLane, RowWrite
     from shared.pipeline.summaries.wanted import WantedContribution
-
-
-def caught(scenario: Scenario) -> None:
-    """Some interleaving shows a wrong total, at the latest at its end."""
-    assert Explorer(scenario).run().problem is not None
-
-
-def on_new_group(*specs: str) -> Scenario:
-    """A worker for each version, on an empty table."""
-    changes = versions(*specs)
-    return Scenario("new", PLAN, changes, workers(changes), crashes=1, faults=1, switches=4)
-
-
-def on_old_group(*specs: str, before: int) -> Scenario:
-    """The same after so many versions."""
-    changes = versions(*specs)
-    prefix = (Worker(PLAN, batches_of(*changes[:before])),)
-    return Scenario("old", PLAN, changes, workers(changes[before:]), prefix, crashes=1, faults=1, switches=4)
 
 
 def blind(operation: object) -> Any:
@@ -127,7 +97,7 @@ def test_rule_4_a_contribution_without_its_etag(monkeypatch: pytest.MonkeyPatch)
     """The same change twice: the second reads the contribution early, and the total late."""
     writing_contributions(monkeypatch, lambda write: write._replace(operation=blind(write.operation)))
     changes = versions("f A 0.1")
-    caught(Scenario("twice", PLAN, changes, (*workers(changes), *workers(changes)), crashes=1, faults=1))
+    caught(Totals("twice", PLAN, changes, (*workers(changes), *workers(changes)), crashes=1, faults=1))
 
 
 def test_rule_5_the_new_etag_with_the_old_sum(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -143,6 +113,20 @@ def test_rule_5_the_new_etag_with_the_old_sum(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(PartitionWriter, "_look_again", look_again)
     # New contributions would go to another lane.
     caught(on_old_group("f A 0.1", "g A 0.2", "f A 0.3", "g A 0.4", before=2))
+
+
+def test_rule_5_the_new_etag_of_a_contribution_with_its_old_version(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same of contributions: an older version overwrites a newer one."""
+
+    async def look_again(self: PartitionWriter, row_key: str, seen: Any) -> None:
+        old = seen.contributions.get(row_key)
+        await look(self, row_key, seen)
+        if old is not None:
+            seen.contributions[row_key] = seen.contributions[row_key]._replace(stored=old.stored)
+
+    look = PartitionWriter._look_again
+    monkeypatch.setattr(PartitionWriter, "_look_again", look_again)
+    caught(on_old_group("f A 0.1", "f A 0.2", "f A 0.3", before=1))
 
 
 def test_rule_6_total_and_contribution_apart(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -201,7 +185,7 @@ def test_rule_9_a_contribution_that_is_deleted(monkeypatch: pytest.MonkeyPatch) 
     """A redelivery that is on its way finds nothing there, and counts the fact again."""
     writing_contributions(monkeypatch, deleting)
     changes = versions("f A 0.1", "f B 0.1")
-    caught(Scenario("deleted", PLAN, changes, workers(changes), crashes=1, faults=1))
+    caught(Totals("deleted", PLAN, changes, workers(changes), crashes=1, faults=1))
 
 
 def test_rule_10_nothing_where_no_contribution_is(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -213,7 +197,7 @@ def test_rule_10_nothing_where_no_contribution_is(monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(partition_writer, "changes_of", changes_of)
     changes = versions("f A 0.1", "f B 0.1")
-    caught(Scenario("absent", PLAN, changes, workers(changes), crashes=1, faults=1))
+    caught(Totals("absent", PLAN, changes, workers(changes), crashes=1, faults=1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,7 +215,7 @@ class SweepAtOnce:
 def test_rule_11_a_sweep_that_does_not_wait() -> None:
     """A late request of the version before lands after the row that kept it out is swept."""
     changes = versions("f A 0.1", "f")
-    caught(Scenario("at once", PLAN, changes, (*workers(changes), SweepAtOnce()), crashes=0, faults=1))
+    caught(Totals("at once", PLAN, changes, (*workers(changes), SweepAtOnce()), crashes=0, faults=1))
 
 
 def test_rule_12_a_sweep_without_the_etag(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -239,7 +223,7 @@ def test_rule_12_a_sweep_without_the_etag(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(sweeping, "Delete", lambda partition, row, etag: Delete(partition, row))
     changes = versions("f A 0.1", "f", "f A 0.2")
     prefix = (Worker(PLAN, batches_of(*changes[:2])),)
-    caught(Scenario("sweep", PLAN, changes, workers(changes[2:]), prefix, sweeps_beside=True))
+    caught(Totals("sweep", PLAN, changes, workers(changes[2:]), prefix, sweeps_beside=True))
 
 
 def test_rule_13_groups_that_were_left_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -248,7 +232,7 @@ def test_rule_13_groups_that_were_left_are_forgotten(monkeypatch: pytest.MonkeyP
     forgetful = replace(PLAN, removed_max=0)
     changes = versions("f A 0.1", "f B 0.1", "f C 0.1")
     prefix = (Worker(forgetful, batches_of(changes[0])),)
-    caught(Scenario("forget", forgetful, changes, workers(changes[1:], forgetful), prefix, crashes=1))
+    caught(Totals("forget", forgetful, changes, workers(changes[1:], forgetful), prefix, crashes=1))
 
 
 def test_rule_14_an_unchanged_contribution_that_may_not_be_written(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -265,14 +249,14 @@ def test_rule_15_a_redelivery_that_trusts_its_cache(monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(claiming, "decide", trusting)
     first, second = versions("f A 0.1", "f B 0.1")
-    caught(Scenario("cached", PLAN, (first, second), (HandOver(PLAN, (first,), (second,)),), faults=1, lates=False))
+    caught(Totals("cached", PLAN, (first, second), (HandOver(PLAN, (first,), (second,)),), faults=1, lates=False))
 
 
-def extremes_leave() -> Scenario:
+def extremes_leave() -> Totals:
     """The largest value leaves a group while a larger one arrives."""
     changes = versions("f A 3", "g A 1", "h A 2", "f A 0", "g A 5")
     prefix = (Worker(PLAN_EXTREMES, (changes[:3],)),)
-    return Scenario("extremes", PLAN_EXTREMES, changes, workers(changes[3:], PLAN_EXTREMES), prefix, crashes=0)
+    return Totals("extremes", PLAN_EXTREMES, changes, workers(changes[3:], PLAN_EXTREMES), prefix, crashes=0)
 
 
 def test_rule_16_contributions_that_are_read_before_their_total(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -310,62 +294,24 @@ def test_rule_17_a_contribution_in_the_lane_of_its_writer(monkeypatch: pytest.Mo
     """It is taken out of a lane that it never was in."""
 
     def change(each: WantedContribution, seen: ContributionState, *args: Any) -> ContributionChange:
-        found = change_of(each, seen, *args)
-        return replace(found, lane=int(each.at[-9]) % 2)
+        return replace(change_of(each, seen, *args), lane=args[1](each.sort))
 
     change_of = judge._change
     monkeypatch.setattr(judge, "_change", change)
-    # The digit before the digest says whether it is a delete.
-    caught(on_old_group("e A 1", "f A 0.1", "f", "f A 0.2", before=3))
+    changes = versions("e A 1", "f A 0.1", "f A 0.2")
+    prefix = (Worker(PLAN, batches_of(*changes[:2])),)
+    last = Worker(PLAN, batches_of(changes[2]), reads_first=True, lane=1)
+    caught(Totals("writer", PLAN, changes, (last,), prefix, crashes=0))
 
 
-def test_an_absent_total_that_nothing_depends_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A cached "there is none" is old, and the last contribution seems to leave nothing behind."""
+def test_rule_17_a_fact_that_comes_back_in_another_lane(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every total is right at every moment, and a reader of one lane after the other counts the fact twice."""
 
-    async def writes(self: PartitionWriter, changes: Sequence[ContributionChange], seen: Any) -> list[RowWrite]:
-        found = await all_writes(self, changes, seen)
-        return [each for each in found if not is_empty(each)]
+    def change(each: WantedContribution, seen: ContributionState, *args: Any) -> ContributionChange:
+        found = change_of(each, seen, *args)
+        is_gone = seen.stored is not None and seen.stored.contribution is None
+        return replace(found, lane=args[1](each.sort)) if is_gone else found
 
-    def is_empty(write: RowWrite) -> bool:
-        stored = write.after.stored
-        return isinstance(write.after, TotalState) and stored is not None and not stored.total.facts  # type: ignore[union-attr]  # of a total
-
-    all_writes = PartitionWriter._writes
-    monkeypatch.setattr(PartitionWriter, "_writes", writes)
-    with pytest.raises(ViolationError):
-        for seed in range(1000):
-            SummarySimulation(Random(seed)).run()
-
-
-def test_what_an_account_that_is_down_lacks_is_not_owed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A worker that acknowledges without a debt."""
-    monkeypatch.setattr(settle_debts, "_owing", lambda state, *_: state)
-    with pytest.raises(ViolationError):
-        for seed in range(1000):
-            SummarySimulation(Random(seed)).run()
-
-
-def test_sums_of_doubles(monkeypatch: pytest.MonkeyPatch) -> None:
-    """0.1 + 0.2 - 0.1 is not 0.2."""
-
-    def add(first: Any, second: Any) -> Any:
-        return decimals.plain(decimals.read(repr(float(first) + float(second))))
-
-    def subtract(first: Any, second: Any) -> Any:
-        return decimals.plain(decimals.read(repr(float(first) - float(second))))
-
-    monkeypatch.setattr(decimals, "add", add)
-    monkeypatch.setattr(decimals, "subtract", subtract)
-    caught(on_old_group("e A 0.1", "f A 0.2", "f A 0.3", "e B 1", before=2))
-
-
-def test_what_is_only_passed_over_counts_as_finished(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A worker that failed to write its contributions remembers them as written."""
-
-    async def silent(self: Any, writer: PartitionWriter, *rest: Any) -> None:
-        with suppress(StorageError):
-            await write_place(self, writer, *rest)
-
-    write_place = SummaryWriter._write_place
-    monkeypatch.setattr(SummaryWriter, "_write_place", silent)
-    caught(replace(on_new_group("f A 0.1"), lates=False))
+    change_of = judge._change
+    monkeypatch.setattr(judge, "_change", change)
+    caught(a_reader_beside_a_return(Totals))

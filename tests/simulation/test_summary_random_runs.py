@@ -37,6 +37,11 @@ def play(seed: int) -> None:
         raise AssertionError(f"seed {seed}: {error}\nplay it again with: {again}\n{trace}") from error
 
 
+def many_seeds(chunk: int) -> range:
+    """A part of the seeds of the long tests."""
+    return range(1_000_000 + chunk, 1_000_000 + LONG_RUNS, CHUNKS)
+
+
 @pytest.mark.skipif(SEED is not None, reason="one seed is asked for")
 @pytest.mark.parametrize("chunk", range(4))
 def test_random_runs_of_summaries_end_right(chunk: int) -> None:
@@ -49,8 +54,15 @@ def test_random_runs_of_summaries_end_right(chunk: int) -> None:
 @pytest.mark.parametrize("chunk", range(CHUNKS))
 def test_many_random_runs_of_summaries_end_right(chunk: int) -> None:
     """The same with fifty times as many seeds."""
-    for seed in range(1_000_000 + chunk, 1_000_000 + LONG_RUNS, CHUNKS):
+    for seed in many_seeds(chunk):
         play(seed)
+
+
+def test_the_long_tests_play_twenty_thousand_seeds() -> None:
+    """Each of them once."""
+    played = [seed for chunk in range(CHUNKS) for seed in many_seeds(chunk)]
+    assert len(set(played)) == len(played) == LONG_RUNS
+    assert "SIM_MANY_RUNS" in os.environ or LONG_RUNS >= 20_000
 
 
 @pytest.mark.skipif(SEED is None, reason="SIM_SEED is not set")

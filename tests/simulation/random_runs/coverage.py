@@ -37,6 +37,7 @@ class Event(StrEnum):
     READ = "lookups"
     READ_PAGE = "pages of lookups"
     ADDED_UP = "totals added up after a transaction"
+    OTHER_LANE = "totals written in another lane than the first"
     READ_GROUPS = "lookups of groups"
     READ_BESIDE_WRITES = "lookups with writes between their pages"
     MOVED_PERIOD = "lookups beside an entry that moves to another period"

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from shared.entries.projection.generations import SourcePlan
     from shared.tables.memory.calls import Transact
     from shared.tables.memory.store import Store
+    from shared.tables.port import Operation
 
 
 class TotalsWatch:
@@ -38,6 +39,7 @@ class TotalsWatch:
         if self._is_off or call.table not in self._tables:
             return
         self._coverage[Event.ADDED_UP] += 1
+        self._coverage[Event.OTHER_LANE] += any(map(_is_of_other_lane, call.operations))
         partition, _ = key_of(call.operations[0])
         if text := broken_totals_in(call.table, str(partition), self._store):
             raise ViolationError(f"{text} after {call}")
@@ -50,3 +52,9 @@ class TotalsWatch:
             yield
         finally:
             self._is_off = False
+
+
+def _is_of_other_lane(operation: Operation) -> bool:
+    """Whether it writes a total that is not in the first lane of its group."""
+    row_key = str(key_of(operation)[1])
+    return row_key.startswith("0") and not row_key.endswith("0")

@@ -99,7 +99,8 @@ class Workers:
             plan, code = self.code.older, "older"
         elif self.choices.has_faulty_code and self.random.random() < 0.25:
             plan, code = self.code.faulty, "faulty"
-        applier = new_process(self.clock.of_process(), self.believed_down)
+        # Of workers that run at the same time every second one keeps to another lane.
+        applier = new_process(self.clock.of_process(), self.believed_down, lane=len(self._running) % 2)
         if self.random.random() < 0.5:
             applier._claimer.insert_or_read.observe(existing=10, absent=0)
         removed_max = self.random.choice([0, 1, 4])
