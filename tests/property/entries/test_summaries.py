@@ -36,13 +36,13 @@ FACTS = st.lists(
 SOURCES = "version: 1\nsources:\n  people: {cosmos: {database: d, container: people}, partitionKey: id}\nindexes:\n"
 
 
-def summary(*, each: bool, where: bool, fold: bool, nulls: bool, shards: int) -> str:
+def summary(*, each: bool, where: bool, fold: bool, nulls: bool, shards: int, hot: bool = False) -> str:
     """A definition."""
     town = f"{{path: {'order.town' if each else 'town'}, fold: case}}" if fold else ("order.town" if each else "town")
     if nulls:
         town = town.replace("}", ", nulls: index}") if fold else f"{{path: {town}, nulls: index}}"
     spent = "order.spent" if each else "spent"
-    options = ["each: {order: orders}"] * each + ["where: active"] * where
+    options = ["each: {order: orders}"] * each + ["where: active"] * where + ["hot: {Bonn: 4}"] * hot
     return SOURCES + (
         f"  s: {{source: people, partition: country, sort: {town}, shards: {shards}, "
         f"{''.join(f'{option}, ' for option in options)}"
@@ -58,6 +58,7 @@ DEFINITIONS = st.builds(
     fold=st.booleans(),
     nulls=st.booleans(),
     shards=st.integers(1, 3),
+    hot=st.booleans(),
 )
 
 
