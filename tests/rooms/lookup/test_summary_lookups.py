@@ -10,18 +10,23 @@ from typing import TYPE_CHECKING, Any
 import orjson
 import pytest
 
+from shared.entries.changes.seen_version import SeenVersion
 from shared.errors import BadLookupError
 from shared.inputs.page_tokens import PageTokens
 from shared.lookup.count import count_entries
 from shared.lookup.generations import DefinedGenerations
 from shared.lookup.lookups import Lookups
 from shared.lookup.reading.replicas import Replicas
+from shared.pipeline.ledger.view import LedgerView
 from shared.tables.memory.memory_tables import MemoryTables
-from shared.tables.port import RowRange, Upsert
+from shared.tables.port import Delete, RowRange, Upsert
 from tests.worlds.world import World
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Awaitable, Callable, Mapping
+
+    from shared.entries.changes.change import Change
+    from shared.entries.projection.generations import SourcePlan
 
 TEXT = """
 version: 1
@@ -176,6 +181,47 @@ async def test_extremes_that_no_writer_could_keep_are_found_by_the_reader() -> N
     await world.tables.transact(table, [Upsert({**row.entity, "_json": orjson.dumps(plain).decode()})])
     (group,) = await everything(world, {"country": "US"})
     assert (group["data"]["least"], group["data"]["most"]) == (3, 9)
+
+
+async def test_a_change_is_seen_when_all_its_contributions_are_written() -> None:
+    """A claim alone is not enough: neither for the group that a fact comes to, nor for the one that it leaves."""
+    world = await a_world()
+    (generation,) = world.plan.generations
+    view = LedgerView(world_plans(world), world.accounts, lambda: world.now_seconds)
+    first = world.writer.change("f", {"country": "US", "town": "A", "spent": 1})
+    second = world.writer.change("f", {"country": "DE", "town": "A", "spent": 1})
+
+    async def is_seen(change: Change) -> bool:
+        seen = SeenVersion(change.fact_key, etag=change.source_etag, ts_seconds=None)
+        return await view.has_applied("people", generation.id, seen)
+
+    assert not await is_seen(first)
+    await world.apply(first)
+    assert await is_seen(first) and not await is_seen(second)
+    before = await world.rows("by-town", "US !")
+    await world.apply(second)
+    assert await is_seen(second)
+    after = await world.rows("by-town", "DE !")
+    # As if the worker had died after its first wave.
+    await world.tables.transact(generation.table, [Upsert(row) for row in before])
+    assert not await is_seen(second)
+    # And as if it had died before.
+    gone = [Delete("DE !", str(row["RowKey"])) for row in after]
+    await world.tables.transact(generation.table, gone)
+    world.restart()
+    await world.apply(second)
+    assert await is_seen(second)
+    await world.tables.transact(generation.table, gone)
+    assert not await is_seen(second)
+
+
+def world_plans(world: World) -> Callable[[], Awaitable[dict[str, SourcePlan]]]:
+    """What is written to."""
+
+    async def plans() -> dict[str, SourcePlan]:
+        return {"people": world.plan}
+
+    return plans
 
 
 async def test_explain_reads_totals_alone() -> None:
