@@ -8,7 +8,7 @@ from shared.errors import Fault
 
 TITLES: Final = {
     "ConflictingConditions": "Conditions on one part contradict each other",
-    "ExpandNotPossible": "The source of this index has no container to fetch facts from",
+    "ExpandNotPossible": "The entries of this index have no facts to fetch",
     "InvalidDate": "A value is no ISO 8601 time",
     "InvalidEncoding": "A parameter is not percent-encoded UTF-8",
     "InvalidFilter": "`filter` is no expression, or cannot be evaluated",
