@@ -566,6 +566,20 @@ MUTANTS = (
         "tests/rooms/pipeline/test_summaries_in_outages.py",
     ),
     Mutant(
+        "a change of a summary is seen before its contributions are written",
+        "shared/pipeline/ledger/view.py",
+        "if stored is None or stored.at < entry.version:",
+        "if stored is None and not state:",
+        "tests/rooms/lookup/test_summary_lookups.py",
+    ),
+    Mutant(
+        "a change of a summary is seen before the groups that it leaves know",
+        "shared/pipeline/ledger/view.py",
+        "if stored is not None and stored.contribution is not None:",
+        "if stored is not None and not state:",
+        "tests/rooms/lookup/test_summary_lookups.py",
+    ),
+    Mutant(
         "the kind of a contribution's row is taken for a part of its fact key",
         "shared/verification/examine.py",
         "owner_of(entity, row_key.removeprefix(CONTRIBUTIONS), levels)",
