@@ -88,3 +88,11 @@ def a_reader_beside_a_return(kind: type[Scenario] = Scenario) -> Scenario:
     worker = Worker(PLAN, batches_of(*changes[2:]), reads_first=True, lane=1)
     reader = GroupReader(DEFINITIONS, "by-town", {"town": "A"}, "people", most=2)
     return kind("return", PLAN, changes, (reader, worker), prefix, faults=1)
+
+
+def a_change_that_has_lost(kind: type[Scenario] = Scenario) -> Scenario:
+    """The largest value leaves, in a batch with a version of another fact that is not the newest any more."""
+    changes = versions("f A 3", "g A 1", "h A 2", "f A 0", "g A 5", "g A 1")
+    prefix = (Worker(PLAN_EXTREMES, (changes[:3],)),)
+    actors = (Worker(PLAN_EXTREMES, (changes[3:5],), reads_first=True), *workers(changes[5:], PLAN_EXTREMES))
+    return kind("lost", PLAN_EXTREMES, changes, actors, prefix, crashes=0, switches=3)

@@ -4,31 +4,37 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import replace
+from decimal import Decimal
 from random import Random
 from typing import TYPE_CHECKING, Any
 
+import orjson
 import pytest
 
-from shared.entries.summaries import decimals
+from shared.entries.rows.json_text import dumps
+from shared.entries.summaries import decimals, extremes
+from shared.entries.summaries.rows import contribution_in
 from shared.errors import StorageError
 from shared.pipeline.apply import settle_debts
+from shared.pipeline.summaries import judge
 from shared.pipeline.summaries.partition_writer import PartitionWriter
 from shared.pipeline.summaries.row_cache import TotalState
 from shared.pipeline.summaries.summary_writer import SummaryWriter
 from shared.pipeline.summaries.sweeping import ContributionSweeper
-from shared.tables.port import Upsert
+from shared.tables.port import Replace, Upsert
 from tests.simulation.programs import Worker, batches_of
 from tests.simulation.steps import ViolationError
 from tests.simulation.summary_controls import Totals, caught, on_new_group, on_old_group
-from tests.simulation.summary_histories import PLAN, versions, workers
+from tests.simulation.summary_histories import PLAN, a_change_that_has_lost, versions, workers
 from tests.simulation.summary_run import SummarySimulation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from shared.entries.projection.generations import Place
-    from shared.pipeline.summaries.judge import ContributionChange, RowWrite
+    from shared.pipeline.summaries.judge import ContributionChange, GroupLane, RowWrite
     from shared.pipeline.summaries.sweeping import GoneContribution
+    from shared.pipeline.summaries.wanted import WantedContribution
 
 
 def test_a_sweep_that_writes_totals(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -46,6 +52,34 @@ def test_a_sweep_that_writes_totals(monkeypatch: pytest.MonkeyPatch) -> None:
     changes = versions("e A 1", "f A 0.1", "f", "e A 2")
     prefix = (Worker(PLAN, batches_of(*changes[:3])),)
     caught(Totals("sweep", PLAN, changes, workers(changes[3:]), prefix, sweeps_beside=True))
+
+
+def test_extremes_of_a_change_that_has_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A value counts as the largest though its contribution is at a newer version, and stays as it is."""
+
+    async def write(self: Any, wanted: Sequence[WantedContribution]) -> dict[str, str]:
+        self.all_wanted = wanted
+        found: dict[str, str] = await write_all(self, wanted)
+        return found
+
+    async def total_write(self: Any, group: GroupLane, changes: Sequence[ContributionChange], seen: Any) -> RowWrite:
+        right: RowWrite = await write_total(self, group, changes, seen)
+        before = judge.total_after(seen.totals[group.row_key], changes, self._layout)
+        if before is None or not before.is_unknown or not isinstance(right.operation, Replace):
+            return right
+        wanted = [contribution_in(each.columns, self._layout) for each in self.all_wanted if each.columns is not None]
+        entity: dict[str, Any] = dict(right.operation.entity)
+        plain = orjson.loads(entity["_json"])
+        largest = max(each.amounts[0].largest or decimals.ZERO for each in wanted)
+        if largest > Decimal(plain["of"]["spent"][3][0][0][0]):
+            plain["of"]["spent"][3] = [[[str(largest), 1]], False]
+        return right._replace(operation=Replace({**entity, "_json": dumps(plain)}, right.operation.etag))
+
+    write_all, write_total = PartitionWriter._write, PartitionWriter._total_write
+    monkeypatch.setattr(extremes, "KEPT", 1)
+    monkeypatch.setattr(PartitionWriter, "_write", write)
+    monkeypatch.setattr(PartitionWriter, "_total_write", total_write)
+    caught(a_change_that_has_lost(Totals))
 
 
 def test_an_absent_total_that_nothing_depends_on(monkeypatch: pytest.MonkeyPatch) -> None:

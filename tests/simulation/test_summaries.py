@@ -17,6 +17,7 @@ from tests.simulation.summary_histories import (
     PLAN,
     PLAN_EXTREMES,
     PLAN_TOGETHER,
+    a_change_that_has_lost,
     a_reader_beside_a_return,
     versions,
     workers,
@@ -116,6 +117,11 @@ def test_batches_of_two_facts_in_one_group() -> None:
     changes = versions("f A 0.1", "g A 0.2", "f A 0.3", "g B 0.2")
     actors = (Worker(PLAN, (changes[:2],), reads_first=True), Worker(PLAN, (changes[2:],), reads_first=True))
     holds(Scenario("batches", PLAN, changes, actors, crashes=1, switches=3))
+
+
+def test_the_extreme_leaves_beside_a_change_that_has_lost() -> None:
+    """What is not written counts in no list."""
+    holds(a_change_that_has_lost())
 
 
 def test_the_extreme_leaves_while_a_larger_value_arrives() -> None:
