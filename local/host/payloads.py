@@ -81,7 +81,7 @@ def _overridden(metadata: dict[str, messages.TypedData], content: str) -> dict[s
     """
     try:
         parsed = json.loads(content)
-    except ValueError:
+    except (ValueError, RecursionError):  # the second one for thousands of brackets
         return metadata
     spelling = {name.lower(): name for name in metadata}
     for name, value in parsed.items() if isinstance(parsed, dict) else ():

@@ -243,6 +243,8 @@ def test_a_page_of_another_site_can_do_nothing_without_keys(app: RunningApp) -> 
         ("Host: HOST\nOrigin: null", 403),
         ("Host: HOST\nOrigin: http://localhost:3000", 403),
         ("Host: evil.example", 403),
+        ("Host: 127.0.0.1.evil.example", 403),
+        ("Host: [", 403),
         ("Host: HOST\nOrigin: http://HOST", 200),
         ("Host: HOST", 200),
         ("Host: localhost:1234", 200),

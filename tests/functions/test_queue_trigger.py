@@ -112,3 +112,12 @@ def test_the_properties_of_a_json_message_override_its_metadata(
     send(queue, '{"id": "mine", "list": [1], "nothing": null, "own": {"a": 1}}')
     with serving(write_app(tmp_path / "app", functions), settings(azurite, queue)) as app:
         wait_until(lambda: "job mine, time 1" in app.program.output, "the message's own id")
+
+
+@pytest.mark.parametrize("text", ["[" * 40_000, "NaN", "5"], ids=["brackets", "NaN", "number"])
+def test_any_text_is_a_message(tmp_path: Path, azurite: str, queue: QueueClient, text: str) -> None:
+    """JSON that has no properties, or that nobody can read, is text for the function."""
+    send(queue, text)
+    with serving(write_app(tmp_path / "app", FUNCTIONS), settings(azurite, queue)) as app:
+        wait_until(lambda: f"job {text[:20]}" in app.program.output, "the message is handled")
+        wait_until(lambda: queue.get_queue_properties().approximate_message_count == 0, "the queue is empty")

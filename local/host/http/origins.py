@@ -35,7 +35,7 @@ class Origins:
 
     def refusal(self, scheme: str, host: str, origin: str | None) -> str | None:
         """Why a request with these headers is not served; none if it is."""
-        if urlsplit(f"//{host}").hostname not in _LOOPBACK:
+        if _name_in(host) not in _LOOPBACK:
             return f"The host {host!r} is not this machine: call 127.0.0.1 or localhost, or start with --auth."
         if origin is None or origin == f"{scheme}://{host}" or self.may_share(origin):
             return None
@@ -52,3 +52,11 @@ class Origins:
             if value:
                 shared[f"Access-Control-Allow-{answered}"] = value
         return shared
+
+
+def _name_in(host: str) -> str | None:
+    """The name in a `Host` header; none if there is none to be read."""
+    try:
+        return urlsplit(f"//{host}").hostname
+    except ValueError:
+        return None
