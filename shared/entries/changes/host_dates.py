@@ -30,7 +30,11 @@ _TIME: Final = re.compile(
     r"(?:([Zz])|([+-])(\d\d)(?::?(\d\d)|:)?|:?(?:\d\d)?)",
     re.ASCII,
 )
-_MILLISECONDS: Final = re.compile(r"/Date\((-?\d+)(\+\d\d.*|-\d\d[^+]*)?\)/", re.ASCII | re.DOTALL)
+_MILLISECONDS: Final = re.compile(
+    # At most 19 digits, zeros in front included; the hours of an offset may have a sign of their own.
+    r"/Date\((-?\d{1,19})(\+[-\d]\d.*|-[-\d]\d[^+]*)?\)/",
+    re.ASCII | re.DOTALL,
+)
 _UNITS_MIN, _UNITS_MAX = 19, 40
 _DIGITS_KEPT: Final = 7
 _SECOND: Final = 10_000_000
