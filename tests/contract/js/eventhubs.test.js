@@ -93,6 +93,20 @@ test("events with one key meet in one partition, large ones whole", async () => 
   assert.ok(received.every(({ event }) => event.partitionKey === partitionKey));
 });
 
+test("an event that is too large is refused at once, and the next one is sent", async () => {
+  const body = Buffer.alloc(1024 * 1024 + 1);
+  await assert.rejects(producer.sendBatch([{ body }], { partitionId: "1" }), { code: "MessageTooLargeError" });
+  const start = await tail("1");
+  await producer.sendBatch([{ body: "small" }], { partitionId: "1" });
+  assert.deepEqual((await receive("1", start, 1)).map(({ event }) => event.body), ["small"]);
+});
+
+test("an event without a body arrives", async () => {
+  const start = await tail("1");
+  await producer.sendBatch([{ body: null }, { body: "next" }], { partitionId: "1" });
+  assert.deepEqual((await receive("1", start, 2)).map(({ event }) => event.body), [null, "next"]);
+});
+
 test("reading starts at the beginning, at the end, at an offset or at a time", async () => {
   await producer.sendBatch([{ body: "first" }], { partitionId: "2" });
   const [{ event: oldest }] = await receive("2", earliestEventPosition, 1);
