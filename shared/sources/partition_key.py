@@ -6,7 +6,8 @@ every fact looks gone, and facts that look gone are left out of lookups and remo
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import re
+from typing import TYPE_CHECKING, Any, Final
 
 from shared.definitions.field_paths import segments
 from shared.entries.keys.fact_key import MISSING
@@ -19,21 +20,40 @@ if TYPE_CHECKING:
     from shared.entries.keys.fact_key import FactKeyValue
 
 
+_NO_QUOTES: Final = str.maketrans("", "", "\"'")
+
+
 def partition_key_paths(source: Source) -> list[str]:
-    """The paths as Cosmos DB writes them; a source that declares none has `/id`."""
-    return ["/" + "/".join(segments(path) or (path,)) for path in source.partition_key] or ["/id"]
+    """The paths as Cosmos DB takes them; a source that declares none has `/id`."""
+    return ["".join(map(_step, segments(path) or (path,))) for path in source.partition_key] or ["/id"]
+
+
+def _step(name: str) -> str:
+    """Cosmos DB takes words as they are, and other names in quotes only."""
+    if is_word(name):
+        return f"/{name}"
+    return f"/'{name}'" if '"' in name else f'/"{name}"'
+
+
+def is_word(name: str) -> bool:
+    """Whether a name has letters, digits and `_` only."""
+    return re.fullmatch(r"\w+", name, re.ASCII) is not None
 
 
 def check_partition_key(properties: Mapping[str, Any], source: Source) -> None:
     """Raise `FactsRefusedError` when a container, by its properties, has another partition key."""
     declared = partition_key_paths(source)
-    # A name that is no identifier may be in quotes or not.
-    found = [str(path).replace('"', "") for path in properties["partitionKey"]["paths"]]
-    if found != declared:
+    found = [str(path) for path in properties["partitionKey"]["paths"]]
+    # Words may be in quotes or not.
+    if list(map(_without_quotes, found)) != list(map(_without_quotes, declared)):
         raise FactsRefusedError(
             f'The container of source "{source.name}" is partitioned by {", ".join(found)}, its definition says '
             f"{', '.join(declared)}: declare the container's own key, under a new name of the source."
         )
+
+
+def _without_quotes(path: str) -> str:
+    return path.translate(_NO_QUOTES)
 
 
 def sdk_partition_key(partition_key: tuple[FactKeyValue, ...]) -> Any:

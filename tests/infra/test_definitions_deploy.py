@@ -34,7 +34,7 @@ INDEX = {"source": "s", "partition": "a"}
 
 # Most of what is drawn passes; the rest is there so that `validate --infra` has something to refuse.
 names = st.sampled_from(["a", "b", "facts", "Facts", "c.d-e"])
-paths = st.sampled_from(["id", "a", "a.b", '"a"', " a ", '"Major Genre".b', "_x", '"a.b"'])
+paths = st.sampled_from(["id", "a", "a.b", '"a"', " a ", '"Major Genre".b', "_x", '"a.b"', '"b"."c1"'])
 connections = st.sampled_from(["INDEX_STORAGE", "INDEX_1", "INDEX_2", "HOST", "other", "Mine9", "index_1"])
 containers = st.fixed_dictionaries({"database": names, "container": names})
 partition_keys = st.none() | paths | st.lists(paths, min_size=1, max_size=3, unique=True)

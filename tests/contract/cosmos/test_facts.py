@@ -13,6 +13,7 @@ from shared.definitions.model import CosmosContainer, Source
 from shared.entries.keys.fact_key import MISSING
 from shared.errors import FactsRefusedError, FactsUnavailableError
 from shared.sources.cosmos_facts import CosmosFacts
+from shared.sources.partition_key import partition_key_paths
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -76,12 +77,24 @@ async def test_a_container_with_another_partition_key_has_not_lost_its_facts(
     assert await reader.read(right, "2", ("t",)) is None
 
 
+@pytest.mark.parametrize(
+    ("path", "facts_key"), [('"Major Genre"', "Major Genre"), ('"it\'s"', "it's"), (r'"5\" disk"', '5" disk')]
+)
 async def test_a_partition_key_with_a_name_in_quotes_agrees(
-    reader: CosmosFacts, database: DatabaseProxy, new_container: Callable[..., ContainerProxy]
+    reader: CosmosFacts,
+    database: DatabaseProxy,
+    new_container: Callable[..., ContainerProxy],
+    path: str,
+    facts_key: str,
 ) -> None:
-    """JMESPath needs the quotes, Cosmos DB does not."""
-    source = replace(source_of(database, new_container("/Major Genre")), partition_key=('"Major Genre"',))
-    assert await reader.read(source, "1", ("p",)) is None
+    """Cosmos DB takes names that are no words only in quotes, as JMESPath does."""
+    declared = replace(source_of(database, new_container()), partition_key=(path,))
+    container = new_container(*partition_key_paths(declared))
+    container.create_item({"id": "1", facts_key: "p"})
+    source = replace(source_of(database, container), partition_key=(path,))
+    found = await reader.read(source, "1", ("p",))
+    assert found is not None
+    assert found[facts_key] == "p"
 
 
 @pytest.mark.parametrize("fact_id", [".", ".."])

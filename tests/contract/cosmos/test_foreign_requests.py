@@ -82,13 +82,16 @@ def spec(*paths: Any, **settings: Any) -> dict[str, Any]:
     ("container_spec", "message"),
     [
         (spec("/pk", defaultTtl=None), "defaultTtl must be -1 or a positive number of seconds: leave it out for none."),
-        (spec("/"), "The partition key path '/' must look like"),
-        (spec("/pk/"), "The partition key path '/pk/' must look like"),
-        (spec("//pk"), "The partition key path '//pk' must look like"),
-        (spec("/pk/*"), "The partition key path '/pk/*' must look like"),
-        (spec("/pk/?"), "The partition key path '/pk/?' must look like"),
-        (spec("/list/[]/pk"), "The partition key path '/list/[]/pk' must look like"),
-        (spec('/"pk'), "The partition key path '/\"pk' must look like"),
+        (spec("/"), "path '/' could not be accepted"),
+        (spec("/pk/"), "path '/pk/' could not be accepted"),
+        (spec("//pk"), "path '//pk' could not be accepted"),
+        (spec("/pk/*"), "path '/pk/*' could not be accepted"),
+        (spec("/pk/?"), "path '/pk/?' could not be accepted"),
+        (spec("/list/[]/pk"), "path '/list/[]/pk' could not be accepted"),
+        (spec("/pk ey"), "path '/pk ey' could not be accepted. Partition key paths must contain only valid characters"),
+        (spec("/pk-ey"), "path '/pk-ey' could not be accepted"),
+        (spec("/a", "pk"), "path 'pk' could not be accepted"),
+        (spec('/"pk'), "path '/\"pk' could not be accepted"),
         (spec("/pk", "/pk"), "partitionKey.paths has one path twice."),
     ],
 )
@@ -188,3 +191,20 @@ def test_an_id_may_have_a_question_mark(wire: Wire, path: str) -> None:
     status, _, body = wire.send_raw("GET", f"{wire.container}/docs/{path}", ("docs", link), b"", KEY)
     assert status == 200, body
     assert json.loads(body)["id"] == "a?b"
+
+
+@pytest.mark.parametrize(
+    ("headers", "words"),
+    [
+        ({"x-ms-continuation": "junk"}, "Invalid Continuation Token"),
+        (
+            {"a-im": "Full-Fidelity Feed", "x-ms-documentdb-partitionkeyrangeid": "0"},
+            "You must read the change feed from within the retention period.",
+        ),
+    ],
+)
+def test_a_refusal_has_the_words_that_clients_look_for(wire: Wire, headers: dict[str, str], words: str) -> None:
+    """The tests of @azure/cosmos do."""
+    status, _, body = wire.send("GET", f"{wire.container}/docs", b"", headers)
+    assert status == 400
+    assert words in error_of(body)

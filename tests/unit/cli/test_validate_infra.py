@@ -51,6 +51,7 @@ def test_this_project_can_be_deployed(capsys: pytest.CaptureFixture[str]) -> Non
     ("sources", "message"),
     [
         ("s: " + COSMOS.replace(": k", ": ['\"a.b\"']"), 'cannot make a partition key of "a.b"'),
+        ("s: " + COSMOS.replace(": k", ": ['\"Major Genre\"']"), 'cannot make a partition key of "Major Genre"'),
         (f"s: {COSMOS}\n  t: {COSMOS.replace(': k', ': other')}", "with another partition key"),
     ],
 )

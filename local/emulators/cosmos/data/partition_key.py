@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 HASH = "Hash"
 MULTI_HASH = "MultiHash"
 MAX_LEVELS = 3
-# A step of a path is a name, or any text in quotes.
-_PATH_STEP = re.compile(r"""/(?:"([^"]+)"|'([^']+)'|([^/"'*?\[\]]+))""")
+# A step of a path is a word, or any text in quotes.
+_PATH_STEP = re.compile(r"""/(?:"([^"]+)"|'([^']+)'|(\w+))""")
 _PATH = re.compile(f"(?:{_PATH_STEP.pattern})+")
 # The service's limit for the values of one key with large partition keys (version 2).
 MAX_KEY_BYTES = 2048
@@ -113,8 +113,9 @@ class PartitionKey:
 def _split_path(path: Any) -> tuple[str, ...]:
     if not isinstance(path, str) or not _PATH.fullmatch(path):
         raise BadRequestError(
-            f'The partition key path {path!r} must look like /name, /outer/inner or /"any name": '
-            "without * or [], and without a slash at its end."
+            f"The partition key component definition path '{path}' could not be accepted. Partition key paths must "
+            "contain only valid characters and not contain a trailing slash or wildcard character: write /name, "
+            '/outer/inner or /"any name".'
         )
     return tuple("".join(spellings) for spellings in _PATH_STEP.findall(path))
 

@@ -82,7 +82,10 @@ class ChangeFeed:
 
     def _all_versions(self, scope: Scope, after: int, call: Call, size: int) -> list[tuple[int, bytes]]:
         if "if-none-match" not in call.headers:
-            raise BadRequestError("The all-versions feed starts from now or from a continuation only.")
+            raise BadRequestError(
+                "You must read the change feed from within the retention period. All versions start from now or from a "
+                "continuation."
+            )
         conditions, values = scope.of_versions()
         rows = self._rows(_ALL_VERSIONS.format(scope=conditions), (*values, _since(call)), after, size)
         definition = scope.container.partition_key

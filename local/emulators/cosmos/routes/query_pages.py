@@ -43,10 +43,10 @@ class Continuation:
         try:
             fingerprint, after, taken, sort_keys = orjson.loads(base64.urlsafe_b64decode(text))
         except (binascii.Error, ValueError, TypeError) as error:
-            raise BadRequestError("The continuation token cannot be read: start the query again.") from error
+            raise BadRequestError("Invalid Continuation Token: it cannot be read. Start the query again.") from error
         shapes = (_is_serial(after), isinstance(taken, int))
         if fingerprint != query.fingerprint or not all(shapes) or not _fits(sort_keys, query):
-            raise BadRequestError("The continuation token belongs to another query: start the query again.")
+            raise BadRequestError("Invalid Continuation Token: it belongs to another query. Start the query again.")
         return cls(fingerprint, after, taken, sort_keys)
 
     @property
