@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from shared.app.settings import Setting
 
 CODE: Final = ("functions", "shared", "cli", "local")
+_SECTIONS: Final = re.MULTILINE | re.DOTALL
 
 
 def settings_table() -> str:
@@ -149,6 +150,17 @@ def _sentence(path: str) -> str:
     doc = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) if file.exists() else None
     paragraph = " ".join((doc or "").partition("\n\n")[0].split())
     return re.split(r"(?<=[.!?]) (?=[A-Z`])", paragraph)[0].replace("|", "\\|")
+
+
+def local_services() -> str:
+    """What the local services lack, and what was run against them: from the record that lies beside their tests."""
+    record = (ROOT / "tests/contract/README.md").read_text(encoding="utf-8")
+    sections = []
+    for service in record.split("\n## ")[1:]:
+        name, _, text = service.partition("\n")
+        for title, body in re.findall(r"^### What (it does not do|was run .*?)$(.*?)(?=^### |\Z)", text, _SECTIONS):
+            sections.append(f"### {name}: what {title}\n\n{body.strip()}\n")
+    return "\n".join(sections)
 
 
 def table(heading: str, rows: Iterable[str]) -> str:

@@ -16,6 +16,7 @@ from tests.docs.generated import (
     command_line,
     errors_table,
     limits_table,
+    local_services,
     parameters_table,
     settings_table,
 )
@@ -28,6 +29,7 @@ MADE: dict[str, Callable[[], str]] = {
     "settings": settings_table,
     "errors": errors_table,
     "limits": limits_table,
+    "local": local_services,
     "parameters": parameters_table,
     "code-map": code_map,
     "command-line": command_line,
