@@ -126,12 +126,11 @@ class Lookups:
     async def answer(self, asked: LookupRequest, share: Share | None = None) -> LookupPage:
         """The page of a lookup that has been understood."""
         share = share or Share(CallBudget(), asked.options.page_size)
-        is_first = share.budget.is_untouched
         asked = await self.prepared(asked, afresh=share.reads_afresh)
         page = await self._read_certain(asked, share)
         entries = [each.entry.entry for each in page.taken]
         if asked.options.expands_fact:
-            page, entries = await self._expanded(asked, page, share, is_first=is_first)
+            page, entries = await self._expanded(asked, page, share)
         self.note_answer(asked.generation.index.name, page.rows_read, len(entries))
         token = self.requests.token(asked, page.end) if page.has_more else None
         owed = self.generations.owed_since(asked.generation.id)
@@ -206,14 +205,14 @@ class Lookups:
         early, or that is younger than the list of them: read again. What moves even then ends the page before it."""
         if not asked.plan.starts:  # without tables per period nothing moves from one table to another
             return await self._read(asked, share)
-        rows_read, bytes_left = 0, share.budget.bytes_left
+        rows_read = 0
         for is_again in (False, *[True] * _READS_AGAIN_MAX):
             began_at = self.tombstones.moment()
-            share.budget.bytes_left = bytes_left
             page = await self._read(asked, share)
             rows_read += page.rows_read
             new = self.tombstones.unknown_at(began_at, [row for _, row in page.hidden])
             certain = page if not new else page.before(new, key_order(asked.plan)) if is_again else None
+            share.budget.give_back(page.taken if certain is None else page.taken[len(certain.taken) :])
             if certain is not None:
                 return replace(certain, rows_read=rows_read)
             asked = await self._in_periods(asked, afresh=True)
@@ -250,16 +249,14 @@ class Lookups:
                 f"There is no storage connection {account}, which the index is placed in: give its connection."
             ) from None
 
-    async def _expanded(
-        self, asked: LookupRequest, page: RowPage, share: Share, *, is_first: bool
-    ) -> tuple[RowPage, list[FoundEntry]]:
+    async def _expanded(self, asked: LookupRequest, page: RowPage, share: Share) -> tuple[RowPage, list[FoundEntry]]:
         """The page as far as its facts fit into the answer, and its entries with them."""
         assert self._facts is not None
         expander = Expander(asked.generation, self._facts, share.read_ahead)
         reads = [each.entry.read for each in page.taken]
-        facts, size = await expander.facts_of(reads, share.budget.bytes_left, takes_first=is_first)
-        share.budget.bytes_left -= size
+        facts = await expander.facts_of(reads, share.budget.takes_fact)
         if len(facts) < len(page.taken):
+            share.budget.give_back(page.taken[len(facts) :])
             page = page.cut_after(len(facts), asked.after)
         pairs = zip(page.taken, facts, strict=True)
         return page, [{**each.entry.entry, "fact": fact} for each, fact in pairs if fact is not None]

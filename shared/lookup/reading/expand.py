@@ -73,26 +73,22 @@ class Expander:
         self._keys = KeyValueReader(generation.index)
         self._reader = FactReader(generation.source)
 
-    async def facts_of(
-        self, entries: Sequence[ReadEntry], bytes_max: int, *, takes_first: bool = True
-    ) -> tuple[list[dict[str, Any] | None], int]:
-        """The fact of each entry in order, None where it is left out, as far as they fit into so many bytes; with the
-        bytes that they take. The first may be of any size. A fact with several entries is read once."""
+    async def facts_of(self, entries: Sequence[ReadEntry], takes: Callable[[int], bool]) -> list[dict[str, Any] | None]:
+        """The fact of each entry in order, None where it is left out, up to the first whose size is not taken. A fact
+        with several entries is read once."""
         fact_keys = [encode_fact_key(entry.stored.partition_key, entry.stored.id) for entry in entries]
         wanted = {fact_key: entry.stored for fact_key, entry in zip(fact_keys, entries, strict=True)}
         reading = _ReadAhead(self._read, wanted, self._read_ahead)
         found: list[dict[str, Any] | None] = []
-        total = 0
         try:
             for fact_key, entry in zip(fact_keys, entries, strict=True):
                 fact, size = await reading.fact(fact_key)
-                if total + size > bytes_max and not (takes_first and not found):
+                if not takes(size):
                     break
-                total += size
                 found.append(self._checked(fact, fact_key, entry.row))
         finally:
             await reading.close()
-        return found, total
+        return found
 
     async def _read(self, stored: StoredEntry) -> dict[str, Any] | None:
         return await self._facts.read(self._source, stored.id, stored.partition_key)

@@ -19,7 +19,7 @@ from shared.lookup.reading.merge import Position
 from shared.tables.port import PARTITION_KEY, ROW_KEY
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Sequence
 
     from shared.lookup.reading.groups import MergedGroups
     from shared.lookup.reading.merge import MergedRow, MergedRows, Ordered
@@ -35,6 +35,7 @@ class CallBudget:
 
     bytes_left: int = ANSWER_BYTES_MAX
     _steps: StepBudget | None = None
+    _has_facts: bool = False
 
     @property
     def steps(self) -> StepBudget:
@@ -47,6 +48,18 @@ class CallBudget:
     def is_untouched(self) -> bool:
         """Whether nothing has been answered yet: then an entry of any size is."""
         return self.bytes_left == ANSWER_BYTES_MAX
+
+    def takes_fact(self, size: int) -> bool:
+        """Whether a fact of this size is answered, too: then its bytes are taken. The first of a call always is."""
+        if size > self.bytes_left and self._has_facts:
+            return False
+        self._has_facts = self._has_facts or size > 0
+        self.bytes_left -= size
+        return True
+
+    def give_back(self, entries: Sequence[TakenEntry]) -> None:
+        """Entries that were taken are not answered after all. Other lookups of the call may have taken more since."""
+        self.bytes_left += sum(each.entry.size for each in entries)
 
 
 class HiddenRow(NamedTuple):

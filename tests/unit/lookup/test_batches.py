@@ -196,6 +196,19 @@ async def test_the_answer_of_a_batch_is_bounded() -> None:
     assert further.entries
 
 
+async def test_the_facts_of_a_batch_are_bounded_together() -> None:
+    """Its lookups fetch facts at the same time; what does not fit any more is found by following the links."""
+    documents = customers(8)
+    known = KnownFacts({each["id"]: {**each, "text": "x" * 1_800_000} for each in documents})
+    lookups, _ = await filled(documents, facts=known)
+    found = await answer_batch(lookups, "by-town", [{"town": f"t{n % 4}"} for n in range(8)], {"expand": "fact"})
+    pages = [each for each in found if isinstance(each, LookupPage)]
+    assert sum(len(page.entries) for page in pages) == 2
+    assert [page.next_parameters is not None for page in pages] == [True] * 8
+    rest = await lookups.find("by-town", pages[-1].next_parameters or {})
+    assert [entry["id"] for entry in pages[-1].entries + rest.entries] == ["0007", "0003"]
+
+
 async def test_a_page_ends_when_its_answer_is_large() -> None:
     """An entry that is larger by itself would still be a page."""
     lookups, _ = await filled(customers(40, text="x" * 900_000))
