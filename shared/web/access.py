@@ -85,7 +85,8 @@ class Rights:
         """Whether the caller would be answered, if they did what is suggested."""
         index, parameters = suggested.get("index"), suggested.get("parameters", {})
         if index is None:
-            return True
+            # A definition would be open to every reader, and is made from what all indexes have.
+            return self.principal is None or not self.access.indexes
         try:
             self.require_reader(index)
             return self.bound(index, parameters) == parameters

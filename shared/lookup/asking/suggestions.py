@@ -56,6 +56,7 @@ def suggestion(
     """
     if any(each.code not in _ANSWERABLE for each in faults):
         return None
+    others = list(others)
     options = {name: text for name, text in parameters.items() if name in NAMES and name != "token"}
     conditions = [_condition(asked.index, name, text) for name, text in parameters.items() if name not in NAMES]
     if not conditions:
@@ -63,7 +64,7 @@ def suggestion(
     for other in others:
         if (found := _parameters_for(other, asked, conditions, options)) is not None:
             return {"index": other.index.name, "parameters": found}
-    definition = _definition(asked, names, conditions, options)
+    definition = _definition(asked, [other.index for other in others], names, conditions, options)
     return None if definition is None else {"definition": definition}
 
 
@@ -119,18 +120,28 @@ def _answered(index: Index, source: Source, keys: IndexKeys, parameters: dict[st
 
 
 def _definition(
-    asked: ReadableGeneration, names: Collection[str], conditions: Sequence[_Asked], options: Mapping[str, str]
+    asked: ReadableGeneration,
+    others: Sequence[Index],
+    names: Collection[str],
+    asked_conditions: Sequence[_Asked],
+    options: Mapping[str, str],
 ) -> str | None:
     """A definition like that of the index, with a key that answers; None where none is known to."""
     index = asked.index
-    # A time of expiry has many forms, and a field that the index does not know may be no field at all.
-    if index.expire is not None or any(each.part is None and not _is_carried(index, each) for each in conditions):
+    known = _known_parts(index, others)
+    conditions = [each if each.part else _as_known(each, known) for each in asked_conditions]
+    # A time of expiry has many forms, and a field that no index knows may be no field at all.
+    if index.expire is not None or any(
+        each.part is None and not any(_is_carried(index, other, each) for other in [index, *others])
+        for each in conditions
+    ):
         return None
     parts = {each.path: each.part or KeyPart(each.path, _name_of(each.path)) for each in conditions}
     equal = list(dict.fromkeys(each.path for each in conditions if each.is_equality))
     ranged = list(dict.fromkeys(each.path for each in conditions if each.path not in equal))
     lead = [path for path in equal if parts[path] in index.partition] or equal[:1]
-    if not lead or len(ranged) > 1:
+    is_ambiguous = len({part.name for part in parts.values()}) < len(parts)
+    if not lead or len(ranged) > 1 or is_ambiguous:
         return None
     sort = [path for path in [*equal, *ranged] if path not in lead]
     new = _NewIndex(index, [parts[path] for path in lead], [parts[path] for path in sort])
@@ -141,10 +152,38 @@ def _definition(
     return new.yaml(built)
 
 
-def _is_carried(index: Index, condition: _Asked) -> bool:
+def _known_parts(index: Index, others: Sequence[Index]) -> dict[str, KeyPart]:
+    """What other indexes of the source know of the fields of its facts, by name and by path: above all their types."""
+    parts = [
+        KeyPart(part.path, part.name, part.type)
+        for other in others
+        for part in other.parts
+        if other.source == index.source and _is_of_fact(index, other, part.path)
+    ]
+    paths: dict[str, set[str]] = {}
+    for part in parts:
+        paths.setdefault(part.name, set()).add(part.path)
+    named = {part.name: part for part in parts if len(paths[part.name]) == 1}
+    return named | {part.path: part for part in parts}
+
+
+def _is_of_fact(index: Index, other: Index, path: str) -> bool:
+    """Whether a path of another index leads to the same in this one, where an element may have the name of a field."""
+    names = segments(path)
+    elements = [each.name for each in (index.each, other.each) if each is not None]
+    return index.each == other.each or (names is not None and names[0] not in elements)
+
+
+def _as_known(condition: _Asked, known: Mapping[str, KeyPart]) -> _Asked:
+    part = known.get(condition.path)
+    return condition if part is None else condition._replace(path=part.path, part=part)
+
+
+def _is_carried(index: Index, other: Index, condition: _Asked) -> bool:
     """Whether a field that is no key part is projected, so that there is one. Its type is not known: no ranges."""
-    is_field = isinstance(index.project, tuple) and condition.path in index.project and index.each is None
-    return is_field and condition.operator in ("", IN) and segments(condition.path) is not None
+    is_field = isinstance(other.project, tuple) and condition.path in other.project and other.source == index.source
+    is_plain = index.each is None and other.each is None and segments(condition.path) is not None
+    return is_field and is_plain and condition.operator in ("", IN)
 
 
 def _name_of(path: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -29,7 +30,11 @@ indexes:
   customers-by-town: {source: customers, partition: town, sort: [lastName, firstName], project: [phone, email]}
   customers-by-name: {source: customers, partition: {path: lastName, fold: case}, sort: [{path: age, type: integer}]}
   active-by-phone: {source: customers, partition: phone, where: active}
+  customers-by-street: {source: customers, partition: [{path: address.street, name: street}, town], shards: 2}
+  customers-by-home: {source: customers, partition: {path: home.street, name: street}, where: moved}
   by-actor: {source: movies, each: {actor: cast}, partition: actor, sort: [year]}
+  by-rating: {source: movies, partition: studio, sort: [{path: rating, type: integer, order: desc}]}
+  by-tag: {source: movies, each: {tag: tags}, partition: tag}
 """
 DEFINITIONS = load(TEXT).require()
 LOOKUPS = Lookups(
@@ -96,6 +101,10 @@ async def test_an_index_that_lacks_what_a_filter_may_see_is_not_suggested(index:
             ["firstName", "lastName"],
         ),
         ("by-actor", {"year": "1990"}, ["year"], None),
+        ("by-actor", {"actor": "Tom", "rating": "5"}, ["actor"], [{"path": "rating", "type": "integer"}]),
+        ("customers-by-name", {"email": "a@b"}, ["email"], None),
+        ("customers-by-town", {"age": "5", "phone.ge": "3"}, [{"path": "age", "type": "integer"}], ["phone"]),
+        ("active-by-phone", {"address.street": "X"}, [{"path": "address.street", "name": "street"}], None),
     ],
 )
 async def test_a_definition_that_would_answer_is_suggested(
@@ -114,7 +123,7 @@ def assert_answers(found: str, name: str, asked: dict[str, str]) -> None:
     content["indexes"] |= yaml.safe_load(found)["indexes"]
     definitions = load(yaml.safe_dump(content)).require()
     index = definitions.indexes[name]
-    plan(index, IndexKeys(index), asked)
+    plan(index, IndexKeys(index), {re.sub("^(address|home)[.]street", "street", each): asked[each] for each in asked})
 
 
 @pytest.mark.parametrize(
@@ -124,7 +133,11 @@ def assert_answers(found: str, name: str, asked: dict[str, str]) -> None:
         ("customers-by-town", {"lastName.ge": "Smith"}),
         ("customers-by-town", {"custmer": "Smith"}),
         ("customers-by-town", {"twon": "Oslo"}),
-        ("customers-by-town", {"town": "Oslo", "phone.ge": "5"}),
+        ("customers-by-town", {"town": "Oslo", "email.ge": "5"}),
+        ("customers-by-home", {"street": "A", "address.street": "B"}),
+        ("active-by-phone", {"street": "X"}),
+        ("by-actor", {"tag": "noir"}),
+        ("by-tag", {"tag": "noir", "actor": "Tom"}),
         ("customers-by-town", {"town": "Oslo", "lastName.ge": "S", "firstName.ge": "B"}),
         ("customers-by-town", {"town": "Oslo", "maxpagesize": "0"}),
         ("customers-by-name", {"lastName": "a", "age": "x", "phone": "1"}),
@@ -142,7 +155,10 @@ async def test_explain_suggests_the_same() -> None:
     assert (shown["access"], shown["suggestion"]["index"]) == ("refused", "customers-by-name")
 
 
-FIELDS = ("town", "lastName", "firstName", "age", "phone", "actor", "year", "select", "custmer")
+FIELDS = (
+    "town", "lastName", "firstName", "age", "phone", "actor", "year", "select", "custmer",
+    "street", "address.street", "home.street", "rating", "tag", "email",
+)  # fmt: skip
 OPERATORS = ("", ".ge", ".lt", ".prefix", ".in", ".null")
 
 

@@ -159,6 +159,13 @@ def test_a_header_that_cannot_be_read_describes_no_caller(text: str) -> None:
         signed_in(ACCESS, {HEADER: text}, ())
 
 
+def test_a_definition_is_suggested_where_no_index_has_rules_of_its_own() -> None:
+    """It would have none itself, and say what fields the indexes of others have."""
+    assert not caller("Index.Read").may_ask({"definition": "indexes: {}"})
+    assert signed_in(Access(), headers([("roles", "Index.Read")]), ()).may_ask({"definition": "indexes: {}"})
+    assert Rights(ACCESS, None).may_ask({"definition": "indexes: {}"})
+
+
 def test_with_keys_the_host_has_decided_already() -> None:
     """Whatever the file says about roles."""
     rights = Rights(ACCESS, None)
