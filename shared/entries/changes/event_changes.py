@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from shared.entries.changes.change import FactReader
-from shared.entries.changes.event_forms.bodies import read_body
+from shared.entries.changes.event_forms.bodies import EventBody, read_body
 from shared.entries.changes.event_forms.document import DocumentForm
 from shared.entries.changes.event_forms.envelope import EnvelopeForm
 from shared.entries.changes.paths import compile_condition
@@ -18,14 +18,13 @@ from shared.entries.changes.received_event import NO_PROPERTIES, ReceivedEvent
 from shared.entries.changes.shown_values import value_in_message
 from shared.entries.keys.fact_key import MISSING, encode_fact_key, is_fact_key_value
 from shared.entries.keys.versions import ticks_clock
-from shared.errors import IgnoredEventError
+from shared.errors import IgnoredEventError, UnreadableChangeError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from shared.definitions.model import Source
     from shared.entries.changes.change import Change
-    from shared.entries.changes.event_forms.bodies import EventBody
     from shared.entries.changes.event_forms.said import EventForm, SaidByEvent
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -66,6 +65,7 @@ class EventReader:
             raise self._reader.unreadable(body.problem)
         subject = self._form.subject(body)
         if not self._is_wanted(subject):
+            self._check_list(body.value)
             raise IgnoredEventError
         said = self._form.read(subject, received)
         document = self._document(said)
@@ -76,6 +76,19 @@ class EventReader:
 
     def _is_wanted(self, subject: Any) -> bool:
         return self._is_meant is None or bool(self._reader.evaluate(self._is_meant, subject, "events.when"))
+
+    def _check_list(self, value: Any) -> None:
+        """Raise for a list in which an event is meant: nothing of it would be applied, and nobody would know."""
+        listed = value if isinstance(value, list) else ()
+        if any(isinstance(each, dict) and self._is_wanted(self._subject_of(each)) for each in listed):
+            what = f"it is {value_in_message(value)}, and one of them is meant: send each as an event of its own"
+            raise self._reader.unreadable(what)
+
+    def _subject_of(self, value: dict[str, Any]) -> Any:
+        try:
+            return self._form.subject(EventBody(value, None, {}))
+        except UnreadableChangeError:
+            return None
 
     def _document(self, said: SaidByEvent) -> dict[str, Any] | None:
         if isinstance(said.document, dict):

@@ -48,6 +48,8 @@ def reason(body: object, source: str, **more: Any) -> str:
         (b"\x00\x00\x00\x00\x07\x02\x0a", "Avro: let the sender use a JSON converter"),
         (b'\x00\x00\x00\x00\x07{"id": 7}', "the header of a schema registry before it: let the sender use a plain"),
         (b'{"town": "\xff"}', "it is not UTF-8"),
+        (b'{"town": "\xed\xa0\x80"}', "it is not UTF-8"),
+        (json.dumps(ROW).encode("utf-16"), "it is not UTF-8"),
         (b"{", "is not JSON"),
         (b'"{\\"id\\""', "in JSON: send the object itself"),
         (json.dumps(json.dumps(json.dumps(ROW))).encode(), "three times or more: encode the object once"),
@@ -69,6 +71,11 @@ def test_json_that_was_encoded_twice_is_unwrapped_once() -> None:
     """As `JSON.stringify` of a text does it."""
     assert read(json.dumps(ROW), "events: document").document == ROW
     assert read(json.dumps({"op": "upsert", "document": ROW}), "events: envelope").id == "7"
+
+
+def test_a_mark_of_utf_8_before_a_body_is_passed_over() -> None:
+    """Some senders on Windows write one."""
+    assert read(json.dumps(ROW).encode("utf-8-sig"), "events: document").document == ROW
 
 
 # ---------------------------------------------------------------------------------------------------- documents
@@ -216,7 +223,9 @@ def test_a_key_of_mongodb_has_the_id_as_a_text(key: str) -> None:
         ({"id": 7}, "", "the event has the `op` None: it is no change event"),
         ({"op": "c", "after": ROW, "source": {}}, "", "None at `source.ts_ms` is no version: send it, or declare"),
         ({"op": "c", "after": ROW, "source": {"ts_ms": "now"}}, "", "'now' at `source.ts_ms` is no version"),
-        ({"op": "c", "after": ROW, "source": {"lsn": -4}}, "", "is no version"),
+        ({"op": "c", "after": ROW, "source": {"lsn": -4, "ts_ms": 5}}, "", "-4 at `source.lsn` is no version"),
+        ({"op": "c", "after": ROW, "source": {"lsn": 4, "ts_ms": "x"}}, "", "'x' at `source.ts_ms` is no version"),
+        ({"op": "c", "after": ROW, "source": {"ord": "x", "ts_ms": 5}}, "", "'x' at `source.ord` is no version"),
     ],
 )
 def test_an_event_of_debezium_that_cannot_be_read_says_what_to_do(event: object, source: str, what: str) -> None:
@@ -326,6 +335,24 @@ def test_what_the_mapping_is_not_about_is_ignored() -> None:
     """Nothing of it is read."""
     with pytest.raises(IgnoredEventError):
         read({"type": "other"}, MAPPING)
+
+
+def test_a_list_of_events_is_ignored_only_if_none_of_them_is_meant() -> None:
+    """One event is one change: a batch of CloudEvents would be lost without a word."""
+    what = "it is a list of 2, and one of them is meant: send each as an event of its own"
+    assert what in reason([{"type": "other"}, EVENT], MAPPING)
+    table = "events: {form: debezium, when: source.table == 'orders'}"
+    assert what in reason([{"schema": {}, "payload": {"source": {"table": "orders"}}}, 5], table)
+    lists: list[list[Any]] = [[{"type": "other"}, 5], [{"schema": {}}], []]
+    for foreign in lists:
+        for source in (MAPPING, table):
+            with pytest.raises(IgnoredEventError):
+                read(foreign, source)
+
+
+def test_a_mapping_may_be_about_a_list() -> None:
+    """Of one event, as some senders write it."""
+    assert read([EVENT], "events: {when: \"[0].type == 'changed'\", document: '[0].data'}").id == "7"
 
 
 @pytest.mark.parametrize(

@@ -68,7 +68,9 @@ def _unwrapped(text: str) -> tuple[Any, str | None]:
 
 
 def _parsed(body: bytes | str) -> Any:
-    return json.loads(body, parse_constant=_refuse_constant)
+    # Strictly: `json.loads` would take UTF-16, and halves of characters.
+    text = body.decode("utf-8-sig") if isinstance(body, bytes) else body
+    return json.loads(text, parse_constant=_refuse_constant)
 
 
 def _problem(body: bytes | str, error: Exception) -> str:

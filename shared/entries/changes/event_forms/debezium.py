@@ -139,8 +139,12 @@ class DebeziumForm:
         else:
             clock = log_clock(position, 0 if milliseconds is None else milliseconds)
         if clock is None:
+            name, value = "ts_ms", milliseconds
+            if ticks_clock(milliseconds, 0) is not None:
+                name = "ord" if position is None else "lsn"
+                value = source.get(name)
             raise self._reader.unreadable(
-                f"{value_in_message(milliseconds)} at `source.ts_ms` is no version: send it, or declare `version`"
+                f"{value_in_message(value)} at `source.{name}` is no version: send it, or declare `version`"
             )
         return clock
 
