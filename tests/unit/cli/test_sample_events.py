@@ -66,6 +66,20 @@ def test_a_dead_letter_is_a_fault(
     assert "1 dead letter" in said
 
 
+def test_a_line_that_is_no_object_has_a_row_like_the_others(
+    files: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What is encoded twice is read; of the rest the reason is that of the dead letter."""
+    definitions, samples = files
+    lines = [json.dumps(json.dumps(ORDER)), "Oslo", json.dumps([ORDER]), "[" * 20_000, json.dumps(ORDER)]
+    samples.write_text("\n".join(lines))
+    code, rows, said = validate(capsys, definitions, "--events", samples)
+    assert (code, [row["becomes"] for row in rows]) == (1, ["upsert", *["deadLetter"] * 3, "upsert"])
+    assert "is not JSON" in rows[1]["reason"]
+    assert "send each as an event of its own" in rows[2]["reason"]
+    assert "3 dead letters" in said
+
+
 @pytest.mark.parametrize("recording", sorted(DEFINITIONS))
 def test_a_recording_can_be_tried(recording: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Every event is a change of its source, or ignored."""
