@@ -5,6 +5,7 @@ Each suggestion has been planned before it is made: it is never one that would b
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
 # What another index may have an answer to: a lookup that fits no key, or names what is no part of it.
 _ANSWERABLE: Final = REFUSALS | {"UnknownParameter"}
 _OPERATORS: Final = (NULL, IN, *COMPARISONS)
+_NOT_IN_A_NAME: Final = re.compile(r"[^A-Za-z0-9_]")
+# Of 63 that the name of an index may have.
+_NAME_BEGINS: Final = 50
 
 
 class _Asked(NamedTuple):
@@ -187,7 +191,9 @@ def _is_carried(index: Index, other: Index, condition: _Asked) -> bool:
 
 
 def _name_of(path: str) -> str:
-    return (segments(path) or (path,))[-1]
+    """A name for a part, of the letters that it may have, and none that is a parameter anyway."""
+    name = _NOT_IN_A_NAME.sub("_", (segments(path) or (path,))[-1]).lstrip("_0123456789") or "value"
+    return f"{name}Value" if name in (*NAMES, "code", "clientId") else name
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,8 +207,10 @@ class _NewIndex:
     def built(self, names: Collection[str]) -> Index:
         """The definition as a value, under a name that no index has."""
         base = "-".join([self.like.source, "by", *(part.name.lower() for part in self.partition)])
-        name = "".join(letter if letter.isascii() and letter.isalnum() else "-" for letter in base).strip("-")
-        while name in names:
+        name = _NOT_IN_A_NAME.sub("-", base.replace("_", "-"))[:_NAME_BEGINS].strip("-")
+        # Names that differ only in case are refused.
+        taken = {each.lower() for each in names}
+        while name.lower() in taken:
             name += "-2"
         partition = tuple(replace(part, order="asc") for part in self.partition)
         return replace(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import re
-from typing import Any
+import asyncio
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
@@ -21,6 +21,9 @@ from shared.lookup.lookups import Lookups
 from shared.lookup.reading.replicas import Replicas
 from shared.tables.memory.memory_tables import MemoryTables
 
+if TYPE_CHECKING:
+    from shared.definitions.model import Index
+
 TEXT = """
 version: 1
 sources:
@@ -32,6 +35,8 @@ indexes:
   active-by-phone: {source: customers, partition: phone, where: active}
   customers-by-street: {source: customers, partition: [{path: address.street, name: street}, town], shards: 2}
   customers-by-home: {source: customers, partition: {path: home.street, name: street}, where: moved}
+  customers-by-score:
+    {source: customers, partition: {path: score, type: number}, project: [_id, '"last name"', meta.token], where: score}
   by-actor: {source: movies, each: {actor: cast}, partition: actor, sort: [year]}
   by-rating: {source: movies, partition: studio, sort: [{path: rating, type: integer, order: desc}]}
   by-tag: {source: movies, each: {tag: tags}, partition: tag}
@@ -103,6 +108,9 @@ async def test_an_index_that_lacks_what_a_filter_may_see_is_not_suggested(index:
         ("by-actor", {"year": "1990"}, ["year"], None),
         ("by-actor", {"actor": "Tom", "rating": "5"}, ["actor"], [{"path": "rating", "type": "integer"}]),
         ("customers-by-name", {"email": "a@b"}, ["email"], None),
+        ("customers-by-score", {"_id": "7"}, [{"path": "_id", "name": "id"}], None),
+        ("customers-by-score", {'"last name"': "x"}, [{"path": '"last name"', "name": "last_name"}], None),
+        ("customers-by-score", {"meta.token": "x"}, [{"path": "meta.token", "name": "tokenValue"}], None),
         ("customers-by-town", {"age": "5", "phone.ge": "3"}, [{"path": "age", "type": "integer"}], ["phone"]),
         ("active-by-phone", {"address.street": "X"}, [{"path": "address.street", "name": "street"}], None),
     ],
@@ -123,7 +131,15 @@ def assert_answers(found: str, name: str, asked: dict[str, str]) -> None:
     content["indexes"] |= yaml.safe_load(found)["indexes"]
     definitions = load(yaml.safe_dump(content)).require()
     index = definitions.indexes[name]
-    plan(index, IndexKeys(index), {re.sub("^(address|home)[.]street", "street", each): asked[each] for each in asked})
+    plan(index, IndexKeys(index), {_with_name(index, each): asked[each] for each in asked})
+
+
+def _with_name(index: Index, parameter: str) -> str:
+    """A parameter that asks by a path, as one that asks by the name of its part."""
+    for part in index.parts:
+        if parameter == part.path or parameter.startswith(f"{part.path}."):
+            return part.name + parameter[len(part.path) :]
+    return parameter
 
 
 @pytest.mark.parametrize(
@@ -147,6 +163,24 @@ def assert_answers(found: str, name: str, asked: dict[str, str]) -> None:
 async def test_nothing_is_suggested_that_is_not_known_to_answer(index: str, asked: dict[str, str]) -> None:
     """A range alone, a field that may be a mistake, a wrong value, facts of another source."""
     assert await suggested(index, asked) is None
+
+
+def test_a_suggested_definition_has_a_name_that_no_index_has_in_any_case() -> None:
+    """And one that is not too long."""
+    part, text = "p" * 60, TEXT.replace("customers-by-home:", "Customers-By-FirstName:")
+    found = load(text.replace("[phone, email]", f"[phone, {part}]")).require()
+    generations = DefinedGenerations(found)
+    lookups = Lookups(generations, Replicas(MemoryTables()), PageTokens(b"key"), known=tuple(found.indexes))
+    names = [next(iter(yaml.safe_load(_definition(lookups, each))["indexes"])) for each in ("firstName", part)]
+    assert names[0] == "customers-by-firstname-2"
+    assert len(names[1]) <= 63
+
+
+def _definition(lookups: Lookups, part: str) -> str:
+    with pytest.raises(BadLookupError) as caught:
+        asyncio.run(lookups.find("customers-by-town", {part: "x"}))
+    assert caught.value.suggestion is not None
+    return caught.value.suggestion["definition"]
 
 
 async def test_explain_suggests_the_same() -> None:
