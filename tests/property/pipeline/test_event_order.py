@@ -1,4 +1,4 @@
-"""Events with declared versions converge, in whatever order, how often and to whichever worker they are delivered."""
+"""Events whose versions are the sender's converge, in whatever form, order, how often and to whichever worker."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,9 +18,15 @@ from shared.pipeline.apply.intake import read_all
 from shared.tables.memory.memory_tables import MemoryTables
 from tests.worlds.world import World, no_turn, visible
 
+SOURCES = {
+    "envelope": "{eventHub: orders, partitionKey: customer, version: revision}",
+    "debezium": "{eventHub: orders, partitionKey: customer, events: debezium}",
+    "mapping": "{eventHub: orders, events: {id: data.id, partitionKey: data.customer, version: data.revision, "
+    "document: data, delete: gone}}",
+}
 DEFINITIONS = """
 version: 1
-sources: {orders: {eventHub: orders, partitionKey: customer, version: revision}}
+sources: {orders: SOURCE}
 indexes:
   by-town: {source: orders, partition: town, sort: [{path: total, type: integer, order: desc}], project: [note]}
   by-tag: {source: orders, each: {tag: tags}, partition: tag, project: [total]}
@@ -36,7 +43,8 @@ class Version:
     town: str | None
     total: int
     tags: tuple[str, ...]
-    is_cloud_event: bool
+    # As a CloudEvent, or with the schema of its row around it.
+    is_wrapped: bool
 
     @property
     def document(self) -> dict[str, Any]:
@@ -44,18 +52,30 @@ class Version:
         fields = {"town": self.town, "total": self.total, "tags": list(self.tags), "note": f"n{self.revision}"}
         return {"id": self.fact, "customer": "c", "revision": self.revision, **fields}
 
-    @property
-    def body(self) -> bytes:
-        """The event, in one of its two forms."""
-        if self.is_cloud_event:
-            kind = "deleted" if self.town is None else "upserted"
-            names = {"subject": self.fact, "partitionkey": "c", "version": self.revision}
-            event = {"specversion": "1.0", "type": f"order.{kind}", **names}
-            return json.dumps(event if self.town is None else {**event, "data": self.document}).encode()
+    def event(self, form: str) -> dict[str, Any]:
+        """The event that says so."""
+        if form == "debezium":
+            return self._debezium()
+        if form == "mapping":
+            wrap = {"specversion": "1.0", "type": "order"} if self.is_wrapped else {}
+            return {**wrap, "data": self.document, "gone": self.town is None}
+        return self._cloud_event() if self.is_wrapped else self._envelope()
+
+    def _debezium(self) -> dict[str, Any]:
+        source = {"connector": "postgresql", "lsn": self.revision, "ts_ms": 5}
+        gone = {"op": "d", "before": {"id": self.fact, "customer": "c"}, "after": None}
+        event = {**(gone if self.town is None else {"op": "u", "after": self.document}), "source": source}
+        return {"schema": {"type": "struct"}, "payload": event} if self.is_wrapped else event
+
+    def _cloud_event(self) -> dict[str, Any]:
+        kind = "deleted" if self.town is None else "upserted"
+        names = {"subject": self.fact, "partitionkey": "c", "version": self.revision}
+        event = {"specversion": "1.0", "type": f"order.{kind}", **names}
+        return event if self.town is None else {**event, "data": self.document}
+
+    def _envelope(self) -> dict[str, Any]:
         event = {"op": "upsert", "id": self.fact, "partitionKey": "c", "version": self.revision}
-        if self.town is None:
-            return json.dumps({**event, "op": "delete"}).encode()
-        return json.dumps({**event, "document": self.document}).encode()
+        return {**event, "op": "delete"} if self.town is None else {**event, "document": self.document}
 
 
 @st.composite
@@ -65,9 +85,9 @@ def histories(draw: st.DrawFn) -> list[Version]:
         st.sampled_from([*TOWNS, None]), st.integers(0, 3), st.lists(st.sampled_from(TAGS), max_size=3), st.booleans()
     )
     return [
-        Version(fact, revision, town, total, tuple(tags), is_cloud)
+        Version(fact, revision, town, total, tuple(tags), is_wrapped)
         for fact in FACTS
-        for revision, (town, total, tags, is_cloud) in enumerate(draw(st.lists(one, min_size=1, max_size=5)), 1)
+        for revision, (town, total, tags, is_wrapped) in enumerate(draw(st.lists(one, min_size=1, max_size=5)), 1)
     ]
 
 
@@ -85,18 +105,19 @@ def deliveries(draw: st.DrawFn) -> tuple[list[Version], list[tuple[bool, list[Ve
     return history, batches
 
 
-@given(deliveries())
+@pytest.mark.parametrize("form", sorted(SOURCES))
+@given(delivered=deliveries())
 def test_the_newest_version_of_each_fact_is_what_is_found(
-    delivered: tuple[list[Version], list[tuple[bool, list[Version]]]],
+    form: str, delivered: tuple[list[Version], list[tuple[bool, list[Version]]]]
 ) -> None:
     """By brute force from the newest version, whatever came late or twice."""
     history, batches = delivered
     newest = {version.fact: version for version in history}
-    assert asyncio.run(_found_after(batches)) == _expected(newest.values())
+    assert asyncio.run(_found_after(form, batches)) == _expected(newest.values())
 
 
-async def _found_after(batches: list[tuple[bool, list[Version]]]) -> list[str]:
-    world = World(MemoryTables(), DEFINITIONS, "orders")
+async def _found_after(form: str, batches: list[tuple[bool, list[Version]]]) -> list[str]:
+    world = World(MemoryTables(), DEFINITIONS.replace("SOURCE", SOURCES[form]), "orders")
     await world.create_tables()
     reader = EventReader(world.definitions.sources["orders"])
     number = 0
@@ -104,7 +125,8 @@ async def _found_after(batches: list[tuple[bool, list[Version]]]) -> list[str]:
         if is_restarted:
             world.restart()
         events = [
-            ReceivedEvent(version.body, datetime(2026, 1, 1, tzinfo=UTC), number + i) for i, version in enumerate(batch)
+            ReceivedEvent(json.dumps(version.event(form)).encode(), datetime(2026, 1, 1, tzinfo=UTC), number + i)
+            for i, version in enumerate(batch)
         ]
         number += len(batch)
         intake = await read_all("orders", events, lambda event: reader.read(*event), no_turn)
