@@ -40,6 +40,8 @@ class EventReader:
         self._is_meant = compile_condition(source.events.when) if source.events.when else None
         # A mapping may find an id beside a document that has another `id` of its own.
         self._must_agree = source.events.form != "mapping" or source.cosmos is not None
+        # Nor is a field `id` of a document of MongoDB what it is known by.
+        self._ids_must_agree = self._must_agree and source.events.form != "debezium"
 
     def read(
         self,
@@ -100,7 +102,7 @@ class EventReader:
     def _fact_id(self, said: SaidByEvent, document: dict[str, Any] | None) -> object:
         if said.id is MISSING:
             return None if document is None else self._reader.id_of(document)
-        inside = None if document is None or not self._must_agree else self._reader.id_of(document)
+        inside = None if document is None or not self._ids_must_agree else self._reader.id_of(document)
         if inside is not None and str(inside) != str(said.id):
             raise self._contradiction("id", said.id, inside)
         return said.id

@@ -207,6 +207,21 @@ def test_a_key_of_mongodb_has_the_id_as_a_text(key: str) -> None:
     assert read(debezium("d"), "events: debezium, id: _id", key=key).id == "66f1"
 
 
+@pytest.mark.parametrize("before", [None, '{"_id": {"$oid": "66f1"}, "id": "own", "number": 8}'])
+def test_the_id_of_a_document_of_mongodb_is_what_its_key_has(before: str | None) -> None:
+    """A field that happens to be called `id` is none: a delete alone could not name it, and its entry would stay."""
+    key = '{"id": "{\\"$oid\\": \\"66f1\\"}"}'
+    after = '{"_id": {"$oid": "66f1"}, "id": "own", "number": 8}'
+    upsert = read(debezium("c", before, after, connector="mongodb"), "events: debezium", key=key)
+    assert (upsert.id, upsert.document) == ("66f1", {"_id": "66f1", "id": "own", "number": 8})
+    gone = read(debezium("d", before, connector="mongodb"), "events: debezium", key=key)
+    assert (gone.id, gone.is_delete) == ("66f1", True)
+    numbered = "events: debezium, id: number"
+    assert read(debezium("c", None, after, connector="mongodb"), numbered, key=key).id == "8"
+    if before is None:
+        assert "the delete does not say `number`" in reason(debezium("d", connector="mongodb"), numbered, key=key)
+
+
 @pytest.mark.parametrize(
     ("event", "source", "what"),
     [

@@ -34,6 +34,7 @@ _LOG_FILE: Final = re.compile(r".*?(\d{1,6})", re.ASCII)
 _FILE_PLACES: Final = 10**13
 # What PostgreSQL did not log of a large column that an update left alone.
 _UNAVAILABLE: Final = "__debezium_unavailable_value"
+_ID, _ID_OF_MONGODB = "id", "_id"
 _WHOLE_ROWS: Final = "let its database log whole rows (PostgreSQL: REPLICA IDENTITY FULL; MongoDB: pre-images)"
 
 
@@ -67,11 +68,11 @@ class DebeziumForm:
             raise IgnoredEventError
         op = subject.get("op") if isinstance(subject, dict) else None
         if op in _UPSERTS:
-            return SaidByEvent(is_delete=False, document=self._after(subject), clock=self._clock(subject))
+            row = self._after(subject)
+            return SaidByEvent(is_delete=False, id=self._own_id(subject, row), document=row, clock=self._clock(subject))
         if op == _DELETE:
-            return SaidByEvent(
-                is_delete=True, document=self._deleted(subject, received.key), clock=self._clock(subject)
-            )
+            row = self._deleted(subject, received.key)
+            return SaidByEvent(is_delete=True, id=self._own_id(subject, row), document=row, clock=self._clock(subject))
         if op == _MESSAGE or _is_about_no_row(subject):
             raise IgnoredEventError
         if op == _TRUNCATE:
@@ -103,18 +104,23 @@ class DebeziumForm:
 
     def _deleted(self, event: dict[str, Any], key: str | None) -> dict[str, Any]:
         """All that is known of a deleted row."""
-        before, named = self._row(event.get("before")), _record_key(key)
+        before, named = self._row(event.get("before")), _record_key(key, is_of_mongodb=_is_of_mongodb(event))
         if before is None and named is None:
             raise self._reader.unreadable(
                 f"it is a delete without `before`, and its record has no key in JSON: send the key, or {_WHOLE_ROWS}"
             )
         row = {**(before or {}), **(named or {})}
-        self._check_identified(row)
+        self._check_identified(event, row)
         return row
 
-    def _check_identified(self, row: dict[str, Any]) -> None:
-        source = self._reader.source
-        said = [(source.id, self._reader.id_of(row))]
+    def _own_id(self, event: dict[str, Any], row: dict[str, Any]) -> object:
+        """What MongoDB knows a document by, and says of one that was deleted, unless the source names another field."""
+        is_its_own = self._reader.source.id == _ID and _is_of_mongodb(event)
+        return row.get(_ID_OF_MONGODB, MISSING) if is_its_own else MISSING
+
+    def _check_identified(self, event: dict[str, Any], row: dict[str, Any]) -> None:
+        source, own_id = self._reader.source, self._own_id(event, row)
+        said = [(source.id, self._reader.id_of(row) if own_id is MISSING else own_id)]
         said += zip(source.partition_key, self._reader.partition_key_of(row), strict=True)
         if source.version is not None:
             said.append((source.version, self._reader.declared_version_of(row)))
@@ -169,7 +175,12 @@ def _log_position(source: dict[str, Any]) -> object:
     return 0 if source.get("connector") in _LOGGED else None
 
 
-def _record_key(key: str | None) -> dict[str, Any] | None:
+def _is_of_mongodb(event: dict[str, Any]) -> bool:
+    source = event.get("source")
+    return isinstance(source, dict) and source.get("connector") == "mongodb"
+
+
+def _record_key(key: str | None, *, is_of_mongodb: bool) -> dict[str, Any] | None:
     """The columns that the key of a record names. That of MongoDB has one, with an id in extended JSON."""
     value = _json_or_none(key)
     if isinstance(value, dict) and isinstance(value.get("payload"), dict):
@@ -178,7 +189,8 @@ def _record_key(key: str | None) -> dict[str, Any] | None:
         return None
     if value.keys() == {"id"} and isinstance(value["id"], str):
         inner = _json_or_none(value["id"])
-        return {**value, "_id": value["id"] if inner is None else plain_json(inner)}
+        own_id = {_ID_OF_MONGODB: value["id"] if inner is None else plain_json(inner)}
+        return own_id if is_of_mongodb else {**value, **own_id}
     return value
 
 
