@@ -10,7 +10,7 @@ from shared.entries.rows.columns import EXPIRES
 from shared.entries.rows.entry_row import GONE, is_expired, is_tombstone
 from shared.errors import BadLookupError
 from shared.inputs.faults import fault
-from shared.lookup.reading.merge import Allowance
+from shared.lookup.reading.merge import Allowance, MergedRows
 from shared.lookup.reading.page import hidden_row
 from shared.lookup.reading.results import EntryReader
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from shared.definitions.model import Index
     from shared.lookup.lookups import Lookups
+    from shared.lookup.reading.merge import MergedRow
     from shared.lookup.reading.page import HiddenRow
     from shared.lookup.requests import LookupRequest
 
@@ -84,13 +85,22 @@ async def _count(lookups: Lookups, asked: LookupRequest) -> _Pass:
     columns = () if plan.compares_stored_values else (GONE, EXPIRES)
     rows = lookups.rows_of(asked, Allowance(first, 4, 2 * ROWS_MAX, 2 * ROWS_MAX * max(1, plan.reads)), columns)
     judge = EntryReader(asked.generation, plan)
+
+    def counts(merged: MergedRow) -> bool:
+        entity = merged.row.entity
+        if is_tombstone(entity) or (now_seconds is not None and is_expired(entity, now_seconds)):
+            return False
+        return not plan.compares_stored_values or judge(merged.row) is not None
+
     count, hidden, last = 0, [], None
     while rows.rows_read < ROWS_MAX and (found := await rows.next_rows()):
         for merged in found:
-            entity, position = merged.row.entity, (merged.partition, merged.row.entry_key)
-            if is_tombstone(entity):
-                hidden += [hidden_row(merged)] if plan.starts else []
-            elif position != last and not (now_seconds is not None and is_expired(entity, now_seconds)):
-                count += not plan.compares_stored_values or judge(merged.row) is not None
+            position = (merged.partition, merged.row.entry_key)
+            if plan.starts and is_tombstone(merged.row.entity):
+                hidden.append(hidden_row(merged))
+            elif position != last and counts(merged):
+                count += 1
                 last = position
+    if rows.has_more and isinstance(rows, MergedRows) and not plan.starts:
+        count = min(ROWS_MAX, count + sum(map(counts, rows.rows_in_hand())))
     return _Pass(count, not rows.has_more, rows.is_secondary, rows.rows_read, hidden)

@@ -168,6 +168,10 @@ class MergedRows:
             found.sort(key=_order_of)
         return [row for _, row in found]
 
+    def rows_in_hand(self) -> list[MergedRow]:
+        """The rows that were read and not given: what is still to come may stand before them."""
+        return [MergedRow(each.partition, each.table, row) for each in self._streams for _, row in each.waiting]
+
     async def _read(self, dry: Sequence[_Stream]) -> bool:
         """Read more of these; False, and nothing is read, when that would be more than is allowed."""
         left = (self._allowance.of_all - self._asked) // len(dry) if self._asked else self._allowance.of_all

@@ -292,6 +292,20 @@ async def test_a_count_stops_at_a_bound(monkeypatch: pytest.MonkeyPatch) -> None
     assert exact.is_exact
 
 
+@pytest.mark.parametrize(
+    ("index", "asked"),
+    [("by-age", {"age": "3"}), ("by-town", {"town.in": '["t0","t1","t2","t3"]'}), ("by-age", {"age.in": "[1,2,3]"})],
+)
+async def test_a_count_of_several_ranges_stops_at_the_same_bound(
+    monkeypatch: pytest.MonkeyPatch, index: str, asked: dict[str, str]
+) -> None:
+    """What was read counts, whether or not its place among the others is known."""
+    monkeypatch.setattr("shared.lookup.count.ROWS_MAX", 100)
+    lookups, _ = await filled(customers(1300))
+    found = await count_entries(lookups, index, asked)
+    assert (found.count, found.is_exact) == (100, False)
+
+
 @pytest.mark.parametrize("name", ["maxpagesize", "select", "filter", "expand", "token"])
 async def test_a_count_takes_conditions_only(name: str) -> None:
     """Anything else would not be keys only."""
