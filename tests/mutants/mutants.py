@@ -180,6 +180,13 @@ MUTANTS = (
         "tests/unit/lookup/test_several_values.py",
     ),
     Mutant(
+        "every lookup of a call fetches as many facts as if it were alone",
+        "shared/lookup/reading/page.py",
+        "if size > self.bytes_left and self._has_facts:",
+        "if False:",
+        "tests/unit/lookup/test_batches.py",
+    ),
+    Mutant(
         "a lookup trusts tombstones that it sees for the first time",
         "shared/lookup/reading/tombstones.py",
         "self._seen_at.setdefault(row, self._moment) > moment",
@@ -321,8 +328,15 @@ MUTANTS = (
     Mutant(
         "a delete that does not say its partition key is applied to another fact",
         "shared/entries/changes/event_forms/debezium.py",
-        "        self._check_identified(row)\n",
+        "        self._check_identified(event, row)\n",
         "",
+        "tests/unit/entries/test_event_forms.py",
+    ),
+    Mutant(
+        "a document of MongoDB is upserted under one id and deleted under another",
+        "shared/entries/changes/event_forms/debezium.py",
+        "is_its_own = self._reader.source.id == _ID and _is_of_mongodb(event)",
+        "is_its_own = False",
         "tests/unit/entries/test_event_forms.py",
     ),
     Mutant(
