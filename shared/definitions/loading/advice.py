@@ -25,6 +25,7 @@ def advise(definitions: Definitions, findings: Findings) -> None:
         _advise_on_key(index, findings)
     _advise_on_copies(definitions, findings)
     _advise_on_twins(definitions, findings)
+    _advise_on_hubs(definitions, findings)
     for source in definitions.sources.values():
         if not definitions.indexes_of(source.name):
             findings.advise(("sources", source.name), "no index uses this source", "Take it out, or add an index.")
@@ -75,6 +76,20 @@ def _advise_on_copies(definitions: Definitions, findings: Findings) -> None:
             what = f'{len(copies)} indexes carry whole facts of "{source.name}": each change rewrites every copy'
             fix = "Project the fields that lookups need; `expand=fact` fetches the rest."
             findings.advise(("indexes", copies[-1].name, "project"), what, fix)
+
+
+def _advise_on_hubs(definitions: Definitions, findings: Findings) -> None:
+    """Sources that share a hub judge each event for themselves: one that does not choose takes what is another's."""
+    for hub in definitions.hubs():
+        sharing = definitions.sources_of_hub(hub)
+        for source in sharing:
+            others = [other for other in sharing if other is not source]
+            form = source.events.form
+            takes_any = form in ("document", "mapping") or form in [other.events.form for other in others]
+            if others and takes_any and form != "envelope" and source.events.when is None:
+                what = f'it takes the events of "{others[0].name}", too, which shares its hub'
+                fix = "Say in `events.when` which events are its own."
+                findings.advise(("sources", source.name, "events"), what, fix)
 
 
 def _advise_on_twins(definitions: Definitions, findings: Findings) -> None:

@@ -197,6 +197,27 @@ def test_what_is_done_already_is_not_advised(body: str) -> None:
     assert advice(body) == []
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "advised"),
+    [
+        ("debezium", "debezium", ["a", "b"]),
+        ("{form: debezium, when: x}", "debezium", ["b"]),
+        ("{form: debezium, when: x}", "{form: debezium, when: y}", []),
+        ("debezium", "envelope", []),
+        ("debezium", "{when: x, id: y}", []),
+        ("document", "envelope", ["a"]),
+        ("debezium", "{id: x}", ["b"]),
+        ("envelope", "envelope", []),
+    ],
+)
+def test_a_source_that_takes_the_events_of_another_is_advice(first: str, second: str, advised: list[str]) -> None:
+    """They share a hub, and both would claim them."""
+    text = f"version: 1\nsources: {{a: {{eventHub: h, events: {first}}}, b: {{eventHub: h, events: {second}}}}}\n"
+    found = load(text + "indexes: {i: {source: a, partition: t}, j: {source: b, partition: t}}")
+    assert not found.faults
+    assert [item.key.split(".")[1] for item in found.advice if "shares its hub" in item.what] == advised
+
+
 def test_a_source_without_index_is_advice() -> None:
     """It would be read and thrown away."""
     assert any("no index uses this source" in item.what for item in load(HEAD + "  {}").advice)
