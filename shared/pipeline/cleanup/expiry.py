@@ -216,12 +216,12 @@ async def sweep_message(
 ) -> None:
     """Do all that a sweep message asks for."""
     named = from_message(message)
-    await sweep_named(named, sweeper, expirer)
-    await swept_keys.forget(plans, [each for each in named if not isinstance(each, Expired)])
+    await swept_keys.forget(plans, await sweep_named(named, sweeper, expirer))
 
 
-async def sweep_named(named: Sequence[Swept], sweeper: Sweeper, expirer: Expirer) -> None:
-    """Sweep the tombstones and remove the expired entries among them."""
-    await sweeper.sweep([tombstone for tombstone in named if isinstance(tombstone, Tombstone)])
-    await sweeper.contributions.sweep([each for each in named if isinstance(each, GoneContribution)])
+async def sweep_named(named: Sequence[Swept], sweeper: Sweeper, expirer: Expirer) -> list[Tombstone | GoneContribution]:
+    """Sweep the tombstones and remove the expired entries among them; return what the ledger may forget."""
+    swept = await sweeper.sweep([tombstone for tombstone in named if isinstance(tombstone, Tombstone)])
+    gone = await sweeper.contributions.sweep([each for each in named if isinstance(each, GoneContribution)])
     await expirer.remove([entry for entry in named if isinstance(entry, Expired)])
+    return [*swept, *gone]

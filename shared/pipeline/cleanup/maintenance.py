@@ -10,7 +10,7 @@ from shared.entries.keys.placement import DEFAULT_ACCOUNT
 from shared.errors import StorageError
 from shared.pipeline.account_calls import can_wait
 from shared.pipeline.cleanup.expiry import Expirer, ExpiryWalk, sweep_named
-from shared.pipeline.cleanup.messages import Expired, from_message, to_messages
+from shared.pipeline.cleanup.messages import from_message, to_messages
 from shared.pipeline.cleanup.sweeper import Sweeper
 from shared.pipeline.cleanup.swept_keys import SweptKeys, announce_listed
 from shared.pipeline.ledger.retention import Retention
@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 
     from shared.entries.projection.generations import SourcePlan
     from shared.pipeline.account_calls import AccountCalls
-    from shared.pipeline.cleanup.messages import SweepQueue, Swept
+    from shared.pipeline.cleanup.messages import SweepQueue, Swept, Tombstone
     from shared.pipeline.concurrency import RunAll
+    from shared.pipeline.summaries.sweeping import GoneContribution
     from shared.tables.accounts import Accounts
 
 
@@ -55,27 +56,26 @@ class Maintenance:
         for item in from_message(message):
             named.setdefault(item.place.account, []).append(item)
         calls = self._calls(named)
+        swept: list[Tombstone | GoneContribution] = []
         for account, items in named.items():
             try:
-                await self._sweep(items, calls.only_in(account))
+                swept += await self._sweep(items, calls.only_in(account))
             except StorageError as error:
                 if not can_wait(account, error):
                     raise
                 for again in to_messages(items):
                     await self._sweep_queue.send(again)
-                named[account] = []
-        await self._forget_swept([item for items in named.values() for item in items])
+        await self._forget(swept)
 
-    async def _forget_swept(self, swept: Sequence[Swept]) -> None:
-        keys = [each for each in swept if not isinstance(each, Expired)]
-        if keys:
+    async def _forget(self, swept: Sequence[Tombstone | GoneContribution]) -> None:
+        if swept:
             run_all = self._calls([DEFAULT_ACCOUNT]).only_in(DEFAULT_ACCOUNT)
             swept_keys = SweptKeys(self._accounts.main, self._sweep_queue, run_all)
-            await swept_keys.forget((await self._plans()).values(), keys)
+            await swept_keys.forget((await self._plans()).values(), swept)
 
-    async def _sweep(self, named: Sequence[Swept], run_all: RunAll) -> None:
+    async def _sweep(self, named: Sequence[Swept], run_all: RunAll) -> list[Tombstone | GoneContribution]:
         sweeper = Sweeper(self._accounts, run_all)
-        await sweep_named(named, sweeper, Expirer(self._accounts, run_all, self._now_seconds))
+        return await sweep_named(named, sweeper, Expirer(self._accounts, run_all, self._now_seconds))
 
     async def forget_deleted_facts(self) -> None:
         """Forget some of the facts that were deleted long ago; called every hour."""

@@ -1,8 +1,9 @@
 """The sweeper: removes a tombstone and all rows that it hides, long after it was written.
 
-If the tombstone is no longer there, another worker has changed the entry key's rows, and the sweeper does nothing. All
-rows up to the tombstone are deleted in one transaction, on the condition of the ETags that were listed: no row that
-changed meanwhile is deleted, and no newer row is deleted before an older one.
+If the tombstone is not there, the sweeper does nothing: another worker has changed the entry key's rows, or the worker
+that announced the tombstone ended before it wrote it. All rows up to the tombstone are deleted in one transaction, on
+the condition of the ETags that were listed: no row that changed meanwhile is deleted, and no newer row is deleted
+before an older one.
 """
 
 from __future__ import annotations
@@ -42,10 +43,12 @@ class Sweeper:
         # Those of summaries, which messages name beside tombstones.
         self.contributions = ContributionSweeper(accounts, run_all)
 
-    async def sweep(self, tombstones: Sequence[Tombstone]) -> int:
-        """Sweep all; return how many were still there. Raises when storage fails, so that the message comes back."""
-        swept = sum(await all_of(self._run_all, [partial(self._sweep, tombstone) for tombstone in tombstones]))
-        _log.info("Swept", extra={"tombstones": len(tombstones), "swept": swept})
+    async def sweep(self, tombstones: Sequence[Tombstone]) -> list[Tombstone]:
+        """Sweep all; return those with nothing left to hide. Raises when storage fails, so that the message comes
+        back."""
+        results = await all_of(self._run_all, [partial(self._sweep, tombstone) for tombstone in tombstones])
+        swept = [tombstone for tombstone, is_swept in zip(tombstones, results, strict=True) if is_swept]
+        _log.info("Swept", extra={"tombstones": len(tombstones), "swept": len(swept)})
         return swept
 
     async def _sweep(self, tombstone: Tombstone) -> bool:
@@ -55,10 +58,11 @@ class Sweeper:
             except OperationFailedError:
                 continue  # another worker changed the rows meanwhile: list them again
             except TableMissingError:
-                return False  # the generation is retired, and its table dropped
+                return True  # the generation is retired, and its table dropped
         return await self._try(tombstone)
 
     async def _try(self, tombstone: Tombstone) -> bool:
+        """Whether no row is left that the tombstone hides, or has yet to hide."""
         place = tombstone.place
         tables = self._accounts.tables(place.account)
         rows = [
@@ -67,7 +71,7 @@ class Sweeper:
             if row.version <= tombstone.version
         ]
         if not any(row.is_tombstone and row.version == tombstone.version for row in rows):
-            return False
+            return not rows
         await delete_rows(tables, place, rows)
         return True
 

@@ -3,7 +3,8 @@
 A state lists them as `removed`, for the worker that has to write their tombstones again when a change comes again.
 After the sweep no request from before can land any more, and they are only data that should be gone. The steps:
 
-1. The sweeper has deleted the tombstone with all rows that it hides, or found that they are gone.
+1. The sweeper has deleted the tombstone with all rows that it hides, or found that they are gone. While a row is there
+   that the tombstone has yet to hide, the ledger row keeps the key: its worker ended before it wrote the tombstone.
 2. The ledger row is read. Only a state at the tombstone's very version loses the key: any other writes tombstones of
    its own, which bring a message of their own. A state that was replayed stands above its version, and keeps its keys:
    the next replay must go above them. So does a share that is owed, whose tombstones are yet to be written.

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from shared.entries.projection.generations import Place
     from shared.pipeline.concurrency import RunAll
     from shared.tables.accounts import Accounts
+    from shared.tables.port import Row
 
 # The ETag of a message that takes a row as it is.
 ANY_ETAG: Final = ""
@@ -49,26 +50,25 @@ class ContributionSweeper:
         self._accounts = accounts
         self._run_all = run_all
 
-    async def sweep(self, gone: Sequence[GoneContribution]) -> int:
-        """Delete all that are as they were; return how many. Raises when storage fails, so that the message returns."""
-        looks = [partial(self._with_etag, each) for each in gone if each.etag == ANY_ETAG]
-        again = [each for each in await all_of(self._run_all, looks) if each is not None]
-        known = [*(each for each in gone if each.etag != ANY_ETAG), *again]
+    async def sweep(self, gone: Sequence[GoneContribution]) -> list[GoneContribution]:
+        """Delete all that are as they were; return all but those whose rows have yet to go. Raises when storage fails,
+        so that the message returns."""
+        looks = [each for each in gone if each.etag == ANY_ETAG]
+        rows = await all_of(self._run_all, [partial(self._look, each) for each in looks])
+        seen = {each: row for each, row in zip(looks, rows, strict=True) if row is not None}
+        again = {each: each._replace(etag=row.etag) for each, row in seen.items() if _is_gone(row, each)}
+        known = [*(each for each in gone if each.etag != ANY_ETAG), *again.values()]
         swept = sum(await all_of(self._run_all, [partial(self._sweep, *group) for group in _transactions(known)]))
         if gone:
             _log.info("Swept contributions", extra={"named": len(gone), "swept": swept})
-        return swept
+        return [each for each in gone if each not in seen or each in again]
 
-    async def _with_etag(self, gone: GoneContribution) -> GoneContribution | None:
-        """The same with the ETag that the row has now; None unless it is gone at that version."""
+    async def _look(self, gone: GoneContribution) -> Row | None:
         place = gone.place
         try:
-            row = await self._accounts.tables(place.account).get(place.table, place.partition, gone.row_key)
+            return await self._accounts.tables(place.account).get(place.table, place.partition, gone.row_key)
         except TableMissingError:
             return None
-        if row is None or not is_tombstone(row.entity) or row.entity.get(AT) != gone.version:
-            return None
-        return gone._replace(etag=row.etag)
 
     async def _sweep(self, place: Place, gone: Sequence[GoneContribution]) -> int:
         left = list(gone)
@@ -82,6 +82,10 @@ class ContributionSweeper:
             except TableMissingError:
                 return 0  # the generation is retired, and its table dropped
         return len(left)
+
+
+def _is_gone(row: Row, gone: GoneContribution) -> bool:
+    return is_tombstone(row.entity) and row.entity.get(AT) == gone.version
 
 
 def _transactions(gone: Iterable[GoneContribution]) -> list[tuple[Place, list[GoneContribution]]]:

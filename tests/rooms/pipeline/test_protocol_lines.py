@@ -224,7 +224,7 @@ async def test_a_row_that_changes_while_it_is_swept_stays(world: World, wire: Wi
 
     wire.is_awaited, wire.before = lambda call: call.kind == "transact", replay
     tombstone = Tombstone(place_of(generation, "X !"), "n !a !a !", version)
-    assert await Sweeper(world.accounts, AtOnce()).sweep([tombstone]) == 0
+    assert await Sweeper(world.accounts, AtOnce()).sweep([tombstone]) == []
     assert len(visible(await world.rows("by-town", "X !"))) == 1
 
 

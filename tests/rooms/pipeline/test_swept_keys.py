@@ -12,20 +12,21 @@ from shared.entries.keys.placement import DEFAULT_ACCOUNT
 from shared.entries.keys.versions import next_version
 from shared.entries.projection.generations import place_of
 from shared.entries.rows.entry_row import tombstone_row
-from shared.entries.summaries.rows import gone_row
+from shared.entries.summaries.rows import CONTRIBUTIONS, gone_row
 from shared.errors import IncompleteBatchError, StorageUnavailableError
-from shared.pipeline.cleanup.messages import Tombstone, from_message
+from shared.pipeline.cleanup.messages import Tombstone, from_message, to_messages
 from shared.pipeline.cleanup.swept_keys import announce_listed
 from shared.pipeline.ledger.retention import Retention
 from shared.pipeline.ledger.rows import LEDGER_TABLE, OwedShare, RemovedEntry, decode, encode
 from shared.pipeline.summaries.sweeping import ANY_ETAG, GoneContribution
 from shared.tables.memory.memory_tables import MemoryTables
-from shared.tables.port import PARTITION_KEY, ROW_KEY, Upsert
+from shared.tables.port import PARTITION_KEY, ROW_KEY, Delete, Upsert
 from tests.worlds.world import TOWNS, World
 
 if TYPE_CHECKING:
     from shared.entries.changes.change import Change
     from shared.pipeline.ledger.rows import GenerationState
+    from shared.tables.port import Entity
 
 SUMMARY = TOWNS.replace("project: [phone]", "summarize: {people: facts}")
 
@@ -55,6 +56,13 @@ async def write_state(world: World, changed: GenerationState) -> None:
     states = dict.fromkeys(row.states, changed)
     written = encode(replace(row, states=states), entity[PARTITION_KEY], entity[ROW_KEY])
     await world.tables.transact(LEDGER_TABLE, [Upsert(written)])
+
+
+async def contribution(world: World) -> Entity:
+    """The row of the only fact in its group "A"."""
+    rows = await world.rows(world.plan.generations[0].index.name, "A !")
+    (found,) = [row for row in rows if row[ROW_KEY].startswith(CONTRIBUTIONS)]
+    return found
 
 
 def tombstone(world: World, partition: str, entry_key: str, version: str) -> Tombstone:
@@ -137,8 +145,45 @@ async def test_a_second_look_leaves_a_contribution_that_is_gone_since_another_ve
     (old,) = now.removed
     place = place_of(world.plan.generations[0], old.partition)
     look = GoneContribution(place, old.entry_key, next_version(now.version), ANY_ETAG)
-    assert await world.sweeper.contributions.sweep([look]) == 0
-    assert await world.sweeper.contributions.sweep([look._replace(version=now.version)]) == 1
+    assert await world.sweeper.contributions.sweep([look]) == []
+    look = look._replace(version=now.version)
+    assert await world.sweeper.contributions.sweep([look]) == [look]
+
+
+async def test_a_key_is_kept_while_a_row_is_there_that_its_tombstone_has_to_hide() -> None:
+    """The worker that announced the tombstone ended before it wrote it: its batch comes again, and needs the key."""
+    world = await a_world()
+    await world.apply(living_in(world, "A"))
+    (live,) = await world.rows("by-town", "A !")
+    moved = living_in(world, "B")
+    await world.apply(moved)
+    (gone,) = await world.rows("by-town", "A !")
+    (generation,) = world.plan.generations
+    await world.tables.transact(generation.table, [Upsert(live), Delete("A !", gone[ROW_KEY])])
+    await world.sweep()
+    assert [old.partition for old in (await state(world)).removed] == ["A !"]
+    world.restart()
+    await world.apply(moved)
+    await world.sweep()
+    await world.sweep()
+    assert await world.rows("by-town", "A !") == []
+    assert (await state(world)).removed == ()
+
+
+async def test_a_key_is_kept_while_a_contribution_is_there_that_has_to_go() -> None:
+    """Its message was lost with the worker, and retention has sent another one."""
+    world = await a_world(SUMMARY)
+    await world.apply(living_in(world, "A"))
+    (generation,) = world.plan.generations
+    before = await contribution(world)
+    await world.apply(living_in(world, "B"))
+    now = await state(world)
+    (old,) = now.removed
+    await world.tables.transact(generation.table, [Upsert(before)])
+    look = GoneContribution(place_of(generation, old.partition), old.entry_key, now.version, ANY_ETAG)
+    world.queue.messages = list(to_messages([look]))
+    await world.sweep()
+    assert (await state(world)).removed == (old,)
 
 
 async def test_keys_that_a_claim_forgets_are_announced_before_it() -> None:
