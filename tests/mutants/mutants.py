@@ -45,7 +45,7 @@ MUTANTS = (
     Mutant(
         "errors of the sweep announcement are ignored",
         "shared/pipeline/apply/batch.py",
-        "return {fact: error for fact, _ in removals}",
+        "return dict.fromkeys(removing, error)",
         "return {}",
     ),
     Mutant(
@@ -629,6 +629,20 @@ MUTANTS = (
         _SWEPT,
     ),
     Mutant(
+        "a key is forgotten while a row is there that its tombstone has to hide",
+        "shared/pipeline/cleanup/sweeper.py",
+        "return not rows",
+        "return True",
+        _SWEPT,
+    ),
+    Mutant(
+        "a key is forgotten while a contribution is there that has to go",
+        "shared/pipeline/summaries/sweeping.py",
+        "return [each for each in gone if each not in seen or each in again]",
+        "return list(gone)",
+        _SWEPT,
+    ),
+    Mutant(
         "a second look asks for the ETag of the first",
         "shared/pipeline/cleanup/swept_keys.py",
         "return swept if isinstance(swept, Tombstone) else swept._replace(etag=ANY_ETAG)",
@@ -638,8 +652,8 @@ MUTANTS = (
     Mutant(
         "a second look takes contributions that are gone since another version",
         "shared/pipeline/summaries/sweeping.py",
-        "if row is None or not is_tombstone(row.entity) or row.entity.get(AT) != gone.version:",
-        "if row is None or not is_tombstone(row.entity):",
+        "return is_tombstone(row.entity) and row.entity.get(AT) == gone.version",
+        "return is_tombstone(row.entity)",
         _SWEPT,
     ),
     Mutant(

@@ -26,7 +26,8 @@ class Scenario:
 
     `switches`: how often the scheduler may leave a program that could go on; None for no limit. `order`: in which
     order calls are answered that one program makes at the same time. With `sweeps_beside`, a sweeper with the
-    prefix's messages is one more program. With `always_shown`, some entry is visible at every moment.
+    prefix's messages is one more program. With `sweeps_between`, all messages are swept before what was not
+    acknowledged comes again. With `always_shown`, some entry is visible at every moment.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Scenario:
     order: Order = "first"
     sweeps_before: bool = False
     sweeps_beside: bool = False
+    sweeps_between: bool = False
     always_shown: bool = False
     # False when a program in it takes so long that late requests have landed or never will.
     lates: bool = True
@@ -78,6 +80,9 @@ class Scenario:
 
     def settle(self, store: Store, unfinished: tuple[Program, ...]) -> None:
         """Deliver again what was not acknowledged, unless it is never redelivered; then let the operator act."""
+        if self.sweeps_between:
+            self._sweep(store)
+            self._sweep(store)
         redelivered = [program for program in unfinished if getattr(program, "is_redelivered", True)]
         for program in (*redelivered, *self.finally_):
             _succeed(program, store)

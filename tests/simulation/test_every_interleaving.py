@@ -121,6 +121,15 @@ def test_a_key_that_comes_back_around_the_sweep(specs: tuple[str | None, ...], m
     holds(replace(scenario, sweeps_before=moment == "before", sweeps_beside=moment == "beside"))
 
 
+@pytest.mark.parametrize("specs", [("A:x", "B:x"), ("A:x", None), ("A:x", "B:x", "A:x"), ("A:x", "B:x", "C:x")])
+def test_a_sweep_before_the_batch_comes_again(specs: tuple[str | None, ...]) -> None:
+    """Its worker ended after it had announced its tombstones, perhaps before it wrote them: the ledger has the keys."""
+    versions = history(*specs)
+    prefix = (Worker(PLAN, batches_of(versions[0])),)
+    scenario = Scenario("between", PLAN, versions, workers(versions[1:]), prefix, crashes=2, switches=1, order="any")
+    holds(replace(scenario, sweeps_between=True))
+
+
 @pytest.mark.parametrize("order", ["first", "last"])
 @pytest.mark.parametrize(
     "specs",

@@ -47,11 +47,11 @@ if TYPE_CHECKING:
     from shared.entries.changes.change import Change
     from shared.entries.projection.generations import SourcePlan
     from shared.entries.projection.project_all import GenerationEntries
-    from shared.pipeline.apply.claimed import ClaimedChange, ClaimResult
+    from shared.pipeline.apply.claimed import ClaimedChange, ClaimResult, Writers
     from shared.pipeline.apply.decide import Decision
     from shared.pipeline.cleanup.messages import Tombstone
     from shared.pipeline.dead_letters.rows import StoredDeadLetter
-    from shared.pipeline.entry_writes.entry_writer import EntryWriter
+    from shared.pipeline.entry_writes.look import Looked
     from shared.pipeline.entry_writes.transaction_buffer import TransactionBuffer, WriteFailures
     from shared.pipeline.entry_writes.waves import Together
     from shared.pipeline.entry_writes.writes import GenerationWrites
@@ -178,6 +178,22 @@ class TombstoneSweeper(Sweeper):
         return True
 
 
+class ForgettingSweeper(Sweeper):
+    """Lets the ledger forget every key that a message names."""
+
+    async def _try(self, tombstone: Tombstone) -> bool:
+        await super()._try(tombstone)
+        return True
+
+
+def test_a_sweep_forgets_a_key_whose_tombstone_is_not_written() -> None:
+    """Its worker ended right after the message; the batch that comes again does not know the key any more."""
+    versions = history("A:x", "B:x")
+    prefix = (Worker(PLAN, batches_of(versions[0])),)
+    later = workers(versions[1:])
+    caught(Scenario("forget", PLAN, versions, later, prefix, sweeper=ForgettingSweeper, sweeps_between=True))
+
+
 def test_a_blind_sweep_takes_the_entry_of_a_fact_that_came_back() -> None:
     """The fact left the key, and has it again when the message arrives."""
     versions = history("A:x", "B:x", "A:x")
@@ -264,8 +280,9 @@ def test_removals_before_live_rows_leave_a_moment_without_entry(monkeypatch: pyt
         pass
 
     async def backwards(
-        self: Applier, writer: EntryWriter, summaries: object, live: TransactionBuffer, claims: ClaimResult
+        self: Applier, writers: Writers, live: TransactionBuffer, looked: Looked, claims: ClaimResult
     ) -> WriteFailures:
+        writer = writers.entries
         all_writes = [(work.fact, writes) for work in claims.claimed for writes in work.decision.writes]
         return await writer.write_second(all_writes, await writer.look(all_writes)) | await writer.write(all_writes)
 

@@ -8,7 +8,8 @@
     3. write       live rows first: full transactions go out while other facts are claimed, the rest follows. When all
                    of them are acknowledged, the removals that wait for them. All these writes are unconditional and
                    idempotent
-    4. announce    send sweep messages for the tombstones; those of step 2 before the claim, which forgets their keys
+    4. announce    send sweep messages for the tombstones, beside step 3; those of step 2 before the claim, which
+                   forgets their keys
     5. settle      what an account that is down lacks is owed to it from now on; what was owed and is written is no
                    more. Both under the ETag of the claim. A worker that loses this begins again with step 1
     6. report      put dead letters; close outdated ones
@@ -21,7 +22,6 @@ completes it.
 from __future__ import annotations
 
 from functools import partial
-from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from shared.entries.keys.versions import lsn_of
@@ -31,7 +31,7 @@ from shared.pipeline.apply.claim_batch import BatchClaimer, contended
 from shared.pipeline.apply.claimed import ClaimResult, Writers
 from shared.pipeline.apply.early_writer import EarlyWriter
 from shared.pipeline.apply.settle_debts import settle_debts
-from shared.pipeline.cleanup.messages import to_messages, tombstones_of
+from shared.pipeline.cleanup.messages import to_messages
 from shared.pipeline.concurrency import all_of
 from shared.pipeline.dead_letters.due import DeadLetterUpdates, DueCheck
 from shared.pipeline.dead_letters.rows import content_of, dead_letter_of
@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from shared.pipeline.concurrency import NextTurn, RunAll
     from shared.pipeline.dead_letters.rows import DeadLetter
     from shared.pipeline.dead_letters.store import DeadLetterStore
+    from shared.pipeline.entry_writes.look import Looked
     from shared.pipeline.entry_writes.transaction_buffer import TransactionBuffer, WriteFailures
     from shared.pipeline.entry_writes.writes import GenerationWrites
     from shared.pipeline.ledger.cache import LedgerCache
@@ -116,11 +117,11 @@ class Applier:
         claims = ClaimResult()
         for _ in range(_ROUNDS_MAX):
             live_rows = writer.new_buffer()
-            watcher = EarlyWriter(writer, live_rows, is_small=len(changes) <= _SMALL_BATCH)
             writers = Writers(writer, summaries, self._announce)
-            round_ = await self._claimer.claim(plan, changes, writers, watcher)
-            unwritten = await self._write(writer, summaries, live_rows, round_)
-            round_.failures |= await self._announce_tombstones(round_, unwritten)
+            early = EarlyWriter(writers, live_rows, self._run_all, is_small=len(changes) <= _SMALL_BATCH)
+            round_ = await self._claimer.claim(plan, changes, writers, early)
+            unwritten = await self._write(writers, live_rows, early.looked, round_)
+            round_.failures |= await self._announce_gone(round_, early.not_announced)
             lost = await self._settle(round_, unwritten)
             claims.add(round_)
             changes = [work.change for work in lost]
@@ -130,12 +131,12 @@ class Applier:
         return claims
 
     async def _write(
-        self, writer: EntryWriter, summaries: SummaryWriter, live_rows: TransactionBuffer, claims: ClaimResult
+        self, writers: Writers, live_rows: TransactionBuffer, looked: Looked, claims: ClaimResult
     ) -> WriteFailures:
         """Live rows first, then removals. A fact without all live rows acknowledged keeps its old entries for now,
         unless they failed in an account that is down: the others do not wait for it. Return what such accounts lack."""
         of_summaries, of_entries = apart(_writes(claims.claimed))
-        looked = await writer.look(of_entries)
+        writer, summaries = writers.entries, writers.summaries
         await writer.add_looked(live_rows, of_entries, looked)
         await live_rows.finish()
         first = await summaries.write(first_wave(of_summaries))
@@ -158,20 +159,17 @@ class Applier:
             )
         return failures
 
-    async def _announce_tombstones(self, claims: ClaimResult, unwritten: WriteFailures) -> dict[str, Exception]:
-        """Send sweep messages: after the tombstones that they name are written, before the facts are finished."""
-        removals = [
-            (work.fact, writes)
-            for work in claims.claimed
-            for writes in work.decision.writes
-            if writes.removed and work.fact not in claims.failures and (work.fact, writes.account) not in unwritten
-        ]
-        _, of_entries = apart(removals)
+    async def _announce_gone(self, claims: ClaimResult, error: Exception | None) -> dict[str, Exception]:
+        """Send sweep messages of contributions: they have the ETags of what is written. Return the facts that fail
+        when not all that is to be swept was announced, for this error or another."""
         try:
-            await self._announce(chain(tombstones_of(of_entries), claims.gone))
-        except Exception as error:  # whichever facts the message named: the batch comes back as a whole
-            return {fact: error for fact, _ in removals}
-        return {}
+            await self._announce(claims.gone)
+        except Exception as another:  # whichever facts the message named: the batch comes back as a whole
+            error = another
+        if error is None:
+            return {}
+        removing = [fact for fact, writes in _writes(claims.claimed) if writes.removed and fact not in claims.failures]
+        return dict.fromkeys(removing, error)
 
     async def _announce(self, swept: Iterable[Swept]) -> None:
         await all_of(self._run_all, [partial(self._sweep_queue.send, message) for message in to_messages(swept)])

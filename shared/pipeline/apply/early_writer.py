@@ -1,36 +1,49 @@
 """Writes rows of facts that are claimed while others are still being claimed.
 
 Full transactions go out at once. In a small batch, where waiting is what takes the time, so does a group that no other
-fact of the batch can add rows to.
+fact of the batch can add rows to. When the last fact is settled, three things go out side by side: rows that can be
+written, a look at the rows that are not known, and the sweep message. That names tombstones before they are written,
+which is safe: it is read long after the worker has ended, and a key without its tombstone is left as it is.
 """
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
+from shared.pipeline.cleanup.messages import tombstones_of
+from shared.pipeline.concurrency import all_of
 from shared.pipeline.entry_writes.expected import Expected
 from shared.pipeline.entry_writes.writes import apart
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from shared.pipeline.apply.claimed import ClaimedChange
-    from shared.pipeline.entry_writes.entry_writer import EntryWriter
+    from shared.pipeline.apply.claimed import ClaimedChange, Writers
+    from shared.pipeline.concurrency import RunAll, Work
+    from shared.pipeline.entry_writes.look import Looked
     from shared.pipeline.entry_writes.transaction_buffer import TransactionBuffer
+    from shared.pipeline.entry_writes.writes import GenerationWrites
 
 
 class EarlyWriter:
-    """Watches one batch."""
+    """Watches one batch. `looked` has the rows that were not known; `not_announced` says why no message was sent."""
 
-    def __init__(self, writer: EntryWriter, live_rows: TransactionBuffer, *, is_small: bool) -> None:
-        self._writer = writer
+    def __init__(self, writers: Writers, live_rows: TransactionBuffer, run_all: RunAll, *, is_small: bool) -> None:
+        self.looked: Looked = {}
+        self.not_announced: Exception | None = None
+        self._writers = writers
         self._live_rows = live_rows
+        self._run_all = run_all
         self._is_small = is_small
         self._expected = Expected(0)
+        self._unsettled = 0
+        self._claimed: list[ClaimedChange] = []
 
     def begins(self, buckets: int) -> None:
         """So many buckets are about to be projected."""
         self._expected = Expected(buckets)
+        self._unsettled = buckets
 
     def projected(self, works: Sequence[ClaimedChange]) -> None:
         """Learn where the facts of a bucket may write."""
@@ -39,10 +52,43 @@ class EarlyWriter:
 
     async def claimed(self, works: Sequence[ClaimedChange], claimed: Sequence[ClaimedChange]) -> None:
         """Write what is complete."""
-        _, of_entries = apart([(work.fact, writes) for work in claimed for writes in work.decision.writes])
-        await self._writer.add_known(self._live_rows, of_entries)
+        self._claimed += claimed
+        self._unsettled -= 1
+        if self._unsettled:
+            await self._write(works, claimed)
+        else:
+            side_by_side: list[Work[None]] = [partial(self._write_last, works, claimed), self._look, self._announce]
+            await all_of(self._run_all, side_by_side)
+
+    async def _write(self, works: Sequence[ClaimedChange], claimed: Sequence[ClaimedChange]) -> None:
+        await self._writers.entries.add_known(self._live_rows, _of_entries(claimed))
         if self._is_small:
             await self._live_rows.send_partitions(self._expected.settled(_partitions(works)))
+
+    async def _write_last(self, works: Sequence[ClaimedChange], claimed: Sequence[ClaimedChange]) -> None:
+        """Everything, unless rows that are being looked at may join it."""
+        if any(writes.must_list for _, writes in _of_entries(self._claimed)):
+            await self._write(works, claimed)
+            return
+        await self._writers.entries.add_known(self._live_rows, _of_entries(claimed))
+        await self._live_rows.finish()
+
+    async def _look(self) -> None:
+        self.looked = await self._writers.entries.look(_of_entries(self._claimed))
+
+    async def _announce(self) -> None:
+        """Those of an account that is down are announced when they are delivered to it."""
+        down = self._writers.entries.calls.down
+        written = [(fact, writes) for fact, writes in _of_entries(self._claimed) if writes.account not in down]
+        try:
+            await self._writers.announce(tombstones_of(written))
+        except Exception as error:  # whichever facts the message named: the batch comes back as a whole
+            self.not_announced = error
+
+
+def _of_entries(works: Iterable[ClaimedChange]) -> list[tuple[str, GenerationWrites]]:
+    _, of_entries = apart([(work.fact, writes) for work in works for writes in work.decision.writes])
+    return of_entries
 
 
 def _partitions(works: Iterable[ClaimedChange]) -> set[str]:
