@@ -15,7 +15,7 @@ from functions.erasures import erasures
 from functions.events import events
 from functions.lifecycle import lifecycle
 from functions.lookup_tools import lookup_tools
-from functions.lookups import lookups
+from functions.lookups import connect_soon, lookups
 from functions.maintenance import maintenance
 from functions.operations import operations
 from functions.verifications import verifications
@@ -35,3 +35,5 @@ if may_write(process()):
     leases_of = index_account(process().settings.environment)
     for blueprint in (changes(served, leases_of), events(served), maintenance, lookup_tools()):
         app.register_functions(blueprint)
+# Kept, since an event loop holds its tasks weakly.
+connecting = connect_soon()

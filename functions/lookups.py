@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING
 
 import azure.functions as func
@@ -79,3 +80,13 @@ async def _respond(req: func.HttpRequest, call: Callable[[LookupApi], Awaitable[
         return await call(app().lookup.api(app().rights(req.headers)))
 
     return await respond(work())
+
+
+def connect_soon() -> asyncio.Task[None] | None:
+    """Open the connection of the first lookup while the host goes on loading the app, which it does on the event loop
+    of the functions. Where no loop runs, such as in a command that lists the functions, nothing is called."""
+    try:
+        loop = asyncio.get_running_loop()
+    except RuntimeError:
+        return None
+    return loop.create_task(app().lookup.connect())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -65,6 +66,16 @@ class LookupParts:
             now_seconds=process.world.clock.now_seconds,
             answered=self._monitoring.counters.counters.lookup_answered,
         )
+
+    async def connect(self) -> None:
+        """Read the catalog before anybody asks, so that the first lookup finds it, and an open connection. What goes
+        wrong is told to lookups."""
+        from shared.errors import IndexTablesError
+
+        with suppress(IndexTablesError):
+            for index in self._process.definitions.require().indexes:
+                await self.lookups.generations.serving(index)
+                return
 
     def api(self, rights: Rights) -> LookupApi:
         """The HTTP API of lookups for a caller with these rights; raises as `lookups` does."""
