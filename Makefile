@@ -30,7 +30,7 @@ test-long: setup-tests
 mutants: setup-tests
 	$(BIN)/python -m tests.mutants $(MUTANTS)
 
-bench: setup
+bench: setup-tests
 	@$(BIN)/python -m bench run
 
 # A decision: commit what it writes, with the reason.

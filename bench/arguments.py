@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from bench.measure.comparison import DEFAULT_FLOOR
 from bench.measure.result import BASELINE, LATEST
-from bench.model.azure import Azure
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -93,7 +92,7 @@ def _scale_options(command: argparse.ArgumentParser) -> None:
     )
     add("--shards", type=_rounds, default=1, help="of that value (default: %(default)s)")
     add("--call-ms", type=_above_zero, default=10.0, help="latency of a storage call (default: %(default)s)")
-    add("--calls-at-once", type=_rounds, default=Azure().calls_at_once, help="of an instance (default: %(default)s)")
+    add("--calls-at-once", type=_rounds, help="of an instance (default: as measured)")
     add("--poll-seconds", type=_above_zero, default=1.0, help="between looks at a drained feed (default: %(default)s)")
     add("--result", type=Path, default=BASELINE, help="the measured run (default: the committed baseline)")
 

@@ -8,7 +8,6 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-import trustme
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
@@ -43,6 +42,8 @@ class DistantServer:
 @asynccontextmanager
 async def distant_server(seconds: float) -> AsyncIterator[DistantServer]:
     """A server whose calls take so long."""
+    import trustme  # of the tools for tests: everything else here does without them
+
     authority = trustme.CA()
     served, trusted = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH), ssl.create_default_context()
     authority.issue_cert("127.0.0.1").configure_cert(served)

@@ -144,8 +144,9 @@ def monthly_dollars(load: Load, azure: Azure, demands: Demands, outcome: Outcome
     lookups = load.lookups_per_second * _SECONDS_PER_MONTH
     demand = demands.at(outcome.mean_batch)
     invocations = changes / max(outcome.mean_batch, 1.0)
-    calls = changes * (demand.ledger_transactions + demand.entry_transactions) / azure.calls_at_once
-    busy_seconds = calls * azure.call_seconds + changes * demands.cpu_seconds + lookups * azure.call_seconds * 2
+    calls = changes * (demand.ledger_transactions + demand.entry_transactions)
+    waiting_seconds = (calls / azure.calls_at_once + lookups * 2) * azure.call_seconds
+    busy_seconds = waiting_seconds + demands.instance_seconds(calls, changes)
     polls = leases_of(load, azure) * _SECONDS_PER_MONTH / azure.poll_seconds
     queued = changes * demand.sweep_messages * _QUEUE_OPERATIONS_PER_MESSAGE
     gigabytes = load.facts * (demands.ledger_bytes + demands.entry_bytes) / 1e9

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
+from bench.cases.distant_tables import Distance
+from bench.workloads.distance import CALLS, NAME, UPDATES
 from functions.changes import MAX_ITEMS
 from shared.entries.projection.generations import BUCKETS
+
+if TYPE_CHECKING:
+    from bench.measure.result import Result
 
 FACT_BYTES = 1_024
 SECONDS_PER_DAY = 86_400
@@ -21,7 +27,7 @@ class Azure:
     ledger_partitions: int = BUCKETS
     # Within one region; an assumption, not a promise of Azure.
     call_seconds: float = 0.010
-    # What the limiter settles at, simulated at 10 ms and 0.4 ms of CPU per call (docs/design.md).
+    # For a run that has not measured it: what the limiter settles at, simulated at 10 ms and 0.4 ms of CPU per call.
     calls_at_once: int = 48
     batch_max: int = MAX_ITEMS
     poll_seconds: float = 1.0
@@ -30,6 +36,16 @@ class Azure:
     physical_partition_bytes: float = 50e9
     physical_partition_units: float = 10_000
     units_per_write: float = 10.0
+
+
+def azure_of(result: Result) -> Azure:
+    """With as many calls at once as the run had out on average, at the latency that it was measured with."""
+    if NAME not in result.workloads:
+        return Azure()
+    gauges = {gauge.name: gauge.value for gauge in result.measurement(NAME, UPDATES).gauges}
+    if CALLS not in gauges:
+        return Azure()
+    return replace(Azure(), calls_at_once=max(1, round(gauges[CALLS] * Distance().median_seconds)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,7 @@ MIX: dict[str, float] = {
 # The definitions of the measured run.
 MEASURED_INDEXES = 3
 _BULK = ("apply", "bulk load into 3 indexes")
+_CALL = ("lookup", "point")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +54,12 @@ class Demands:
     ledger_bytes: float
     entry_bytes: float
     cpu_seconds: float
+    # Of one call over HTTP.
+    cpu_seconds_per_call: float = 0.0
+
+    def instance_seconds(self, calls: float, changes: float) -> float:
+        """The CPU of so many calls for so many changes."""
+        return calls * self.cpu_seconds_per_call + changes * self.cpu_seconds
 
     def at(self, batch: float) -> Demand:
         """Between two measured sizes, in proportion to the logarithm of the size."""
@@ -76,7 +83,15 @@ def read_demands(result: Result, keys: str = SCATTERED, indexes: int = MEASURED_
         inserted[count_name("ledger bytes", BATCHES[-1])] / facts,
         inserted[count_name("entry bytes", BATCHES[-1])] / facts * per_index,
         bulk.subject.seconds.cpu.median * per_index,
+        _cpu_seconds_per_call(result),
     )
+
+
+def _cpu_seconds_per_call(result: Result) -> float:
+    """Of a call that does as little as a call can; the bulk load has hardly any per change."""
+    if _CALL[0] not in result.workloads:
+        return 0.0
+    return result.measurement(*_CALL).yardsticks[0].seconds.cpu.median
 
 
 def _measurements(result: Result, workload: str) -> tuple[Measurement, ...]:

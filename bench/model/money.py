@@ -86,8 +86,9 @@ def _function(lookups_at_once: int) -> dict[str, float]:
 
 def _changes(name: str, demands: Demands, azure: Azure, batch: int, indexes: int) -> Bill:
     prices, demand = read_prices(), demands.at(batch)
-    calls = (demand.ledger_transactions + demand.entry_transactions) / azure.calls_at_once
-    seconds = max(calls, 3 / batch) * azure.call_seconds + demands.cpu_seconds
+    calls = demand.ledger_transactions + demand.entry_transactions
+    steps = max(calls / azure.calls_at_once, 3 / batch)
+    seconds = steps * azure.call_seconds + demands.instance_seconds(calls, 1)
     compute = prices["functionsCompute"].of(seconds * INSTANCE_GB * MILLION)
     executions = prices["functionsExecutions"].of(MILLION / batch)
     parts = {

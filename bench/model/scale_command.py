@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from bench.measure import result
 from bench.model import scale_text
 from bench.model.answers import SIZES, answer
-from bench.model.azure import Azure, Load
+from bench.model.azure import Load, azure_of
 from bench.model.demand import read_demands
 
 if TYPE_CHECKING:
@@ -17,12 +17,14 @@ if TYPE_CHECKING:
 
 def run(options: Namespace) -> str:
     """The table, and what it rests on."""
-    demands = read_demands(result.read(options.result), f"{options.keys} keys", options.indexes)
+    measured = result.read(options.result)
+    demands = read_demands(measured, f"{options.keys} keys", options.indexes)
+    azure = azure_of(measured)
     azure = replace(
-        Azure(),
+        azure,
         call_seconds=options.call_ms / 1000,
         poll_seconds=options.poll_seconds,
-        calls_at_once=options.calls_at_once,
+        calls_at_once=options.calls_at_once or azure.calls_at_once,
     )
     answers = [answer(_load(facts, options), azure, demands) for facts in options.facts or SIZES]
     return f"{scale_text.table(answers, demands)}\n\n{scale_text.assumptions(azure, demands)}"

@@ -84,8 +84,8 @@ def _of_changes(azure: Azure, demands: Demands) -> Iterator[str]:
     )
     yield f"Operation counts are those of the measured run, for this mix: {mix}."
     yield (
-        f"CPU per change is that of the measured run, {demands.cpu_seconds * 1e6:.0f} µs, and no call is under way "
-        "meanwhile."
+        f"CPU is that of the measured run: {demands.cpu_seconds * 1e6:.0f} µs per change and "
+        f"{demands.cpu_seconds_per_call * 1e6:.0f} µs per call. No call is under way meanwhile."
     )
     yield (
         f"A drained lease looks again after {azure.poll_seconds:g} s, and a batch has at most {azure.batch_max:,} "

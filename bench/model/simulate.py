@@ -115,8 +115,9 @@ class _Pipeline:
 
     def _instance_seconds(self, demand: Demand, changes: float) -> float:
         """Calls so many at once, and the CPU, which nothing else uses meanwhile: the dear end."""
-        calls = (demand.ledger_transactions + demand.entry_transactions) * changes / self._azure.calls_at_once
-        return max(_STEPS, calls) * self._azure.call_seconds + self._demands.cpu_seconds * changes
+        calls = (demand.ledger_transactions + demand.entry_transactions) * changes
+        steps = max(_STEPS, calls / self._azure.calls_at_once)
+        return steps * self._azure.call_seconds + self._demands.instance_seconds(calls, changes)
 
     def read(self, seconds: float) -> None:
         """Lookups read from every account alike, and come before changes."""

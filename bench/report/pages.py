@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from bench.formats import aligned, number, seconds
 from bench.model import costs, money, scale_text
 from bench.model.answers import SIZES, answer
-from bench.model.azure import Azure, Load
+from bench.model.azure import Load, azure_of
 from bench.model.demand import MEASURED_INDEXES, read_demands
 from bench.report import charts, summary, table
 from bench.workloads.transactions import BATCHES, SCATTERED, SHARED, per_change
@@ -34,7 +34,7 @@ _BLOCK = re.compile(r"(<!-- made by `python -m bench report` -->\n).*?(<!-- end 
 
 def files(result: Result, root: Path = ROOT) -> dict[Path, str]:
     """Every file that is made from the result, with its content."""
-    azure, demands = Azure(), read_demands(result)
+    azure, demands = azure_of(result), read_demands(result)
     answers = [answer(Load.daily(facts), azure, demands) for facts in SIZES]
     drawn = charts.charts(result, answers, azure)
     readme = (root / README).read_text(encoding="utf-8")
@@ -56,7 +56,7 @@ def write(result: Result, root: Path = ROOT) -> list[Path]:
 
 
 def _page(result: Result, scale_table: str) -> str:
-    azure, demands = Azure(), read_demands(result)
+    azure, demands = azure_of(result), read_demands(result)
     return _TEMPLATE.read_text(encoding="utf-8").format(
         date=result.date,
         python=result.python,

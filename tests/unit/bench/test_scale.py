@@ -9,12 +9,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bench.errors import BenchUsageError
-from bench.measure.result import Result
+from bench.measure.measurement import Cost, Gauge, Measurement, Timing
+from bench.measure.result import Result, WorkloadResult
+from bench.measure.spread import Spread
 from bench.model.answers import accounts_needed, answer, keeps_up, most_changes_per_second
-from bench.model.azure import Azure, Load, leases_of
+from bench.model.azure import Azure, Load, azure_of, leases_of
 from bench.model.demand import Demand, Demands, read_demands
 from bench.model.scale_text import assumptions, table
 from bench.model.simulate import Outcome, simulate
+from bench.workloads.distance import CALLS, NAME, UPDATES
 
 AZURE = Azure()
 # Of one change alone, and of one in a full batch.
@@ -154,3 +157,21 @@ def test_a_result_without_the_counts_is_refused() -> None:
     """It says what to run."""
     with pytest.raises(BenchUsageError, match="has no workload 'transactions'"):
         read_demands(Result("2026-01-01", "3.13", 2, 1, 1.0, {}))
+
+
+def test_calls_at_once_are_those_of_the_measured_run() -> None:
+    """As many as were out on average: calls a second, times what a call takes. Without them it is an assumption."""
+    nothing = Result("2026-01-01", "3.13", 2, 1, 1.0, {})
+    assert azure_of(nothing) == AZURE
+    cost = Cost(Spread.of([0.001]), Spread.of([0.001]))
+    updates = Measurement(UPDATES, "change", Timing("adaptive", 1, cost, {}), (), (), ())
+    assert azure_of(replace(nothing, workloads={NAME: WorkloadResult("", (updates,))})) == AZURE
+    updates = replace(updates, gauges=(Gauge(CALLS, "a second", 2_400),))
+    assert azure_of(replace(nothing, workloads={NAME: WorkloadResult("", (updates,))})).calls_at_once == 24
+
+
+def test_calls_take_cpu() -> None:
+    """A change with many calls takes more of an instance, also when all of its calls are out at once."""
+    busy = replace(DEMANDS, cpu_seconds_per_call=0.001)
+    asked, azure = load(50_000, leases=1), replace(AZURE, calls_at_once=1_000)
+    assert simulate(asked, azure, busy, QUICK_SECONDS).applied < 0.5 * simulate(asked, azure, DEMANDS, 60.0).applied
