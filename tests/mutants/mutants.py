@@ -58,9 +58,9 @@ MUTANTS = (
     Mutant(
         "rows of a small batch do not wait for facts that write beside them",
         "shared/pipeline/entry_writes/expected.py",
-        "if not self._buckets[partition]:",
-        "if True:",
-        "tests/rooms/pipeline/test_no_barrier.py",
+        "[partition for partition in self._kept if not self._buckets[partition]]",
+        "list(self._kept)",
+        "tests/rooms/pipeline/test_no_barrier.py tests/unit/pipeline/test_expected.py",
     ),
     Mutant(
         "the last entry key of a page that was cut counts as read",

@@ -21,7 +21,8 @@ class Expected:
     def __init__(self, buckets: int) -> None:
         self._unprojected = buckets
         self._buckets: Counter[str] = Counter()
-        self._complete: list[str] = []
+        # Partitions of settled buckets, in order, as far as they did not go out.
+        self._kept: dict[str, None] = {}
 
     def projected(self, partitions: AbstractSet[str]) -> None:
         """One more bucket is projected, and may write to these partitions."""
@@ -30,11 +31,12 @@ class Expected:
 
     def settled(self, partitions: AbstractSet[str]) -> Iterable[str]:
         """A bucket has added all that it writes to its partitions; return those that nothing can be added to."""
-        for partition in partitions:
-            self._buckets[partition] -= 1
-            if not self._buckets[partition]:
-                self._complete.append(partition)
+        self._buckets.subtract(partitions)
+        self._kept |= dict.fromkeys(partitions)
         if self._unprojected:
             return ()
-        complete, self._complete = self._complete, []
+        # Only now: what was complete before may be expected again by a bucket that was projected since.
+        complete = [partition for partition in self._kept if not self._buckets[partition]]
+        for partition in complete:
+            del self._kept[partition]
         return complete
