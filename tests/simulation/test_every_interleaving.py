@@ -144,9 +144,10 @@ def test_facts_with_several_entries_gain_and_lose_some(specs: tuple[tuple[str, .
         holds(scenario)
 
 
-def test_parallel_calls_of_one_worker_in_any_order() -> None:
+@pytest.mark.parametrize("specs", [(("A",), ("C", "D")), (("A", "B"), ("C",))])
+def test_parallel_calls_of_one_worker_in_any_order(specs: tuple[tuple[str, ...], ...]) -> None:
     """Two entries in different partitions are written at the same time; a crash may come between them either way."""
-    versions = history(("A", "B"), ("C", "D"))
+    versions = history(*specs)
     prefix = (Worker(MANY, batches_of(versions[0])),)
     holds(Scenario("any order", MANY, versions, workers(versions[1:], MANY), prefix, faults=1, order="any"))
 

@@ -22,6 +22,7 @@ completes it.
 from __future__ import annotations
 
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from shared.entries.keys.versions import lsn_of
@@ -31,7 +32,7 @@ from shared.pipeline.apply.claim_batch import BatchClaimer, contended
 from shared.pipeline.apply.claimed import ClaimResult, Writers
 from shared.pipeline.apply.early_writer import EarlyWriter
 from shared.pipeline.apply.settle_debts import settle_debts
-from shared.pipeline.cleanup.messages import to_messages
+from shared.pipeline.cleanup.messages import to_messages, tombstones_of
 from shared.pipeline.concurrency import all_of
 from shared.pipeline.dead_letters.due import DeadLetterUpdates, DueCheck
 from shared.pipeline.dead_letters.rows import content_of, dead_letter_of
@@ -121,7 +122,8 @@ class Applier:
             early = EarlyWriter(writers, live_rows, self._run_all, is_small=len(changes) <= _SMALL_BATCH)
             round_ = await self._claimer.claim(plan, changes, writers, early)
             unwritten = await self._write(writers, live_rows, early.looked, round_)
-            round_.failures |= await self._announce_gone(round_, early.not_announced)
+            left_out = [(fact, writes) for fact, writes in early.left_out if (fact, writes.account) not in unwritten]
+            round_.failures |= await self._announce_rest(round_, left_out, early.not_announced)
             lost = await self._settle(round_, unwritten)
             claims.add(round_)
             changes = [work.change for work in lost]
@@ -159,11 +161,13 @@ class Applier:
             )
         return failures
 
-    async def _announce_gone(self, claims: ClaimResult, error: Exception | None) -> dict[str, Exception]:
-        """Send sweep messages of contributions: they have the ETags of what is written. Return the facts that fail
-        when not all that is to be swept was announced, for this error or another."""
+    async def _announce_rest(
+        self, claims: ClaimResult, left_out: Sequence[tuple[str, GenerationWrites]], error: Exception | None
+    ) -> dict[str, Exception]:
+        """Send the sweep messages that could not be sent before, such as those of contributions, which have the ETags
+        of what is written. Return the facts that fail when not all was announced, for this error or another."""
         try:
-            await self._announce(claims.gone)
+            await self._announce(chain(tombstones_of(left_out), claims.gone))
         except Exception as another:  # whichever facts the message named: the batch comes back as a whole
             error = another
         if error is None:

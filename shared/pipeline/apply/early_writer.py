@@ -9,7 +9,7 @@ which is safe: it is read long after the worker has ended, and a key without its
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from shared.pipeline.cleanup.messages import tombstones_of
 from shared.pipeline.concurrency import all_of
@@ -25,13 +25,17 @@ if TYPE_CHECKING:
     from shared.pipeline.entry_writes.transaction_buffer import TransactionBuffer
     from shared.pipeline.entry_writes.writes import GenerationWrites
 
+    FactWrites: TypeAlias = "Sequence[tuple[str, GenerationWrites]]"
+
 
 class EarlyWriter:
-    """Watches one batch. `looked` has the rows that were not known; `not_announced` says why no message was sent."""
+    """Watches one batch. `looked` has the rows that were not known; `not_announced` says why no message was sent, and
+    `left_out` has the writes whose tombstones it does not name."""
 
     def __init__(self, writers: Writers, live_rows: TransactionBuffer, run_all: RunAll, *, is_small: bool) -> None:
         self.looked: Looked = {}
         self.not_announced: Exception | None = None
+        self.left_out: FactWrites = []
         self._writers = writers
         self._live_rows = live_rows
         self._run_all = run_all
@@ -56,37 +60,41 @@ class EarlyWriter:
         self._unsettled -= 1
         if self._unsettled:
             await self._write(works, claimed)
-        else:
-            side_by_side: list[Work[None]] = [partial(self._write_last, works, claimed), self._look, self._announce]
-            await all_of(self._run_all, side_by_side)
+            return
+        all_writes = _of_entries(self._claimed)
+        is_known = not any(writes.must_list for _, writes in all_writes)
+        side_by_side: list[Work[None]] = [
+            # Rows that are being looked at may join what is not full.
+            partial(self._write_all if is_known else self._write, works, claimed),
+            partial(self._look, all_writes),
+            partial(self._announce, all_writes),
+        ]
+        await all_of(self._run_all, side_by_side)
 
     async def _write(self, works: Sequence[ClaimedChange], claimed: Sequence[ClaimedChange]) -> None:
         await self._writers.entries.add_known(self._live_rows, _of_entries(claimed))
         if self._is_small:
             await self._live_rows.send_partitions(self._expected.settled(_partitions(works)))
 
-    async def _write_last(self, works: Sequence[ClaimedChange], claimed: Sequence[ClaimedChange]) -> None:
-        """Everything, unless rows that are being looked at may join it."""
-        if any(writes.must_list for _, writes in _of_entries(self._claimed)):
-            await self._write(works, claimed)
-            return
+    async def _write_all(self, works: Sequence[ClaimedChange], claimed: Sequence[ClaimedChange]) -> None:
         await self._writers.entries.add_known(self._live_rows, _of_entries(claimed))
         await self._live_rows.finish()
 
-    async def _look(self) -> None:
-        self.looked = await self._writers.entries.look(_of_entries(self._claimed))
+    async def _look(self, all_writes: FactWrites) -> None:
+        self.looked = await self._writers.entries.look(all_writes)
 
-    async def _announce(self) -> None:
-        """Those of an account that is down are announced when they are delivered to it."""
+    async def _announce(self, all_writes: FactWrites) -> None:
+        """Not those of an account that is down, which are most likely not written."""
         down = self._writers.entries.calls.down
-        written = [(fact, writes) for fact, writes in _of_entries(self._claimed) if writes.account not in down]
+        self.left_out = [(fact, writes) for fact, writes in all_writes if writes.account in down]
+        named = [(fact, writes) for fact, writes in all_writes if writes.account not in down] if down else all_writes
         try:
-            await self._writers.announce(tombstones_of(written))
+            await self._writers.announce(tombstones_of(named))
         except Exception as error:  # whichever facts the message named: the batch comes back as a whole
             self.not_announced = error
 
 
-def _of_entries(works: Iterable[ClaimedChange]) -> list[tuple[str, GenerationWrites]]:
+def _of_entries(works: Iterable[ClaimedChange]) -> FactWrites:
     _, of_entries = apart([(work.fact, writes) for work in works for writes in work.decision.writes])
     return of_entries
 
