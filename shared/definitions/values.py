@@ -11,7 +11,7 @@ import re
 from decimal import Decimal
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Final
-from unicodedata import is_normalized, normalize
+from unicodedata import combining, is_normalized, normalize
 
 from shared.definitions.instants import normalise as normalise_instant
 from shared.definitions.utf16 import utf16_order
@@ -37,6 +37,12 @@ _INTEGER: Final = re.compile(r"-?(?:0|[1-9][0-9]{0,3999})")
 _NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]{0,3999})(?:\.[0-9]{1,3999})?(?:[eE][+-]?[0-9]{1,4})?")
 _INTEGER_LIMIT: Final = 10**INTEGER_DIGITS_MAX
 _LONE_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+# Bringing the marks of a letter into their order takes time that grows with the square of their number: hours for a
+# text of nothing but marks, and nobody else runs meanwhile.
+_MARKS_MAX: Final = 100
+_TOO_MANY_MARKS: Final = bytes([True]) * (_MARKS_MAX + 1)
+# Letters by themselves, marks as soon as they are taken apart.
+_HIDDEN_MARKS: Final = dict.fromkeys(map(ord, "\u0f73\u0f75\u0f81"), "\u0f71")
 
 
 def plain_number(value: float) -> str:
@@ -127,14 +133,21 @@ def coerce_all(values: Iterable[tuple[PartType, object]]) -> list[PartValue | Re
 
 
 def folded(text: str) -> str:
-    """What `fold: case` compares: NFC and case folded, so that spellings of one word are equal."""
+    """What `fold: case` compares: NFC and case folded, so that spellings of one word are equal. What has more marks on a
+    letter than any word keeps its spelling."""
     if text.isascii():
         return text.lower()
     return _nfc(_nfc(text).casefold())
 
 
 def _nfc(text: str) -> str:
+    if len(text) > _MARKS_MAX and _has_too_many_marks(text):
+        return text
     return text if is_normalized("NFC", text) else normalize("NFC", text)
+
+
+def _has_too_many_marks(text: str) -> bool:
+    return _TOO_MANY_MARKS in bytes(map(bool, map(combining, text.translate(_HIDDEN_MARKS))))
 
 
 def sort_rank(part_type: PartType, value: PartValue) -> Any:
