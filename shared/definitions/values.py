@@ -133,8 +133,8 @@ def coerce_all(values: Iterable[tuple[PartType, object]]) -> list[PartValue | Re
 
 
 def folded(text: str) -> str:
-    """What `fold: case` compares: NFC and case folded, so that spellings of one word are equal. What has more marks on a
-    letter than any word keeps its spelling."""
+    """What `fold: case` compares: NFC and case folded, so that spellings of one word are equal. What has more marks on
+    a letter than any word keeps its spelling."""
     if text.isascii():
         return text.lower()
     return _nfc(_nfc(text).casefold())

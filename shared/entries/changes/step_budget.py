@@ -12,6 +12,8 @@ from typing import Any, Final
 STEPS_MAX: Final = 500_000
 # Text is compared, joined and written faster than nodes are visited.
 CHARACTERS_PER_STEP: Final = 100
+# Writing an integer takes time that grows with the square of its digits, of which JSON may have 4 300.
+_BITS_PER_STEP: Final = 64
 
 
 class OutOfStepsError(Exception):
@@ -51,4 +53,6 @@ def weight(value: Any, most: int) -> int:
         elif isinstance(found, dict):
             steps += sum(map(len, found)) // CHARACTERS_PER_STEP
             waiting += found.values()
+        elif type(found) is int:
+            steps += found.bit_length() // _BITS_PER_STEP
     return steps

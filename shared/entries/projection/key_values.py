@@ -22,7 +22,7 @@ from shared.entries.keys.limits import SORT_UNITS, cut_to_fit
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from shared.definitions.model import Index, PartValue
+    from shared.definitions.model import Index, PartType, PartValue
     from shared.entries.changes.paths import Getter
 
     Compiled = TypeVar("Compiled", bound=Callable[[Any], Any])
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     Roots: TypeAlias = tuple[Any, Any, Any]
 
 # What an expression is evaluated on: the fact, the element, or the fact with the element in it.
-_FACT: Final = 0
+ON_FACT: Final = 0
 _ELEMENT: Final = 1
 _BOTH: Final = 2
 
@@ -40,6 +40,10 @@ _BOTH: Final = 2
 ENTRIES_MAX: Final = 1000
 # Elements without an entry of their own (left out, or with the key of another) take their time as well.
 ELEMENTS_MAX: Final = 20 * ENTRIES_MAX
+
+
+# A value becomes a part of a key in so many microseconds, on every element again.
+_PART_STEPS: Final[dict[PartType, int]] = {"string": 2, "integer": 1, "number": 2, "boolean": 1, "datetime": 5}
 
 
 class RefusedValueError(ValueError):
@@ -85,8 +89,9 @@ class KeyValueReader:
         codecs = keys.partition_codecs + keys.sort_codecs
         # Unpacked in the loops below, because a tuple's items cost less than attributes.
         self._reads = [self._compile(codec.part.path, compile_path) for codec in codecs]
-        self._element_reads = [(at, *read) for at, read in enumerate(self._reads) if read[0] != _FACT]
+        self._element_reads = [(at, *read) for at, read in enumerate(self._reads) if read[0] != ON_FACT]
         self._makes = [(codec.part, codec.part.name, COERCIONS[codec.part.type], codec.encode) for codec in codecs]
+        self._element_steps = sum(_PART_STEPS[codecs[at].part.type] for at, *_ in self._element_reads)
         self._expire = index.expire
         self._expires = None if index.expire is None else self._compile(index.expire.path, compile_path)
         roots = [root for root, _ in [*self._reads, *(read for read in (self._where, self._expires) if read)]]
@@ -101,13 +106,13 @@ class KeyValueReader:
     def _compile(self, text: str, compiled: Callable[[str, StepBudget], Compiled]) -> tuple[int, Compiled | Getter]:
         """What an expression is evaluated on, and how."""
         if self._each is None:
-            return _FACT, compiled(text, self._budget)
+            return ON_FACT, compiled(text, self._budget)
         names = segments(text)
         if names is None:
             is_mentioned = re.search(rf"\b{re.escape(self._each.name)}\b", text)
-            return (_BOTH if is_mentioned else _FACT), compiled(text, self._budget)
+            return (_BOTH if is_mentioned else ON_FACT), compiled(text, self._budget)
         if names[0] != self._each.name:
-            return _FACT, compiled(text, self._budget)
+            return ON_FACT, compiled(text, self._budget)
         return _ELEMENT, compile_dotted(names[1:])
 
     def keys(self, document: dict[str, Any]) -> list[EntryKeyValues]:
@@ -133,11 +138,11 @@ class KeyValueReader:
         self._budget.refill()
         yield from self._element_keys(document)
 
-    def compiled(self, path: str) -> Callable[[Roots], Any]:
-        """Reads the value at another path from what expressions are evaluated on; counted with the keys."""
+    def compiled(self, path: str) -> tuple[int, Getter]:
+        """What another path is evaluated on, and how; counted with the keys."""
         root, get = self._compile(path, compile_path)
         self._needs_both |= root == _BOTH
-        return lambda roots: get(roots[root])
+        return root, get
 
     def roots_of(self, document: dict[str, Any]) -> Callable[[Any], Roots]:
         """What expressions are evaluated on, for one element after the other: the fact is copied once for all of them,
@@ -185,11 +190,11 @@ class KeyValueReader:
 
     def _holds_for_all(self, document: dict[str, Any]) -> bool:
         """False when `where` leaves out the fact with all its elements."""
-        return self._where is None or self._where[0] != _FACT or bool(self._where[1](document))
+        return self._where is None or self._where[0] != ON_FACT or bool(self._where[1](document))
 
     def _element_key(self, roots: Roots, of_fact: _OfFact) -> EntryKeyValues | None:
         """The key of one element of `each`, or None when it has no entry."""
-        if self._where is not None and self._where[0] != _FACT and not self._where[1](roots[self._where[0]]):
+        if self._where is not None and self._where[0] != ON_FACT and not self._where[1](roots[self._where[0]]):
             return None
         if of_fact.found is None:
             of_fact.found = [get(roots[root]) for root, get in self._reads]
@@ -208,8 +213,7 @@ class KeyValueReader:
             values[name] = typed
             texts.append(text)
             units += len(text)
-        if units > CHARACTERS_PER_STEP:
-            self._spend_on_texts(texts)
+        self._spend(self._element_steps + units // CHARACTERS_PER_STEP, texts)
         split = self._partition_parts
         return EntryKeyValues(
             cut_to_fit("".join(texts[:split]), self.shards.partition_units),
@@ -219,10 +223,10 @@ class KeyValueReader:
             None if self._expires is None else self._element_expires(self._expires, roots, of_fact),
         )
 
-    def _spend_on_texts(self, texts: list[str]) -> None:
+    def _spend(self, steps: int, texts: list[str]) -> None:
         """Long values are cut, hashed and stored again for every element, also those of the fact itself."""
         try:
-            self._budget.spend(sum(map(len, texts)) // CHARACTERS_PER_STEP)
+            self._budget.spend(steps)
         except OutOfStepsError as error:
             longest = max(range(len(texts)), key=lambda at: len(texts[at]))
             raise too_costly(self._makes[longest][0].path) from error
@@ -234,12 +238,12 @@ class KeyValueReader:
         if typed is REFUSED:
             raise _refused(part.path, part.type, value)
         made = (name, typed, encode(typed))
-        if self._reads[at][0] == _FACT:
+        if self._reads[at][0] == ON_FACT:
             of_fact.made[at] = made
         return made
 
     def _element_expires(self, path: tuple[int, Getter], roots: Roots, of_fact: _OfFact) -> int | None:
-        if path[0] != _FACT:
+        if path[0] != ON_FACT:
             return self._expires_seconds(path, roots)
         if not of_fact.has_expires:
             of_fact.expires_seconds, of_fact.has_expires = self._expires_seconds(path, roots), True

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 from shared.definitions.values import folded
 from shared.entries.changes.paths import EvaluationError
 from shared.entries.changes.shown_values import value_in_message
-from shared.entries.projection.key_values import KeyValueReader, RefusedValueError, TooManyEntriesError
+from shared.entries.projection.key_values import ON_FACT, KeyValueReader, RefusedValueError, TooManyEntriesError
 from shared.entries.projection.projector import (
     DIGEST_DIGITS,
     ELEMENT_ENTRIES_MIB_MAX,
@@ -28,7 +28,7 @@ from shared.entries.summaries.rows import contribution_columns, contribution_key
 from shared.entries.summaries.totals import Amount, Contribution, SummaryLayout
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from decimal import Decimal
 
     from shared.definitions.model import Index
@@ -53,7 +53,7 @@ class SummaryProjector:
     def __init__(self, index: Index) -> None:
         self._keys = KeyValueReader(index)
         self.layout = SummaryLayout(index.summarize or ())
-        self._reads = [(path, self._keys.compiled(path)) for path in self.layout.paths]
+        self._reads = [(path, *self._keys.compiled(path)) for path in self.layout.paths]
         self._folded = tuple(part.name for part in index.parts if part.fold)
 
     def project(self, change: Change) -> tuple[Entry, ...]:
@@ -67,19 +67,36 @@ class SummaryProjector:
 
     def _groups(self, document: dict[str, Any]) -> list[_Group]:
         groups: dict[tuple[str, str], _Group] = {}
-        roots_of = self._keys.roots_of(document)
+        numbers_of = self._numbers_of(document)
         for key in self._keys.keys_of_all(document):
             place = (key.partition, key.sort)
             group = groups.get(place)
             if group is None:
                 group = groups[place] = _Group(key, len(self._reads))
             group.elements += 1
-            roots = roots_of(key.element)
-            for (path, read), values in zip(self._reads, group.values, strict=True):
-                value = read(roots)
-                if value is not None:
-                    values.append(_number(path, value))
+            for number, values in zip(numbers_of(key.element), group.values, strict=True):
+                if number is not None:
+                    values.append(number)
         return list(groups.values())
+
+    def _numbers_of(self, document: dict[str, Any]) -> Callable[[Any], list[Decimal | None]]:
+        """What is measured at every path, for one element after the other; on the fact itself it is so once."""
+        roots_of = self._keys.roots_of(document)
+        of_fact: dict[str, Decimal | None] = {}
+
+        def numbers(element: Any) -> list[Decimal | None]:
+            roots = roots_of(element)
+            found = []
+            for path, root, get in self._reads:
+                number = of_fact.get(path)
+                if path not in of_fact:
+                    number = _number(path, get(roots[root]))
+                    if root == ON_FACT:
+                        of_fact[path] = number
+                found.append(number)
+            return found
+
+        return numbers
 
     def _entries(self, change: Change, groups: Sequence[_Group]) -> Iterator[Entry]:
         """The contribution to each group, as long as they have not too many bytes together."""
@@ -110,7 +127,9 @@ class SummaryProjector:
         return dumps(values)
 
 
-def _number(path: str, value: object) -> Decimal:
+def _number(path: str, value: object) -> Decimal | None:
+    if value is None:
+        return None
     number = decimals.exact(value)
     if number is None:
         raise RefusedValueError(f"{value_in_message(value)} at `{path}` is not of type number")

@@ -23,6 +23,7 @@ DOCUMENT_BYTES = 2_000_000
 NUMBERS = {"n": [0] * 900_000}
 OBJECTS = {"o": [{"q": 1}] * 200_000}
 TEXTS = {"t": "x" * 1_900_000}
+INTEGERS = {"i": [10**4299] * 460}
 LISTS = {"l": [[[0] * 8] * 8] * 8_000}
 MANY_TEXTS = {"t": ["x" * 1_000] * 1_900}
 DOUBLED = " | ".join(["[@, @]"] * 40)
@@ -71,7 +72,7 @@ def project(body: str, document: dict[str, Any]) -> int:
     """How many entries a document has."""
     index, source = index_of(body)
     change = CosmosReader(source).latest({"id": "1", "pk": "p", "_ts": 1, "_lsn": 1, **document})
-    return len(Projector(index, source).project(change))
+    return len((SummaryProjector(index) if index.summarize else Projector(index, source)).project(change))
 
 
 HOSTILE = [
@@ -84,6 +85,7 @@ HOSTILE = [
     ("contains(n, `[]`)", NUMBERS),
     ("to_string(n)", NUMBERS),
     ("map(&abs(@), n)", NUMBERS),
+    (f"[{', '.join(['to_string(i)'] * 20)}]", INTEGERS),
     ("o[?q > `0`].q | sum(@)", OBJECTS),
     ("sort_by(o, &to_number(to_string(q)))", OBJECTS),
     ("max_by(o, &length(to_string(@)))", OBJECTS),
@@ -184,6 +186,14 @@ def test_an_expression_of_the_fact_is_evaluated_once_for_all_elements() -> None:
     assert Counted.reads == 4  # of each, where, sort and expire
 
 
+def test_a_measure_of_the_fact_is_evaluated_once_for_all_elements() -> None:
+    """And not at all while no element has an entry."""
+    body = "each: {item: items}, partition: item.sku, where: item.sku, summarize: {most: {max: 'sum(items[].qty)'}}"
+    items = [{"sku": f"s{number}", "qty": 1} for number in range(1000)]
+    assert project(body, {"items": items}) == 1000
+    assert project(body, {"items": [{"qty": "no number"}]}) == 0
+
+
 def test_6000_elements_with_a_sum_over_the_fact_are_a_dead_letter_soon() -> None:
     """Quadratic work, as it was once: 37 seconds for 60 KB."""
     body = "each: {item: items}, partition: item.sku, sort: {path: 'sum(items[].qty)', name: total}"
@@ -244,6 +254,20 @@ def test_long_keys_of_many_elements_are_counted() -> None:
     assert project(body, {"tags": ["a", "b"], "title": "x" * 400_000}) == 2
     with pytest.raises(UnprojectableError, match="`title` is too costly"):
         project(body, {"tags": [str(number) for number in range(1000)], "title": "x" * 400_000})
+
+
+@pytest.mark.parametrize("part_type", ["string", "number", "datetime"])
+def test_parts_of_many_elements_are_counted(part_type: str) -> None:
+    """Each is coerced and spelled for every element: 20 000 elements with 20 times took 3 s."""
+    value = {"string": "é/#?'", "number": 1.2345e-20, "datetime": "2026-01-01T00:00:00+02:00"}[part_type]
+
+    def body(parts: int) -> str:
+        names = ", ".join(f"{{path: item.a, name: p{number}, type: {part_type}}}" for number in range(parts))
+        return f"each: {{item: items}}, partition: pk, sort: [{names}], project: keys"
+
+    assert project(body(4), {"items": [{"a": value}] * ELEMENTS_MAX}) == 1
+    with pytest.raises(UnprojectableError, match=r"`item\.a` is too costly"):
+        project(body(20), {"items": [{"a": value}] * ELEMENTS_MAX})
 
 
 def test_elements_that_an_expression_makes_large_are_counted() -> None:
