@@ -5,7 +5,8 @@ Databases, containers with the partition keys that the sources declare, a lease 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import asyncio
+from typing import TYPE_CHECKING, Final
 
 from azure.cosmos import PartitionKey
 from azure.cosmos.aio import CosmosClient
@@ -15,16 +16,20 @@ from local.process.errors import LocalRunError
 from shared.app.app import app
 from shared.app.connection_settings import StorageConnection
 from shared.entries.keys.placement import DEFAULT_ACCOUNT
+from shared.errors import StorageUnavailableError
 from shared.pipeline.apply.write_plans import needed_tables
 from shared.sources.partition_key import partition_key_paths
 from shared.sources.trigger_leases import LEASE_CONTAINER
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from azure.cosmos.aio import DatabaseProxy
 
     from shared.definitions.model import Definitions
+
+# An account of a placement that gives no answer for so long is left to the app, which makes what is missing later.
+_PATIENCE_SECONDS: Final = 3.0
 
 
 async def provision_cosmos(endpoint: str, key: str, definitions: Definitions) -> None:
@@ -42,13 +47,27 @@ async def provision_cosmos(endpoint: str, key: str, definitions: Definitions) ->
                 raise LocalRunError(f"The container of source {source.name} cannot be created: {reason}") from error
 
 
-async def provision_tables(connection_strings: Mapping[str, str], definitions: Definitions) -> None:
-    """Create all tables, by the connection of their account, so that they exist from the start."""
+async def provision_tables(connection_strings: Mapping[str, str], definitions: Definitions) -> list[str]:
+    """Create all tables, by the connection of their account, so that they exist from the start. Return the connections
+    of placements that are down: without the account of the ledger nothing can start."""
+    down = []
     for name, text in connection_strings.items():
-        async with app().connections.table_client(StorageConnection(name, connection_string=text)) as client:
-            for account, table in sorted(needed_tables(definitions)):
-                if account == name:
-                    await client.create_table(table)
+        tables = sorted(table for account, table in needed_tables(definitions) if account == name)
+        if name == DEFAULT_ACCOUNT:
+            await _create_tables(name, text, tables)
+            continue
+        try:
+            async with asyncio.timeout(_PATIENCE_SECONDS):
+                await _create_tables(name, text, tables)
+        except (TimeoutError, StorageUnavailableError):
+            down.append(name)
+    return down
+
+
+async def _create_tables(name: str, connection_string: str, tables: Iterable[str]) -> None:
+    async with app().connections.table_client(StorageConnection(name, connection_string=connection_string)) as client:
+        for table in tables:
+            await client.create_table(table)
 
 
 def placed_connections(definitions: Definitions) -> set[str]:

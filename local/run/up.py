@@ -154,7 +154,8 @@ class LocalRun:
     async def _provision(self, definitions: Definitions) -> None:
         """Create what the definitions name, as the templates do in Azure."""
         cosmos = self._endpoints["cosmos"]
-        await provision_tables(self._index_accounts(), definitions)
+        for name in await provision_tables(self._index_accounts(), definitions):
+            _say(f"{name} gives no answer: what belongs there waits until it does")
         await provision_cosmos(cosmos["endpoint"], cosmos["key"], definitions)
 
     async def _bring_samples(self, definitions: Definitions) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import time
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ from tests.e2e.outside_reader import entries
 from tests.support import wait_until
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 DEFINITIONS = """
@@ -76,27 +78,50 @@ class Run:
         return int(self.get(f"indexes/{index}/verifications/{identity}").json()["total"])
 
 
+@contextlib.contextmanager
+def started(folder: Path, second: str, *, is_down: bool) -> Iterator[Run]:
+    """A run whose second account answers at the start, or does not."""
+    (folder / "indexes.yaml").write_text(DEFINITIONS)
+    table_port = int(re.findall(r"TableEndpoint=http://127.0.0.1:(\d+)/", second)[0])
+    with Gate(table_port) as gate:
+        if is_down:
+            gate.shut(silent=True)
+        setting = {"INDEX_2": second.replace(f":{table_port}/", f":{gate.port}/")}
+        arguments = ("--definitions", str(folder / "indexes.yaml"))
+        with runs.ready(folder / "data", *arguments, environment=setting) as (_, found):
+            yield Run(found, gate, second)
+
+
 def test_an_account_that_is_down_holds_up_nothing_else(tmp_path: Path, own_azurite: str) -> None:
     """Other indexes of the source, other partitions of the index and other sources go on; then all of it arrives."""
-    (tmp_path / "indexes.yaml").write_text(DEFINITIONS)
-    table_port = int(re.findall(r"TableEndpoint=http://127.0.0.1:(\d+)/", own_azurite)[0])
-    with Gate(table_port) as gate:
-        setting = {"INDEX_2": own_azurite.replace(f":{table_port}/", f":{gate.port}/")}
-        arguments = ("--definitions", str(tmp_path / "indexes.yaml"))
-        with runs.ready(tmp_path / "data", *arguments, environment=setting) as (_, found):
-            run = Run(found, gate, own_azurite)
-            for number in range(4):
-                run.people.upsert_item(person(number, "old"))
-            run.seconds_until("by-town/entries?town=Aberdeen")
-            run.seconds_until("by-town/entries?town=Z%C3%BCrich")
-            gate.shut(silent=True)
-            lags, written = _write_during_the_outage(run)
-            assert max(lags[1:]) < LAG_SECONDS, lags
-            _check_what_operators_see(run)
-            gate.open()
-            wait_until(lambda: _phones(run.second) == written, "the account has everything")
-            wait_until(lambda: run.get("health/ready").json() == {"status": "ready"}, "nothing is owed any more")
-            assert run.differences("by-town") == 0
+    with started(tmp_path, own_azurite, is_down=False) as run:
+        for number in range(4):
+            run.people.upsert_item(person(number, "old"))
+        run.seconds_until("by-town/entries?town=Aberdeen")
+        run.seconds_until("by-town/entries?town=Z%C3%BCrich")
+        run.gate.shut(silent=True)
+        lags, written = _write_during_the_outage(run)
+        assert max(lags[1:]) < LAG_SECONDS, lags
+        _check_what_operators_see(run)
+        run.gate.open()
+        wait_until(lambda: _phones(run.second) == written, "the account has everything")
+        wait_until(lambda: run.get("health/ready").json() == {"status": "ready"}, "nothing is owed any more")
+        assert run.differences("by-town") == 0
+
+
+def test_an_account_that_is_down_at_the_start_gets_its_table_later(tmp_path: Path, own_azurite: str) -> None:
+    """The app starts without it, and so do other indexes and other partitions."""
+    with started(tmp_path, own_azurite, is_down=True) as run:
+        for number in range(4):
+            run.people.upsert_item(person(number, "new"))
+        run.seconds_until("by-name/entries?name=n0")
+        run.seconds_until("by-town/entries?town=Z%C3%BCrich")
+        assert run.get("indexes/by-town/entries?town=Aberdeen").status_code == 503
+        run.gate.open()
+        run.seconds_until("by-town/entries?town=Aberdeen")
+        wait_until(lambda: _phones(run.second) == {"0": "new", "2": "new"}, "the account has everything")
+        wait_until(lambda: run.get("health/ready").json() == {"status": "ready"}, "nothing is owed any more")
+        assert run.differences("by-town") == 0
 
 
 def _write_during_the_outage(run: Run) -> tuple[list[float], dict[str, str]]:
