@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from shared.pipeline.dead_letters.rows import dead_letter_id
+from tests.simulation.debts import debts_in
 from tests.simulation.steps import ViolationError
 from tests.simulation.truth import dead_letters_in, difference, expected, expected_dead_letters, shown
 
@@ -31,9 +32,11 @@ class Checks:
     now_seconds: float
 
     def all(self, moment: str) -> None:
-        """Every index, and the dead letters."""
+        """Every index, the dead letters, and the debts: all are paid."""
         self.entries(moment)
         self.dead_letters(moment)
+        if text := debts_in(self.store, self.plan):
+            raise ViolationError(f"{moment}: {text}")
 
     def entries(self, moment: str) -> None:
         """Every index shows the newest facts."""

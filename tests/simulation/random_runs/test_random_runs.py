@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from shared.pipeline.apply import settle_debts
 from tests.simulation.random_runs.coverage import missing
 from tests.simulation.random_runs.play import Played, play
 
@@ -49,6 +50,13 @@ def test_many_random_runs_end_right(chunk: int, tell: Callable[[Played], None]) 
     played = played_right(MANY_SEEDS[chunk::MANY_CHUNKS])
     tell(played)
     assert missing(played.coverage) == []
+
+
+def test_debts_that_are_not_paid_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Indexes may be right beside them: a check of its own looks."""
+    monkeypatch.setattr(settle_debts, "_is_paid", lambda *_: False)
+    violations = play(range(20)).violations
+    assert any("a ledger row owes" in violation.problem for violation in violations)
 
 
 def test_the_long_tests_play_twenty_thousand_seeds() -> None:
