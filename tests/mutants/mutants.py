@@ -298,6 +298,20 @@ MUTANTS = (
         _FLOODS,
     ),
     Mutant(
+        "the first of several changes in a transaction counts",
+        "shared/entries/changes/cosmos_changes.py",
+        "last[change.fact_key, lsn_of(change.version)] = change",
+        "last.setdefault((change.fact_key, lsn_of(change.version)), change)",
+        "tests/rooms/pipeline/test_transactions.py",
+    ),
+    Mutant(
+        "a clock that is a whole double is no clock",
+        "shared/entries/keys/versions.py",
+        "if type(value) is float and value.is_integer() and abs(value) <= _EXACT_MAX else None",
+        "if False else None",
+        "tests/unit/entries/test_cosmos_changes.py",
+    ),
+    Mutant(
         "the time of a change decides before its place in the log",
         "shared/entries/keys/versions.py",
         "clock[_TICKS_DIGITS:] + clock[:_TICKS_DIGITS]",
@@ -358,6 +372,13 @@ MUTANTS = (
         "shared/pipeline/apply/claim_batch.py",
         "return Claim(work.fact, work.entity, work.known.etag, debts)",
         "return Claim(work.fact, work.entity, work.known.etag)",
+        _OUTAGES,
+    ),
+    Mutant(
+        "a debt stays though the ledger row owes no more",
+        "shared/pipeline/ledger/debts.py",
+        "    return (*put, *paid)",
+        "    return (*put, *paid[:0])",
         _OUTAGES,
     ),
     Mutant(
