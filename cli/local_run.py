@@ -81,7 +81,7 @@ def local_run(data_folder: Path | None) -> LocalRun:
         content = json.loads(file.read_text(encoding="utf-8"))
     except OSError:
         raise UsageError(
-            f"no local run has written {file}: start one with `make run`, or name another with --data"
+            f'no local run has written {file}: start one with "make run", or name another with --data'
         ) from None
     except ValueError:
         raise _not_of_a_run(file) from None
@@ -109,4 +109,4 @@ def is_address(text: str) -> bool:
 
 
 def _not_of_a_run(file: Path) -> UsageError:
-    return UsageError(f"{file} is not that of a local run: start it again with `make run`, or name another with --data")
+    return UsageError(f'{file} is not that of a local run: start it again with "make run", or name another with --data')

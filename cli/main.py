@@ -146,7 +146,7 @@ def _run(group: click.Group, arguments: Sequence[str]) -> int:
 def _how_to_use(error: click.UsageError) -> str:
     """What is wrong, below how the command is used."""
     context = error.ctx
-    usage = [context.get_usage(), f"Try `{context.command_path} --help`."] if context else []
+    usage = [context.get_usage(), f'Try "{context.command_path} --help".'] if context else []
     return "\n".join([*usage, f"index-tables: {error.format_message()}"])
 
 

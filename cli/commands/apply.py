@@ -94,7 +94,7 @@ def bring_up(app: AppClient, index: str, budget: float | None, *, read_only: boo
         state = wait_until_built(app, index)
     _say(index, "verifying")
     if differences := _verified(app, index, budget):
-        _say(index, f"not switched: {differences} differences; see `index-tables verify {index}`")
+        _say(index, f'not switched: {differences} differences; see "index-tables verify {index}"')
         return False
     since = app.post(index_path(index, "switch"), {})["since"]
     _say(index, f"switched: it serves from {since} on")

@@ -56,7 +56,7 @@ def _add_readers(group: click.Group) -> None:
         group,
         "show",
         run_show,
-        argument("id", "its id, as `list` prints it", "ID", type=non_empty),
+        argument("id", 'its id, as "list" prints it', "ID", type=non_empty),
         *app_options(),
         summary="show one dead letter with its document",
         description="Show one dead letter with the document that could not be indexed.",

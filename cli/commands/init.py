@@ -78,7 +78,7 @@ def _drafted(file: Path, args: Arguments) -> SourceDraft:
     if not profile.facts:
         raise UsageError(f"{file} has no facts: nothing can be said about them")
     if (("id",), False) not in profile.fields:
-        raise UsageError(f"{file}: no fact has an `id`: name the field that is one with --id")
+        raise UsageError(f'{file}: no fact has an "id": name the field that is one with --id')
     return SourceDraft(slug(file.stem), profile, args.events)
 
 

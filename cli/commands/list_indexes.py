@@ -36,7 +36,7 @@ def add(commands: click.Group) -> None:
         flag("--no-size", "do not look at the tables"),
         *app_options(),
         summary="list the indexes with key, state and size",
-        description="List the indexes of an app: the parts that a lookup gives and, behind the `|`, those that it may "
+        description='List the indexes of an app: the parts that a lookup gives and, behind the "|", those that it may '
         "go on with; whether it serves; about how many entries it has, and their size. Sizes come from a sample, which "
         "costs some 20 storage transactions for each index.",
         examples=_EXAMPLES,

@@ -33,7 +33,7 @@ _SHARDS: Final = range(1, 257)
 _POLL_SECONDS: Final = 0.5
 _EXAMPLES: Final = """\
   index-tables rebalance customers-by-town --hot Redmond=16  # show what would change
-  index-tables rebalance customers-by-town --advised --write  # what `advise` says, into the file
+  index-tables rebalance customers-by-town --advised --write  # what "advise" says, into the file
   index-tables rebalance customers-by-town --shards 8 --apply  # and build, verify and switch, once it is deployed
 """
 
@@ -47,7 +47,7 @@ def add(commands: click.Group) -> None:
         index_argument("the index to spread"),
         option("--shards", metavar="N", type=int, help="how many shards each partition has (1 to 256)"),
         option("--hot", metavar="VALUE=N", multiple=True, help="a value with its own number"),
-        flag("--advised", "what `index-tables advise` says"),
+        flag("--advised", 'what "index-tables advise" says'),
         definitions_option(),
         flag("--write", "write the file"),
         flag("--apply", "write it, wait until the app has it, and move the index"),
@@ -57,7 +57,7 @@ def add(commands: click.Group) -> None:
         *app_options(),
         summary="spread an index over other shards",
         description="""\
-Change `shards` and `hot` of an index in the definitions file, and show what that does. With --apply the index is
+Change "shards" and "hot" of an index in the definitions file, and show what that does. With --apply the index is
 moved as soon as the app has the changed file: its new generation is built beside the old one, which serves and is
 kept up to date meanwhile, verified, and switched to. With --read-only the old one gets no changes meanwhile, which
 saves their writes; lookups see what it had, it cannot be rolled back to, and it goes at once after the switch.""",
@@ -135,7 +135,7 @@ def _checked(before: Definitions, text: str, index: str, file: str) -> Definitio
     old, new = before.indexes[index], after.indexes[index]
     changed = {name for name in before.indexes if before.indexes[name] != after.indexes[name]}
     if changed - {index} or replace(new, shards=old.shards, hot=old.hot) != old:
-        raise UsageError(f"{file} cannot be changed without changing more: set `shards` and `hot` of {index} by hand")
+        raise UsageError(f'{file} cannot be changed without changing more: set "shards" and "hot" of {index} by hand')
     return after
 
 
@@ -147,8 +147,8 @@ def _move(args: Arguments, step: MigrationStep) -> int:
     while not has_generation(app, args.index, step.generation):
         if time.monotonic() > deadline:
             raise ServiceError(
-                f"the app does not have the changed file after {args.wait:g} s: deploy it, then `index-tables apply "
-                f"{args.index}`"
+                f'the app does not have the changed file after {args.wait:g} s: deploy it, then "index-tables apply '
+                f'{args.index}"'
             )
         time.sleep(_POLL_SECONDS)
     is_done = bring_up(app, args.index, args.budget, read_only=args.read_only)

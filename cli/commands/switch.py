@@ -28,7 +28,7 @@ def add(commands: click.Group) -> None:
         *app_options(),
         summary="let the new generation of an index serve",
         description="Let the generation that was built for a changed definition serve, from one moment on. It must be "
-        "built and verified. The old one is kept for a while: `rollback` brings it back.",
+        'built and verified. The old one is kept for a while: "rollback" brings it back.',
         examples="  index-tables switch customers-by-town",
     )
     add_command(

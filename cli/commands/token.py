@@ -49,7 +49,7 @@ def add(commands: click.Group) -> None:
         ),
         summary="make a token for a local run",
         description="Print a token that a local run takes where Azure takes those of Microsoft Entra ID. Start the run "
-        "with `python -m local up --auth entra`.",
+        'with "python -m local up --auth entra".',
         examples=_EXAMPLES,
         formats=("table",),
     )

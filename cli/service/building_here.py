@@ -90,7 +90,7 @@ async def _drive(operations: GenerationLifecycle, index: str, task: str) -> None
         if shown:
             show_line(shown.line(build_json(progress), time.monotonic()))
         if progress.task.id != task:
-            raise TaskFailedError(f"Another build of {index} has taken the place of this one: see `build --status`.")
+            raise TaskFailedError(f'Another build of {index} has taken the place of this one: see "build --status".')
         if progress.task.state == "failed":
             raise task_failed_error(progress.task)
         if progress.task.state == "done":

@@ -67,7 +67,7 @@ def wait_until_built(app: AppClient, index: str) -> dict[str, Any]:
     try:
         state = _follow(app, index)
     except KeyboardInterrupt:
-        follow = f"`index-tables build {index} --status` shows how far it is"
+        follow = f'"index-tables build {index} --status" shows how far it is'
         raise KeyboardInterrupt(f"the build of {index} goes on in the app: {follow}") from None
     finally:
         clear_line()

@@ -54,7 +54,7 @@ def wait_until_verified(app: AppClient, index: str, identity: str) -> dict[str, 
     try:
         found = _follow(app, index, identity)
     except KeyboardInterrupt:
-        follow = "`index-tables status` shows how far it is"
+        follow = '"index-tables status" shows how far it is'
         raise KeyboardInterrupt(f"the verification of {index} goes on in the app: {follow}") from None
     finally:
         clear_line()

@@ -75,7 +75,7 @@ def reason_of(error: Exception) -> str:
     from azure.core.exceptions import ClientAuthenticationError
 
     if isinstance(error, ClientAuthenticationError):
-        return "Nobody is signed in to Azure here: use `az login` or `azd auth login`."
+        return 'Nobody is signed in to Azure here: use "az login" or "azd auth login".'
     return str(error).partition("\n")[0]
 
 

@@ -65,7 +65,7 @@ class EventFile:
             return self._recorded(found, number, written)
         if self._needs_times and source.version is None and source.events.form != "debezium":
             raise UsageError(
-                f"{self._path}, line {number} has no `enqueued` and `sequenceNumber`, which order the events of "
+                f'{self._path}, line {number} has no "enqueued" and "sequenceNumber", which order the events of '
                 f'source "{source.name}": export them with each event'
             )
         return ReceivedEvent(line, written, number)
@@ -75,9 +75,9 @@ class EventFile:
             found = {"enqueued": written.isoformat(), "sequenceNumber": number, **found}
         instant = normalise(str(found.get("enqueued")))
         if instant is None:
-            raise UsageError(f"{self._path}, line {number}: `enqueued` is no ISO 8601 time")
+            raise UsageError(f'{self._path}, line {number}: "enqueued" is no ISO 8601 time')
         if type(found.get("sequenceNumber")) is not int:
-            raise UsageError(f"{self._path}, line {number}: `sequenceNumber` is no whole number")
+            raise UsageError(f'{self._path}, line {number}: "sequenceNumber" is no whole number')
         moment = datetime.fromisoformat(instant)
         enqueued = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
         try:

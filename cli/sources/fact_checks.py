@@ -96,7 +96,7 @@ def _sent_bytes(fact: dict[str, Any], text: str) -> int:
 def _id_fault(identity: object) -> str | None:
     """What is wrong with the id of a document."""
     if not isinstance(identity, str) or not identity:
-        return "give it an `id` that is a text"
+        return 'give it an "id" that is a text'
     if _FORBIDDEN_IN_ID & set(identity):
         return f"the id {identity!r} contains one of / \\ ? #, a tab, a line break or NUL, which Cosmos DB forbids"
     if identity.endswith(" "):

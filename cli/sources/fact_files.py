@@ -91,7 +91,7 @@ def _with_id(line: Line, fact: dict[str, Any], name: str) -> Line:
     """The line with the value of a field as its id."""
     value = fact.get(name)
     if isinstance(value, bool) or not isinstance(value, str | int) or value == "":
-        return Line(line.number, None, f"it has no `{name}` that can be its id: a text or a whole number")
+        return Line(line.number, None, f'it has no "{name}" that can be its id: a text or a whole number')
     return Line(line.number, {"id": str(value), **{key: of for key, of in fact.items() if key != "id"}})
 
 

@@ -60,7 +60,7 @@ def _chosen(definitions: Definitions, name: str | None) -> Source:
     """A source of the hub that the events are from."""
     fed = {source.name: source for source in definitions.sources.values() if source.event_hub}
     if not fed:
-        raise UsageError("no source has an event hub: give one an `eventHub`")
+        raise UsageError('no source has an event hub: give one an "eventHub"')
     if name is not None:
         if name not in fed:
             raise UsageError(f"no source {name} has an event hub. {did_you_mean(name, fed)}")

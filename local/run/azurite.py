@@ -77,9 +77,9 @@ def command(ports: StoragePorts, location: Path | None, tls: Tls | None = None) 
     """
     node = shutil.which("node")
     if node is None:
-        raise LocalRunError("node is not on PATH: install Node.js 20 or newer, then run `make run` again.")
+        raise LocalRunError('node is not on PATH: install Node.js 20 or newer, then run "make run" again.')
     if not ENTRY_POINT.is_file():
-        raise LocalRunError("Azurite is not installed: run `python local/run/setup.py` (or `make run`) first.")
+        raise LocalRunError('Azurite is not installed: run "python local/run/setup.py" (or "make run") first.')
     services = [
         part
         for service, port in (("blob", ports.blob), ("queue", ports.queue), ("table", ports.table))

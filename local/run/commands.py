@@ -68,7 +68,7 @@ def _add_up(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
         nargs="?",
         const="keys",
         help="check function keys, which are in endpoints.json (keys, also --auth alone), or tokens that "
-        "`index-tables token` makes (entra)",
+        '"index-tables token" makes (entra)',
     )
     up.add_argument("--verbose", action="store_true", help="show the whole log of the app, not only warnings")
     up.add_argument("--host", choices=["own", "func"], default="own", help="our host, or Azure Functions Core Tools")

@@ -122,10 +122,10 @@ def _hot_partition(advised: AdvisedIndex) -> Advice | None:
     dollars = _lookups_cost(advised, top.share * (shards - top.shards))
     fix = f"Its lookups take {shards} storage transactions each then, instead of {top.shards}."
     if len(advised.index.partition) > 1:
-        return Advice("hot-partition", what, f"Spread it: `shards: {shards}`. {fix}", dollars, {"shards": shards})
+        return Advice("hot-partition", what, f'Spread it: "shards: {shards}". {fix}', dollars, {"shards": shards})
     (value,) = top.values.values() if top.values else ("",)
     change = {"hot": {_as_key(value): shards}}
-    return Advice("hot-partition", what, f"Spread it: `hot: {{{shown}: {shards}}}`. {fix}", dollars, change)
+    return Advice("hot-partition", what, f'Spread it: "hot: {{{shown}: {shards}}}". {fix}', dollars, change)
 
 
 def _few_values(advised: AdvisedIndex) -> Advice | None:
@@ -142,7 +142,7 @@ def _few_values(advised: AdvisedIndex) -> Advice | None:
         f"the partition of {advised.name} has only {statistics.partitions_estimated} values for about "
         f"{statistics.entries_estimated:,} entries, so each holds a large share of them"
     )
-    fix = f"Add a part with more values, or spread each: `shards: {shards}`, with as many transactions per lookup."
+    fix = f'Add a part with more values, or spread each: "shards: {shards}", with as many transactions per lookup.'
     dollars = _lookups_cost(advised, shards - advised.index.shards)
     return Advice("few-values", what, fix, dollars, {"shards": shards})
 
@@ -180,7 +180,7 @@ def _volatile(advised: AdvisedIndex) -> Advice | None:
         f"of {usage.lookups:,} lookups"
     )
     fix = (
-        "Take what changes often out of its key and of `project` (`project: keys` and `expand=fact`), or query the "
+        'Take what changes often out of its key and of "project" ("project: keys" and "expand=fact"), or query the '
         "source for so few lookups and drop it."
     )
     return Advice("volatile", what, fix, _saved_by_dropping(advised))
@@ -205,7 +205,7 @@ def _monotonic(advised: AdvisedIndex) -> Advice | None:
         f"the partitions of {advised.name} only grow ({statistics.growing_share:.0%} of the changes that go to another "
         "one go to a higher one), so all new entries go to one end of the table"
     )
-    return Advice("monotonic", what, "Put another part first, and what grows into `sort`.")
+    return Advice("monotonic", what, 'Put another part first, and what grows into "sort".')
 
 
 def _oversized(advised: AdvisedIndex) -> Advice | None:
@@ -213,7 +213,7 @@ def _oversized(advised: AdvisedIndex) -> Advice | None:
     if size is None or size < _LARGE_BYTES or advised.index.project == "keys":
         return None
     what = f"an entry of {advised.name} has {size / 1024:.1f} KiB on average, {entries * size / _GB:.2f} GB in all"
-    fix = "Project the fields that lookups need; `expand=fact` fetches the rest."
+    fix = 'Project the fields that lookups need; "expand=fact" fetches the rest.'
     saved = -advised.storage.of(entries * (size - _LEAN_BYTES) / _GB)
     return Advice("oversized", what, fix, saved)
 
@@ -227,10 +227,10 @@ def _far_periods(advised: AdvisedIndex) -> Advice | None:
         return None
     what = (
         f"every lookup of {advised.name} reads {tables:,} tables where {expected} would do: facts expire in many a "
-        f"{expire.tables} that lies further ahead than `after`, and each has a table of its own"
+        f'{expire.tables} that lies further ahead than "after", and each has a table of its own'
     )
     fix = (
-        "Use longer periods, or take `tables` out of `expire`. Either is another generation; the tables of this one go "
+        'Use longer periods, or take "tables" out of "expire". Either is another generation; the tables of this one go '
         "with it, also those that stand empty."
     )
     return Advice("far-periods", what, fix, _lookups_cost(advised, (expected - tables) * advised.index.shards))

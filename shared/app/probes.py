@@ -123,7 +123,7 @@ def without_order(app: Process) -> list[str]:
     if len(regions) < 2:
         return []
     where = f"Cosmos DB takes writes in several regions ({', '.join(regions)})"
-    way_out = "declare a `version` in these sources, or write each partition key in one region"
+    way_out = 'declare a "version" in these sources, or write each partition key in one region'
     return [f"{where}, so that nobody knows the order of two versions of a fact: {way_out}: {', '.join(names)}."]
 
 

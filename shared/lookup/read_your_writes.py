@@ -59,7 +59,7 @@ class WriteWaiter:
         if self._waiting >= WAITING_MAX:
             raise NotSeenYetError(
                 f'The change has not reached index "{generation.index.name}", and {WAITING_MAX} lookups already wait '
-                "for theirs; ask again, or look up without `sees`."
+                'for theirs; ask again, or look up without "sees".'
             )
         self._waiting += 1
         try:
@@ -77,7 +77,7 @@ class WriteWaiter:
             wait_seconds = min(2 * wait_seconds, _LONGEST_WAIT_SECONDS)
         raise NotSeenYetError(
             f'The change has not reached index "{generation.index.name}" within {self._patience_seconds:g} s; '
-            "ask again, or look up without `sees`."
+            'ask again, or look up without "sees".'
         )
 
 
@@ -156,7 +156,7 @@ def _key(values: Sequence[Any]) -> list[FactKeyValue]:
 
 def _versioned(source: Source, fact_key: str, fields: Mapping[str, Any]) -> SeenVersion | str:
     if source.version is not None:
-        meaning = f"the fact's `{source.version}`, a number from 0 up or an ISO 8601 time"
+        meaning = f'the fact\'s "{source.version}", a number from 0 up or an ISO 8601 time'
         version = _member(fields, "version", lambda value: declared_clock(value) is not None, meaning)
         return SeenVersion(fact_key, declared_clock=declared_clock(version))
     if source.cosmos is None:

@@ -106,7 +106,7 @@ class RequestReader:
         """What these options ask for in vain."""
         faults = []
         if options.seen is not None and not self.can_see:
-            detail = "This app cannot tell which changes it has seen; leave `sees` out."
+            detail = 'This app cannot tell which changes it has seen; leave "sees" out.'
             faults.append(fault("SeesNotPossible", "sees", detail))
         if options.expands_fact and not self.can_expand:
             faults.append(fault("ExpandNotPossible", "expand", "This app reads no facts; leave expand out."))

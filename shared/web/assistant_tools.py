@@ -56,9 +56,9 @@ def description(index: Index) -> str:
     if index.summarize is not None:
         measures = ", ".join(measure.name for measure in index.summarize)
         return (
-            f"Gives {measures} of {index.source} by {partition}.{ordered} A `token` in the answer asks for more.{_DATA}"
+            f"Gives {measures} of {index.source} by {partition}.{ordered} A token in the answer asks for more.{_DATA}"
         )
-    return f"Finds {index.source} by {partition}.{ordered} A `token` in the answer asks for the next page.{_DATA}"
+    return f"Finds {index.source} by {partition}.{ordered} A token in the answer asks for the next page.{_DATA}"
 
 
 def properties(index: Index, source: Source) -> list[dict[str, Any]]:
@@ -162,7 +162,7 @@ def _arguments(context: str) -> dict[str, str]:
     arguments = called.get("arguments") if isinstance(called, dict) else None
     if not isinstance(arguments, dict):
         raise BadLookupError(
-            fault("InvalidParameterValue", "arguments", "The call has no `arguments`; send an object.")
+            fault("InvalidParameterValue", "arguments", 'The call has no "arguments"; send an object.')
         )
     given = {name: value for name, value in arguments.items() if value is not None}
     for name, value in given.items():

@@ -116,6 +116,6 @@ def _broken_definitions(error: errors.DefinitionsError) -> Problem:
         DEFINITIONS_BROKEN.status,
         DEFINITIONS_BROKEN.code,
         DEFINITIONS_BROKEN.title,
-        f"Faults in the definitions file: {len(error.faults)}. Fix what `errors` lists and deploy again.",
+        f'Faults in the definitions file: {len(error.faults)}. Fix what "errors" lists and deploy again.',
         errors=tuple({"code": DEFINITIONS_BROKEN.code, "detail": fault} for fault in error.faults),
     )

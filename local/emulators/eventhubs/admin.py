@@ -70,7 +70,7 @@ class Admin:
         body = await _body(request, {"hub", "consumerGroup", "partition"})
         hub = self._namespace.store.hub(str(body.get("hub", "")))
         if hub is None:
-            raise BadSwitchError(f"There is no hub {body.get('hub')!r}: name one of this server in `hub`.")
+            raise BadSwitchError(f'There is no hub {body.get("hub")!r}: name one of this server in "hub".')
         group = str(body.get("consumerGroup", "$Default")).lower()
         wanted = body.get("partition")
         numbers = [p.number for p in hub.partitions if wanted is None or str(p.number) == str(wanted)]

@@ -102,7 +102,7 @@ class ToolEndpoint:
         if function is None:
             raise _RefusedError(_INVALID_PARAMETERS, f"Unknown tool: {name!r}")
         if not isinstance(arguments, dict):
-            raise _RefusedError(_INVALID_PARAMETERS, "`arguments` must be an object.")
+            raise _RefusedError(_INVALID_PARAMETERS, '"arguments" must be an object.')
         if missing := [each for each in _required(function.trigger) if arguments.get(each) is None]:
             raise _RefusedError(_INVALID_PARAMETERS, f"The tool {name} needs values for: {', '.join(missing)}")
         transport = {"name": "http-streamable", "properties": {"headers": dict(headers)}}

@@ -43,5 +43,5 @@ def trigger_for(function: Function, services: HostServices) -> Trigger:
         case other:
             raise LocalRunError(
                 f"Function {function.name} has a {other}, which the local host does not run; "
-                "remove it or run the app with `python -m local up --host func`."
+                'remove it or run the app with "python -m local up --host func".'
             )

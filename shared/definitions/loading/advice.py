@@ -36,14 +36,14 @@ def _advise_on_partition(index: Index, findings: Findings) -> None:
     is_spread = index.shards > 1 or bool(index.hot)
     if all(map(_has_few_values, index.partition)) and not is_spread:
         what = "the partition has very few values, so each holds a large share of all entries"
-        findings.advise(at, what, "Add a part with more values, or spread it with `shards`.")
+        findings.advise(at, what, 'Add a part with more values, or spread it with "shards".')
     first = index.partition[0]
     if first.type == "datetime" or _GROWING.fullmatch(first.name):
         what = f'"{first.name}" only grows, so all new entries go to one end of the table'
-        findings.advise(at, what, "Put another part first, and the time into `sort`.")
+        findings.advise(at, what, 'Put another part first, and the time into "sort".')
     if any(part.order == "desc" for part in index.partition):
-        what = "`order` of a partition part has no effect but on lookups of several partitions (`.in`)"
-        findings.advise(at, what, "Take `order` out, or move the part to `sort`.")
+        what = '"order" of a partition part has no effect but on lookups of several partitions (".in")'
+        findings.advise(at, what, 'Take "order" out, or move the part to "sort".')
 
 
 def _has_few_values(part: KeyPart) -> bool:
@@ -54,7 +54,7 @@ def _advise_on_slices(index: Index, findings: Findings) -> None:
     for half, parts in (("partition", index.partition), ("sort", index.sort)):
         for number, part in enumerate(parts):
             if is_slice(part.path):
-                what = f"`{part.path}` takes a slice of a list; a slice of a text is nothing, so no fact has an entry"
+                what = f'"{part.path}" takes a slice of a list; a slice of a text is nothing, so no fact has an entry'
                 fix = "Keep that part of the text in a field of its own, such as a date beside a time, and name it."
                 findings.advise(("indexes", index.name, half, number), what, fix)
 
@@ -65,7 +65,7 @@ def _advise_on_key(index: Index, findings: Findings) -> None:
     name = re.compile(rf"\b{index.each.name}\b")
     if not any(name.search(part.path) for part in index.parts):
         what = f'no key part uses the element "{index.each.name}", so each fact has only one entry'
-        findings.advise(("indexes", index.name, "each"), what, "Use it in `partition` or `sort`, or take `each` out.")
+        findings.advise(("indexes", index.name, "each"), what, 'Use it in "partition" or "sort", or take "each" out.')
 
 
 def _advise_on_copies(definitions: Definitions, findings: Findings) -> None:
@@ -74,7 +74,7 @@ def _advise_on_copies(definitions: Definitions, findings: Findings) -> None:
         # Events are the mark of a volatile source; a container may be as static as a catalogue.
         if len(copies) >= _WHOLE_COPIES + (source.event_hub is None):
             what = f'{len(copies)} indexes carry whole facts of "{source.name}": each change rewrites every copy'
-            fix = "Project the fields that lookups need; `expand=fact` fetches the rest."
+            fix = 'Project the fields that lookups need; "expand=fact" fetches the rest.'
             findings.advise(("indexes", copies[-1].name, "project"), what, fix)
 
 
@@ -100,4 +100,4 @@ def _advise_on_twins(definitions: Definitions, findings: Findings) -> None:
         key = (index.source, index.each, index.where, index.partition, index.sort, *own)
         if (first := seen.setdefault(key, index.name)) != index.name:
             what = f'it has the same key as "{first}"'
-            findings.advise(("indexes", index.name), what, "Keep one, with the fields of both in `project`.")
+            findings.advise(("indexes", index.name), what, 'Keep one, with the fields of both in "project".')

@@ -176,7 +176,7 @@ class _IndexBuilder:
         if shape is None:
             return None
         if len(shape) != 1:
-            self._fault(("each",), f"{len(shape)} arrays are named", "Name one: `each: {actor: cast}`.")
+            self._fault(("each",), f"{len(shape)} arrays are named", 'Name one: "each: {actor: cast}".')
             return None
         ((name, path),) = shape.items()
         return Each(name, canonical(path))
@@ -193,7 +193,7 @@ class _IndexBuilder:
             else:
                 what = f"{len(given)} measures are named" if given else "no measure is named"
                 self._fault(
-                    ("summarize", name), what, f"Name one of sum, average, min and max: `{name}: {{sum: PATH}}`."
+                    ("summarize", name), what, f'Name one of sum, average, min and max: "{name}: {{sum: PATH}}".'
                 )
 
     def _hot(self, shape: dict[str, int], partition: tuple[KeyPart, ...]) -> list[tuple[PartValue, int]]:

@@ -87,10 +87,10 @@ def _check_part(at: KeyPath, part: KeyPart, findings: Findings) -> None:
     spelled_out = (*findings.as_written(at), "path")
     check_expression(spelled_out if spelled_out in findings.lines else at, part.path, findings)
     if part.fold and part.type != "string":
-        findings.fault((*at, "fold"), f"type {part.type} has no case", "Take `fold` out, or make the part a string.")
+        findings.fault((*at, "fold"), f"type {part.type} has no case", 'Take "fold" out, or make the part a string.')
     if problem_with(part.path) is not None:
         return
-    example = f"`{{path: {part.path}, name: ...}}`"
+    example = f'"{{path: {part.path}, name: ...}}"'
     if not _PART_NAME.fullmatch(part.name):
         what = f'"{part.name}" is no name for a part' if part.name else "the path does not say what to call the part"
         findings.fault(at, what, f"Give it a name of letters, digits and _, a letter first: {example}.")
@@ -103,7 +103,7 @@ def _check_part_names(index: Index, findings: Findings) -> None:
     halves = [("partition", n) for n, _ in enumerate(index.partition)] + [("sort", n) for n, _ in enumerate(index.sort)]
     for part, place in zip(index.parts, halves, strict=True):
         if part.name and part.name in seen:
-            fix = f"Give one of them another name: `{{path: {part.path}, name: ...}}`."
+            fix = f'Give one of them another name: "{{path: {part.path}, name: ...}}".'
             findings.fault(("indexes", index.name, *place), f'two parts are called "{part.name}"', fix)
         seen.add(part.name)
 
@@ -122,13 +122,13 @@ def _check_each(index: Index, findings: Findings) -> None:
 def _check_project(index: Index, source: Source | None, findings: Findings) -> None:
     at: KeyPath = ("indexes", index.name, "project")
     if index.project == "keys" and source is not None and source.cosmos is None:
-        fix = "Use `all` or a list of paths: there is no container to fetch the fact from."
-        findings.fault(at, "`project: keys` needs a source with `cosmos`", fix)
+        fix = 'Use "all" or a list of paths: there is no container to fetch the fact from.'
+        findings.fault(at, '"project: keys" needs a source with "cosmos"', fix)
     if isinstance(index.project, str):
         return
     for number, path in enumerate(index.project):
         if segments(path) is None:
             fix = "Use names with dots between them, other names in quotes: '\"Major Genre\"'."
-            findings.fault((*at, number), f"`{path}` is no dotted path", fix)
+            findings.fault((*at, number), f'"{path}" is no dotted path', fix)
         elif path in index.project[:number]:
-            findings.fault((*at, number), f"`{path}` stands twice", "Take one out.")
+            findings.fault((*at, number), f'"{path}" stands twice', "Take one out.")

@@ -35,8 +35,8 @@ def check_layout(index: Index, findings: Findings) -> None:
 
 def _check_hot(at: KeyPath, index: Index, findings: Findings) -> None:
     if len(index.partition) > 1:
-        fix = "Take `hot` out and use `shards`, or make the partition one part."
-        findings.fault(at, "`hot` names values of one part, and the partition has several", fix)
+        fix = 'Take "hot" out and use "shards", or make the partition one part.'
+        findings.fault(at, '"hot" names values of one part, and the partition has several', fix)
         return
     seen: set[PartValue] = set()
     for value, _ in index.hot:
@@ -60,10 +60,10 @@ def check_periods(index: Index, findings: Findings) -> None:
     shards = max([index.shards, *(count for _, count in index.hot)])
     if expire.after_seconds < _SHORTEST_DAYS[expire.tables] * _DAY_SECONDS:
         what = f"entries would stay for up to a {expire.tables}, longer than they live"
-        findings.fault(at, what, "Take `tables` out, use shorter periods, or a longer `after`.")
+        findings.fault(at, what, 'Take "tables" out, use shorter periods, or a longer "after".')
     elif (count := tables_at_once(expire.tables, expire.after_seconds)) > _TABLES_MAX:
         what = f"a lookup would read {count} tables at once, over the limit of {_TABLES_MAX}"
-        findings.fault(at, what, "Use longer periods or a shorter `after`, or take `tables` out.")
+        findings.fault(at, what, 'Use longer periods or a shorter "after", or take "tables" out.')
     elif (requests := (count + 1) * shards) > _REQUESTS_MAX:
         what = f"a lookup would send {requests} requests at once, for {count + 1} tables and {shards} shards"
         findings.fault(at, what, f"Use longer periods or fewer shards: {_REQUESTS_MAX} are allowed.")
@@ -91,19 +91,19 @@ class _PlacementCheck:
     def _check_hash(self) -> None:
         placement = self._placement
         if not placement.accounts:
-            self._fault("accounts", "`by: hash` has no `accounts`", "List the connections of the accounts.")
+            self._fault("accounts", '"by: hash" has no "accounts"', "List the connections of the accounts.")
         if len(set(placement.accounts)) < len(placement.accounts):
             self._fault("accounts", "an account stands twice", "List each account once.")
         if placement.values or placement.slices or placement.default:
-            self._fault("map", "`by: hash` takes only `accounts`", "Take `map` and `default` out.")
+            self._fault("map", '"by: hash" takes only "accounts"', 'Take "map" and "default" out.')
 
     def _check_list(self) -> None:
         placement = self._placement
         if placement.accounts or placement.slices or not placement.values:
-            self._fault("map", "`by: list` takes a map of values", "Write `map: {Redmond: INDEX_1}` and a `default`.")
+            self._fault("map", '"by: list" takes a map of values', 'Write "map: {Redmond: INDEX_1}" and a "default".')
         if placement.default is None:
             fix = "Name the account of every value that the map does not name."
-            self._fault("default", "`by: list` has no `default`", fix)
+            self._fault("default", '"by: list" has no "default"', fix)
         seen: set[PartValue] = set()
         for value, _ in placement.values:
             at = (*self._at, "map", str(value))
@@ -115,13 +115,13 @@ class _PlacementCheck:
     def _check_range(self) -> None:
         placement = self._placement
         if placement.accounts or placement.values or placement.default or not placement.slices:
-            fix = "Write `map: [{to: m, account: INDEX_1}, {from: m, account: INDEX_2}]` and nothing else."
-            self._fault("map", "`by: range` takes a list of slices", fix)
+            fix = 'Write "map: [{to: m, account: INDEX_1}, {from: m, account: INDEX_2}]" and nothing else.'
+            self._fault("map", '"by: range" takes a list of slices', fix)
             return
         if placement.slices[0].start is not None:
-            self._fault("map", "nothing says where the lowest values go", "Leave `from` out of the first slice.")
+            self._fault("map", "nothing says where the lowest values go", 'Leave "from" out of the first slice.')
         if placement.slices[-1].end is not None:
-            self._fault("map", "nothing says where the highest values go", "Leave `to` out of the last slice.")
+            self._fault("map", "nothing says where the highest values go", 'Leave "to" out of the last slice.')
         for number, (left, right) in enumerate(zip(placement.slices, placement.slices[1:], strict=False)):
             self._check_seam(number + 1, left, right)
         for number, range_slice in enumerate(placement.slices):
@@ -132,7 +132,7 @@ class _PlacementCheck:
         """Each slice begins where the one before it ends, and slices go upwards."""
         at = (*self._at, "map", number)
         if left.end is None or right.start is None:
-            self._findings.fault(at, "two slices overlap: one has no end", "Give the seam as `to` and as `from`.")
+            self._findings.fault(at, "two slices overlap: one has no end", 'Give the seam as "to" and as "from".')
             return
         end, start = self._rank(left.end), self._rank(right.start)
         if end != start:
@@ -140,11 +140,11 @@ class _PlacementCheck:
             fix = "Let each slice begin where the one before it ends, lowest first."
             self._findings.fault(at, f"there is {word} between {left.end!r} and {right.start!r}", fix)
         elif right.end is not None and not start < self._rank(right.end):
-            self._findings.fault(at, "the slice is empty or upside down", "Let `from` be lower than `to`.")
+            self._findings.fault(at, "the slice is empty or upside down", 'Let "from" be lower than "to".')
 
     def _check_length(self, at: KeyPath, value: PartValue) -> None:
         if utf16_length(str(_comparable(value, self._part))) > _PLACED_UNITS_MAX:
-            fix = f"Use values of at most {_PLACED_UNITS_MAX} characters, or place `by: hash`."
+            fix = f'Use values of at most {_PLACED_UNITS_MAX} characters, or place "by: hash".'
             self._findings.fault(at, "the value is too long to be placed by", fix)
 
     def _rank(self, value: PartValue) -> Any:

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 MEASURES_MAX: Final = 20
 _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _NOT_WITH: Final = {
-    "project": "A group carries its measures and nothing of a single fact: take `project` out.",
-    "expire": "A total does not know when its facts expire: take `expire` out, or delete the facts themselves.",
+    "project": 'A group carries its measures and nothing of a single fact: take "project" out.',
+    "expire": 'A total does not know when its facts expire: take "expire" out, or delete the facts themselves.',
 }
 
 
@@ -23,7 +23,7 @@ def check_summary(index: Index, findings: Findings) -> None:
     at: KeyPath = ("indexes", index.name)
     for key, fix in _NOT_WITH.items():
         if (*at, key) in findings.lines:
-            findings.fault((*at, key), f"`{key}` does not go with `summarize`", fix)
+            findings.fault((*at, key), f'"{key}" does not go with "summarize"', fix)
     measures = index.summarize or ()
     if len(measures) > MEASURES_MAX:
         what = f"{len(measures)} measures are named"

@@ -25,8 +25,8 @@ def check_expression(path: KeyPath, text: str | None, findings: Findings) -> Non
     if text is None or (problem := problem_with(text)) is None:
         return
     if text.startswith("/"):
-        fix = f"Paths have dots and no slashes: `{text.strip('/').replace('/', '.')}`."
+        fix = f'Paths have dots and no slashes: "{text.strip("/").replace("/", ".")}".'
     else:
         fix = "Correct the JMESPath expression; a field name with other characters is quoted: '\"Major Genre\"'."
     shown = text if len(text) <= _SHOWN_MAX else f"{text[:_SHOWN_MAX]}…"
-    findings.fault(path, f"`{shown}` is no expression: {problem}", fix)
+    findings.fault(path, f'"{shown}" is no expression: {problem}', fix)

@@ -46,7 +46,7 @@ def parse(text: str, findings: Findings) -> object:
     except _UnusableError:
         return None
     if builder.root is None and not findings.faults:
-        findings.fault((), "the file is empty", "Begin with `version: 1`, `sources:` and `indexes:`.")
+        findings.fault((), "the file is empty", 'Begin with "version: 1", "sources:" and "indexes:".')
     return builder.root
 
 
@@ -91,7 +91,7 @@ class _Builder:
         if isinstance(event, DocumentStartEvent):
             self._documents += 1
             if self._documents > 1:
-                self._give_up(event, "there is a second document", "Keep one, without `---` in between.")
+                self._give_up(event, "there is a second document", 'Keep one, without "---" in between.')
         elif isinstance(event, ScalarEvent):
             self._put(_scalar(event), event, event.anchor, 1)
         elif isinstance(event, AliasEvent):

@@ -101,7 +101,7 @@ class FactReader:
         """The clock of a declared version."""
         clock = declared_clock(value)
         if clock is None:
-            where = f"{value_in_message(value)} at `{self.source.version}`"
+            where = f'{value_in_message(value)} at "{self.source.version}"'
             raise self.unreadable(f"{where} is no version: send a number from 0 up or an ISO 8601 time")
         return clock
 
@@ -136,7 +136,7 @@ class FactReader:
         try:
             return get(document)
         except EvaluationError as error:
-            raise self.unreadable(f"`{key}` cannot be evaluated: {error}") from error
+            raise self.unreadable(f'"{key}" cannot be evaluated: {error}') from error
 
     def _digest(self, document: dict[str, Any]) -> str:
         try:
@@ -151,7 +151,7 @@ class FactReader:
         if isinstance(value, str) and value and is_encodable(value):
             return value
         raise self.unreadable(
-            f"{value_in_message(value)} at `{self.source.id}` is no id: send a text or a whole number"
+            f'{value_in_message(value)} at "{self.source.id}" is no id: send a text or a whole number'
         )
 
     def _checked_key_value(self, value: object) -> Any:

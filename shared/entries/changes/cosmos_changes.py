@@ -40,14 +40,14 @@ class CosmosReader:
     def all_versions(self, item: object) -> Change:
         """The change that an item of the all versions and deletes feed is."""
         if not isinstance(item, dict) or not isinstance(item.get("metadata"), dict):
-            raise self._reader.unreadable("it is no item of an all versions feed: it has no `metadata`")
+            raise self._reader.unreadable('it is no item of an all versions feed: it has no "metadata"')
         metadata, current = item["metadata"], item.get("current")
         is_delete = str(metadata.get("operationType")).lower() == "delete"
         if is_delete:
             clock = self._clock(metadata.get("crts"), metadata.get("lsn"))
             return self._reader.change(metadata.get("id"), self._key_in(metadata), clock, None)
         if not isinstance(current, dict) or not current:
-            raise self._reader.unreadable("it has no `current` document and is no delete")
+            raise self._reader.unreadable('it has no "current" document and is no delete')
         return self._upsert(current, current.get("_ts", metadata.get("crts")), metadata.get("lsn"))
 
     def _upsert(self, document: dict[str, Any], seconds: object, lsn: object) -> Change:

@@ -112,11 +112,11 @@ class EventReader:
         inside = (MISSING,) * levels if document is None else self._reader.partition_key_of(document)
         if said.partition_key is MISSING:
             if document is None and levels:
-                raise self._reader.unreadable("a delete without document has no `partitionKey`")
+                raise self._reader.unreadable('a delete without document has no "partitionKey"')
             return inside
         values = said.partition_key if isinstance(said.partition_key, list) else [said.partition_key]
         if len(values) != levels:
-            what = f"`partitionKey` has {len(values)} values, the source declares {levels} paths"
+            what = f'"partitionKey" has {len(values)} values, the source declares {levels} paths'
             raise self._reader.unreadable(what)
         for outer, inner in zip(values, inside, strict=True) if self._must_agree else ():
             if inner is not MISSING and not _is_same_key_value(outer, inner):
@@ -144,7 +144,7 @@ class EventReader:
         return clock
 
     def _contradiction(self, key: str, outer: object, inner: object) -> Exception:
-        says = f"the envelope says {value_in_message(outer)} for `{key}`, the document {value_in_message(inner)}"
+        says = f'the envelope says {value_in_message(outer)} for "{key}", the document {value_in_message(inner)}'
         return self._reader.unreadable(f"{says}: let them agree")
 
 

@@ -26,7 +26,7 @@ def value_in_message(value: object) -> str:
 
 def expression_in_message(text: str) -> str:
     """An expression as a message shows it."""
-    return f"`{shortened(text, _EXPRESSION_CHARACTERS_MAX)}`"
+    return f'"{shortened(text, _EXPRESSION_CHARACTERS_MAX)}"'
 
 
 def shortened(text: str, characters_max: int) -> str:

@@ -132,5 +132,5 @@ def _number(path: str, value: object) -> Decimal | None:
         return None
     number = decimals.exact(value)
     if number is None:
-        raise RefusedValueError(f"{value_in_message(value)} at `{path}` is not of type number")
+        raise RefusedValueError(f'{value_in_message(value)} at "{path}" is not of type number')
     return number

@@ -130,7 +130,7 @@ def _null_faults(part: KeyPart, name: str, text: str) -> list[Fault]:
     if text != "true":
         return [fault("InvalidParameterValue", name, f"{name} is {shown(text)}; it can only be true.")]
     if not part.keeps_nulls:
-        detail = f"{name}: facts without {part.name} are not in this index; its definition would say `nulls: index`."
+        detail = f'{name}: facts without {part.name} are not in this index; its definition would say "nulls: index".'
         return [fault("NullsNotKept", name, detail)]
     return []
 

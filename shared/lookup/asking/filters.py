@@ -63,6 +63,6 @@ def filter_fault(text: str) -> Fault | None:
         return None
     detail = (
         f"filter is {shown(text)}, which is no JMESPath expression: {problem.rstrip('.')}. "
-        "It sees `key` and `data` of an entry, as in data.status == 'open'."
+        'It sees "key" and "data" of an entry, as in data.status == \'open\'.'
     )
     return fault("InvalidFilter", "filter", detail)

@@ -57,7 +57,7 @@ def _read(part: KeyPart, name: str, value: Any, faults: list[Fault]) -> PartValu
     """One value, or None after a fault."""
     if value is None:
         if not part.keeps_nulls:
-            detail = f"{name} has a null: the index has no facts without {part.name}, or would say `nulls: index`."
+            detail = f'{name} has a null: the index has no facts without {part.name}, or would say "nulls: index".'
             faults.append(fault("NullsNotKept", name, detail))
         return None
     coerced = coerce(part.type, value) if type(value) in _JSON_TYPES[part.type] else REFUSED

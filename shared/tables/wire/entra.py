@@ -40,7 +40,7 @@ class EntraCredential:
         except ClientAuthenticationError as error:
             raise RequestRefusedError(
                 "There is no token for storage: in Azure assign the app a managed identity, and set its client id if "
-                f"it has several; on your own machine sign in with `az login`. ({error.__class__.__name__})"
+                f'it has several; on your own machine sign in with "az login". ({error.__class__.__name__})'
             ) from error
         except AzureError as error:
             raise StorageUnavailableError(

@@ -70,7 +70,7 @@ def test_an_upsert_with_a_condition_creates_what_is_missing(wire: Wire, containe
 def test_a_time_to_live_is_a_number_of_seconds(wire: Wire, body: bytes) -> None:
     """To have none, it is left out."""
     status, _, answered = wire.send("POST", f"{wire.container}/docs", body, KEY)
-    assert (status, error_of(answered)) == (400, "`ttl` must be -1 or a positive number of seconds.")
+    assert (status, error_of(answered)) == (400, '"ttl" must be -1 or a positive number of seconds.')
 
 
 def spec(*paths: Any, **settings: Any) -> dict[str, Any]:

@@ -68,7 +68,7 @@ async def test_a_costly_document_is_a_dead_letter_of_one_index() -> None:
     (letter,) = (await tables.query(DEAD_LETTER_TABLE, RowRange("orders"))).rows
     assert (letter.entity["index"], letter.entity["kind"]) == ("by-total", "notEvaluable")
     assert letter.entity["reason"] == (
-        "`sum(items[].qty)` is too costly, over 500000 steps: "
+        '"sum(items[].qty)" is too costly, over 500000 steps: '
         "simplify it, or split the fact. Correct the fact or the definition, then replay the dead letter."
     )
     generations = plan_of(definitions_of(TEXT), "orders").generations

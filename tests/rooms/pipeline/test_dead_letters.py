@@ -72,7 +72,7 @@ async def test_a_dead_letter_has_a_kind_a_reason_and_its_fact(world: World) -> N
         "f",
         ("f",),
     )
-    assert "'old' at `age` is not of type integer" in dead_letter.reason
+    assert "'old' at \"age\" is not of type integer" in dead_letter.reason
     assert dead_letter.failed_at_seconds == world.now_seconds
     found = await dead_letter_service_of(world).find(dead_letter.id)
     assert await dead_letter_service_of(world).document(found) == {"id": "f", **POISON}
@@ -155,7 +155,7 @@ async def test_a_dead_letter_that_still_fails_stays_as_old_as_it_is(world: World
     world.now_seconds += DAY_SECONDS
     (replayed,) = await replay_all(world)
     assert replayed.result == "stillFails"
-    assert "'old' at `age`" in replayed.detail
+    assert "'old' at \"age\"" in replayed.detail
     (dead_letter,) = await dead_letters_of(world)
     assert dead_letter.failed_at_seconds == failed_at
 

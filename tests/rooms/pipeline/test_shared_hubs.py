@@ -145,7 +145,7 @@ indexes:
     assert await world.entries() == [("Oslo", "o-1", 3)]
     ((source, reason),) = await world.dead_letters()
     assert source == "invoices"
-    assert "there is nothing at `invoice.number`" in reason
+    assert 'there is nothing at "invoice.number"' in reason
 
 
 ENVELOPES = """
@@ -171,7 +171,7 @@ async def test_an_envelope_without_a_source_is_a_guess_on_a_shared_hub() -> None
     world = await HubWorld(ENVELOPES).started()
     await world.deliver([event({"op": "upsert", "document": {"id": "1", "town": "Oslo"}})])
     assert [source for source, _ in await world.dead_letters()] == ["orders", "returns"]
-    assert all("names no `source`" in reason for _, reason in await world.dead_letters())
+    assert all('names no "source"' in reason for _, reason in await world.dead_letters())
 
 
 async def test_a_source_that_fails_does_not_hold_up_the_other() -> None:
@@ -193,7 +193,7 @@ async def test_a_dead_letter_keeps_the_raw_event_and_replays_through_the_same_re
     world = await HubWorld(TEXT.replace("document: data\n", "document: data.fact\n")).started()
     await world.deliver([in_binary_mode(shipment("s-1", "sent", 1))._replace(key="s-1")])
     (found,) = await stored(world)
-    assert (found.source, "there is nothing at `data.fact`" in found.reason) == ("shipments", True)
+    assert (found.source, 'there is nothing at "data.fact"' in found.reason) == ("shipments", True)
     service = world.parts.dead_letters
     kept = await service.document(await service.find(found.id))
     assert (kept["key"], kept["properties"]["cloudEvents:type"]) == ("s-1", "com.shop.ShipmentChanged")

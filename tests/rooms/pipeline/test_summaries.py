@@ -162,7 +162,7 @@ async def test_a_value_that_is_no_number_is_a_dead_letter(value: Any, shown: str
     await world.apply(world.writer.change("f", {"town": "A", "spent": value}))
     page = await world.tables.query(DEAD_LETTER_TABLE, RowRange("people"))
     reason = str(page.rows[0].entity["reason"])
-    assert "at `spent` is not of type number" in reason
+    assert 'at "spent" is not of type number' in reason
     assert shown.lower() in reason.lower()
     assert await totals(world) == {}
 

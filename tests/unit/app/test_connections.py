@@ -72,7 +72,7 @@ async def test_on_a_persons_machine_it_is_who_is_signed_in(only_the_azure_cli: P
 @pytest.mark.usefixtures("only_the_azure_cli")
 async def test_without_a_signed_in_person_the_error_says_how_to_sign_in() -> None:
     """Without a sign-in there is nothing to try again."""
-    with pytest.raises(RequestRefusedError, match="sign in with `az login`"):
+    with pytest.raises(RequestRefusedError, match='sign in with "az login"'):
         await token()
 
 

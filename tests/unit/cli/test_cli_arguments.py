@@ -122,7 +122,7 @@ def test_a_file_that_no_local_run_wrote_is_told(
     (tmp_path / "endpoints.json").write_text(json.dumps(found))
     refused([str(facts) if word == "FILE" else word for word in command] + ["--data", str(tmp_path)])
     output = capsys.readouterr()
-    message = f"{tmp_path / 'endpoints.json'} is not that of a local run: start it again with `make run`"
+    message = f'{tmp_path / "endpoints.json"} is not that of a local run: start it again with "make run"'
     assert message in output.err
     assert (output.out, output.err.count("\n")) == ("", 1)
 

@@ -98,8 +98,8 @@ def interrupted(handler: type[_Busy], *arguments: str) -> tuple[int, str]:
 @pytest.mark.parametrize(
     ("command", "message"),
     [
-        ("build", "the build of by-town goes on in the app: `index-tables build by-town --status` shows how far it is"),
-        ("verify", "the verification of by-town goes on in the app: `index-tables status` shows how far it is"),
+        ("build", 'the build of by-town goes on in the app: "index-tables build by-town --status" shows how far it is'),
+        ("verify", 'the verification of by-town goes on in the app: "index-tables status" shows how far it is'),
         ("apply", "the build of by-town goes on in the app"),
     ],
 )

@@ -58,7 +58,7 @@ async def test_an_envelope_alone_is_enough_when_versions_are_declared(tmp_path: 
     file.write_text('{"op": "upsert", "id": "1", "version": 3, "document": {}}\n', encoding="utf-8")
     (page,) = await pages(file, DECLARED)
     assert json.loads(page.events[0].body)["version"] == 3
-    with pytest.raises(UsageError, match="line 1 has no `enqueued`"):
+    with pytest.raises(UsageError, match='line 1 has no "enqueued"'):
         await pages(file, BY_TIME)
 
 
@@ -67,8 +67,8 @@ async def test_an_envelope_alone_is_enough_when_versions_are_declared(tmp_path: 
     [
         ("[1]", "line 1 is no JSON object"),
         ("{", "line 1 is no JSON object"),
-        ('{"body": {}, "enqueued": "soon", "sequenceNumber": 1}', "`enqueued` is no ISO 8601 time"),
-        ('{"body": {}, "enqueued": "2026-11-01T10:00:00Z"}', "`sequenceNumber` is no whole number"),
+        ('{"body": {}, "enqueued": "soon", "sequenceNumber": 1}', '"enqueued" is no ISO 8601 time'),
+        ('{"body": {}, "enqueued": "2026-11-01T10:00:00Z"}', '"sequenceNumber" is no whole number'),
     ],
 )
 async def test_what_is_no_event_is_told_with_its_line(tmp_path: Path, text: str, fault: str) -> None:

@@ -69,8 +69,8 @@ def test_a_fact_that_the_pipeline_takes_is_taken(fact: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("fact", "reason"),
     [
-        ({"title": "Up"}, "an `id` that is a text"),
-        (movie(id=7), "an `id` that is a text"),
+        ({"title": "Up"}, 'an "id" that is a text'),
+        (movie(id=7), 'an "id" that is a text'),
         (movie(id="a/b"), "which Cosmos DB forbids"),
         *[(movie(id=f"a{character}b"), "which Cosmos DB forbids") for character in "\\?#\t\r\n\0"],
         (movie(id="a "), "ends with a space, which Cosmos DB forbids"),
@@ -86,7 +86,7 @@ def test_a_fact_that_the_pipeline_takes_is_taken(fact: dict[str, Any]) -> None:
             movie(cast=nested(63)),
             "it is nested 64 levels deep, and the Cosmos DB trigger stops at .* more than 63: make",
         ),
-        (movie(year="unknown"), "'unknown' at `year` is not of type integer"),
+        (movie(year="unknown"), "'unknown' at \"year\" is not of type integer"),
         (movie(cast=[str(number) for number in range(1001)]), 'Index "by-actor" .* over the limit of 1000'),
         (movie(cast=[*map(str, range(600))], tags=[*map(str, range(600))]), "more than 1000 entries over all indexes"),
     ],
@@ -118,7 +118,7 @@ def test_every_id_that_the_sdk_refuses_is_a_fault() -> None:
 
 @pytest.mark.parametrize(
     ("fields", "reason"),
-    [({"placed": "soon"}, "'soon' at `placed` is not of type datetime"), ({"revision": None}, "is no version")],
+    [({"placed": "soon"}, "'soon' at \"placed\" is not of type datetime"), ({"revision": None}, "is no version")],
 )
 def test_an_event_that_would_be_a_dead_letter_is_a_fault(fields: dict[str, Any], reason: str) -> None:
     """Whether it cannot be read or cannot be projected."""

@@ -73,7 +73,7 @@ def test_the_line_ends_of_the_file_stay(file: Path, ending: str) -> None:
         (("by-town", "--hot", "k\udcff=3"), "'k\\udcff=3' is not UTF-8 text"),
         (("by-town",), "say what to change"),
         (("by-twn", "--shards", "2"), "there is no index by-twn"),
-        (("by-both", "--hot", "x=2"), "`hot` names values of one part"),
+        (("by-both", "--hot", "x=2"), '"hot" names values of one part'),
     ],
 )
 def test_an_impossible_layout_is_wrong_usage_and_changes_nothing(

@@ -50,8 +50,8 @@ def test_each_event_has_a_row(files: tuple[Path, Path], capsys: pytest.CaptureFi
 @pytest.mark.parametrize(
     ("change", "becomes", "reason"),
     [
-        ({"number": None}, "deadLetter", "there is nothing at `number`"),
-        ({"total": "many"}, "upsert", "'many' at `total` is not of type integer"),
+        ({"number": None}, "deadLetter", 'there is nothing at "number"'),
+        ({"total": "many"}, "upsert", "'many' at \"total\" is not of type integer"),
     ],
 )
 def test_a_dead_letter_is_a_fault(

@@ -42,32 +42,32 @@ COSMOS = "cosmos: {database: d, container: c}, partitionKey: k"
 @pytest.mark.parametrize(
     ("body", "key", "what"),
     [
-        ("partitionKey: k", "sources.s", "neither `cosmos` nor `eventHub`"),
+        ("partitionKey: k", "sources.s", 'neither "cosmos" nor "eventHub"'),
         ("cosmos: {database: d}, partitionKey: k", "sources.s.cosmos.container", "the key is missing"),
-        (f"{COSMOS}, eventHub: h", "sources.s", "has no `version`"),
+        (f"{COSMOS}, eventHub: h", "sources.s", 'has no "version"'),
         (
             f"{COSMOS}, version: v, deletes: {{feed: allVersions}}",
             "sources.s.deletes.feed",
-            "declared `version`",
+            'declared "version"',
         ),
         (
             "eventHub: h, deletes: {feed: allVersions}",
             "sources.s.deletes.feed",
-            "only a source with `cosmos`",
+            'only a source with "cosmos"',
         ),
-        (f"{COSMOS}, deletes: {{}}", "sources.s.deletes", "one of `when` and `feed`"),
+        (f"{COSMOS}, deletes: {{}}", "sources.s.deletes", 'one of "when" and "feed"'),
         (
             f"{COSMOS}, deletes: {{when: x, feed: allVersions}}",
             "sources.s.deletes",
-            "one of `when` and `feed`",
+            'one of "when" and "feed"',
         ),
         (f"{COSMOS}, deletes: {{when: 'x &&'}}", "sources.s.deletes.when", "is no expression"),
         (
             "cosmos: {database: d, container: c}, partitionKey: /customer/id",
             "sources.s.partitionKey",
-            "Paths have dots and no slashes: `customer.id`.",
+            'Paths have dots and no slashes: "customer.id".',
         ),
-        (f"{COSMOS}, id: number", "sources.s.id", "always `id`"),
+        (f"{COSMOS}, id: number", "sources.s.id", 'always "id"'),
         (
             "cosmos: {database: d, container: c}, partitionKey: 'a[0]'",
             "sources.s.partitionKey",
@@ -160,14 +160,14 @@ def test_a_fault_in_a_source_is_named(body: str, key: str, what: str) -> None:
         ("partition: a, expire: {path: t, after: 23h, tables: day}", "expire.tables", "longer than they live"),
         ("partition: a, expire: {path: t, after: 6d, tables: week}", "expire.tables", "up to a week"),
         ("partition: a, expire: {path: t, after: 27d, tables: month}", "expire.tables", "use shorter periods"),
-        ("partition: a, placement: {by: hash}", "placement.accounts", "has no `accounts`"),
+        ("partition: a, placement: {by: hash}", "placement.accounts", 'has no "accounts"'),
         ("partition: a, placement: {by: hash, accounts: [A, A]}", "placement.accounts", "stands twice"),
         (
             "partition: a, placement: {by: hash, accounts: [A], default: B}",
             "placement.map",
-            "only `accounts`",
+            'only "accounts"',
         ),
-        ("partition: a, placement: {by: list, map: {x: A}}", "placement.default", "has no `default`"),
+        ("partition: a, placement: {by: list, map: {x: A}}", "placement.default", 'has no "default"'),
         (
             "partition: a, placement: {by: list, accounts: [A], default: A}",
             "placement.map",
@@ -255,8 +255,8 @@ def test_a_fault_in_an_index_is_named(body: str, key: str, what: str | None) -> 
         ("{n: {sum: a, max: a}}", "summarize.n", "2 measures are named"),
         ("{n: {sum: a/b}}", "summarize.n.sum", "is no expression"),
         ('{"a b": facts}', "summarize.a b", "is no name for a measure"),
-        ("{n: facts}, project: all", "project", "does not go with `summarize`"),
-        ("{n: facts}, expire: {path: t, after: 1d}", "expire", "does not go with `summarize`"),
+        ("{n: facts}, project: all", "project", 'does not go with "summarize"'),
+        ("{n: facts}, expire: {path: t, after: 1d}", "expire", 'does not go with "summarize"'),
         (f"{{{', '.join(f'm{number}: facts' for number in range(21))}}}", "summarize", "21 measures are named"),
     ],
 )
@@ -324,7 +324,7 @@ def test_an_unknown_source_suggests_the_nearest() -> None:
 def test_keys_without_a_container_is_a_fault() -> None:
     """There must be a fact to fetch."""
     (fault,) = findings(SOURCES + "  i: {source: orders, partition: a, project: keys}\n")
-    assert "needs a source with `cosmos`" in fault
+    assert 'needs a source with "cosmos"' in fault
 
 
 def test_a_hub_that_feeds_two_sources_is_spelled_in_one_way() -> None:
@@ -344,16 +344,16 @@ def test_a_hub_that_feeds_two_sources_is_spelled_in_one_way() -> None:
         ("eventHub: h, events: {wen: a}", "sources.s.events.wen", 'Did you mean "when"?'),
         ("eventHub: h, events: {}", "sources.s.events", "the mapping is empty"),
         ("eventHub: h, events: {when: 'a ==='}", "sources.s.events.when", "is no expression"),
-        ("eventHub: h, events: {id: /a/b}", "sources.s.events.id", "Paths have dots and no slashes: `a.b`"),
+        ("eventHub: h, events: {id: /a/b}", "sources.s.events.id", 'Paths have dots and no slashes: "a.b"'),
         ("eventHub: h, events: {partitionKey: ['a[']}", "sources.s.events.partitionKey", "is no expression"),
         ("eventHub: h, events: {delete: 'a['}", "sources.s.events.delete", "is no expression"),
         ("eventHub: h, events: {document: 'a['}", "sources.s.events.document", "is no expression"),
         ("eventHub: h, events: {version: 'a['}", "sources.s.events.version", "is no expression"),
-        ("eventHub: h, events: {form: debezium, id: a}", "sources.s.events.id", "does not go with `form: debezium`"),
-        ("eventHub: h, id: a, events: {id: b}", "sources.s.id", "`id` is given twice, here and in `events`"),
+        ("eventHub: h, events: {form: debezium, id: a}", "sources.s.events.id", 'does not go with "form: debezium"'),
+        ("eventHub: h, id: a, events: {id: b}", "sources.s.id", '"id" is given twice, here and in "events"'),
         ("eventHub: h, version: a, events: {version: b}", "sources.s.version", "given twice"),
         ("eventHub: h, partitionKey: a, events: {partitionKey: b}", "sources.s.partitionKey", "given twice"),
-        (f"{COSMOS}, events: document", "sources.s.events", "`events` needs an `eventHub`"),
+        (f"{COSMOS}, events: document", "sources.s.events", '"events" needs an "eventHub"'),
         (
             f"{COSMOS}, eventHub: h, version: v, events: {{partitionKey: [a, b]}}",
             "sources.s.events.partitionKey",

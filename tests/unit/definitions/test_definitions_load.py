@@ -153,7 +153,7 @@ def test_spellings_of_one_meaning_are_one_definition(body: str) -> None:
         ("  i: {source: customers, partition: {path: town, order: desc}}", "has no effect"),
         ("  i: {source: customers, partition: town, each: {tag: tags}}", "no key part uses the element"),
         ("  i: {source: orders, partition: {path: 'placedAt[:10]', name: day}}", "a slice of a text is nothing"),
-        ("  i: {source: orders, partition: sku, sort: [{path: 'a.b[0:3]', name: b}]}", "i.sort[0]: `a.b[0:3]`"),
+        ("  i: {source: orders, partition: sku, sort: [{path: 'a.b[0:3]', name: b}]}", 'i.sort[0]: "a.b[0:3]"'),
         (
             "".join(f"  i{n}: {{source: orders, partition: p{n}}}\n" for n in range(3)),
             "3 indexes carry whole facts",

@@ -130,9 +130,9 @@ def test_a_hard_delete_without_a_partition_key_value_is_of_the_none_partition() 
     [
         (None, "None is no document"),
         ([1], "is no document"),
-        (fact(id=None), "None at `id` is no id"),
-        (fact(id=""), "'' at `id` is no id"),
-        (fact(id=["a"]), "a list of 1 at `id` is no id"),
+        (fact(id=None), 'None at "id" is no id'),
+        (fact(id=""), "'' at \"id\" is no id"),
+        (fact(id=["a"]), 'a list of 1 at "id" is no id'),
         (fact(id="\ud800"), "is no id"),
         (fact(customerId={"a": 1}), "an object of 1 is no partition key value"),
         (fact(customerId="\udc00"), "is no partition key value"),
@@ -151,8 +151,8 @@ def test_a_document_that_cannot_be_read_says_why(document: object, reason: str) 
 @pytest.mark.parametrize(
     ("item", "reason"),
     [
-        ("x", "it has no `metadata`"),
-        ({"current": fact()}, "it has no `metadata`"),
+        ("x", 'it has no "metadata"'),
+        ({"current": fact()}, 'it has no "metadata"'),
         ({"current": {}, "metadata": {"operationType": "replace", "lsn": 1}}, "is no delete"),
         (deleted(lsn=None), "are no clock"),
         (deleted(crts=1700000009.5), "are no clock"),
@@ -169,13 +169,13 @@ def test_an_item_that_cannot_be_read_says_why(item: object, reason: str) -> None
 
 def test_a_declared_version_that_is_none_says_why() -> None:
     """With the path that should hold it."""
-    with pytest.raises(UnreadableChangeError, match="'soon' at `revision` is no version"):
+    with pytest.raises(UnreadableChangeError, match="'soon' at \"revision\" is no version"):
         reader("version: revision").latest(fact(revision="soon"))
 
 
 def test_an_expression_that_fails_makes_the_change_unreadable() -> None:
     """A poison document, not a crash."""
-    with pytest.raises(UnreadableChangeError, match=r"`deletes.when` cannot be evaluated"):
+    with pytest.raises(UnreadableChangeError, match=r'"deletes.when" cannot be evaluated'):
         reader("deletes: {when: length(town)}").latest(fact(town=5))
 
 

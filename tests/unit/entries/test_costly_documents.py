@@ -115,7 +115,7 @@ def test_a_costly_expression_ends_when_its_steps_do(text: str, document: dict[st
         with pytest.raises(EvaluationError, match="is too costly, over 500000 steps: simplify it") as raised:
             get(document)
         assert len(str(raised.value)) < 150
-        assert str(raised.value).startswith(f"`{text[:57]}")
+        assert str(raised.value).startswith(f'"{text[:57]}')
 
 
 @pytest.mark.parametrize(
@@ -140,7 +140,7 @@ def test_a_budget_is_for_one_fact() -> None:
 def test_the_expressions_of_an_index_share_a_budget() -> None:
     """Each of them alone would be within it."""
     parts = ", ".join(f"{{path: sum(n), name: total{number}}}" for number in range(2))
-    with pytest.raises(UnprojectableError, match=r"^`sum\(n\)` is too costly"):
+    with pytest.raises(UnprojectableError, match=r'^"sum\(n\)" is too costly'):
         project(f"partition: [{parts}]", {"n": [1] * 300_000})
 
 
@@ -252,7 +252,7 @@ def test_long_keys_of_many_elements_are_counted() -> None:
     """They are cut and hashed for every element."""
     body = "each: {tag: tags}, partition: tag, sort: title, project: keys"
     assert project(body, {"tags": ["a", "b"], "title": "x" * 400_000}) == 2
-    with pytest.raises(UnprojectableError, match="`title` is too costly"):
+    with pytest.raises(UnprojectableError, match='"title" is too costly'):
         project(body, {"tags": [str(number) for number in range(1000)], "title": "x" * 400_000})
 
 

@@ -124,26 +124,26 @@ def test_a_whole_number_is_an_id() -> None:
         ("[" * 200_000, "is not JSON"),
         ([1], "is not a JSON object"),
         ("null", "is not a JSON object"),
-        ({}, "`op` is None"),
-        (plain(op="insert"), "`op` is 'insert'"),
-        (plain(op=["upsert"]), "`op` is a list of 1"),
+        ({}, '"op" is None'),
+        (plain(op="insert"), "\"op\" is 'insert'"),
+        (plain(op=["upsert"]), '"op" is a list of 1'),
         ({"op": "upsert"}, "the document is missing: send a JSON object"),
         (plain(source="customers"), "names the source 'customers'"),
         (plain(document=None), "the document is None"),
         (plain(document="text"), "the document is 'text'"),
-        ({"op": "delete", "id": "1", "version": 1}, "has no `partitionKey`"),
-        ({"op": "delete", "partitionKey": "c", "version": 1}, "None at `id` is no id"),
-        ({"op": "delete", "id": "1", "partitionKey": "c"}, "None at `revision` is no version"),
-        (plain(id="other"), "the envelope says 'other' for `id`, the document 'o-1'"),
-        (plain(partitionKey="other"), "for `partitionKey`"),
+        ({"op": "delete", "id": "1", "version": 1}, 'has no "partitionKey"'),
+        ({"op": "delete", "partitionKey": "c", "version": 1}, 'None at "id" is no id'),
+        ({"op": "delete", "id": "1", "partitionKey": "c"}, 'None at "revision" is no version'),
+        (plain(id="other"), "the envelope says 'other' for \"id\", the document 'o-1'"),
+        (plain(partitionKey="other"), 'for "partitionKey"'),
         (plain(partitionKey=["c-1", "x"]), "has 2 values, the source declares 1"),
-        (plain(partitionKey={"a": 1}), "for `partitionKey`"),
-        (plain(version=4), "the envelope says 4 for `version`, the document 3"),
-        (plain(version=[]), "a list of 0 at `revision` is no version"),
-        (plain(document={**ORDER, "revision": None}), "None at `revision` is no version"),
+        (plain(partitionKey={"a": 1}), 'for "partitionKey"'),
+        (plain(version=4), 'the envelope says 4 for "version", the document 3'),
+        (plain(version=[]), 'a list of 0 at "revision" is no version'),
+        (plain(document={**ORDER, "revision": None}), 'None at "revision" is no version'),
         (cloud(specversion="0.3"), "CloudEvents '0.3' is not 1.0"),
         (cloud(type="order.changed"), "must end in .upserted or .deleted"),
-        (cloud(subject="o-2"), "for `id`"),
+        (cloud(subject="o-2"), 'for "id"'),
         (cloud(data=None), "the document is None"),
     ],
 )
@@ -158,7 +158,7 @@ def test_types_of_a_partition_key_are_part_of_it() -> None:
     """1 and 1.0 are one partition, 1 and "1" are two."""
     numbered = {**ORDER, "customer": {"id": 1}}
     assert read(plain(partitionKey=1.0, document=numbered)).partition_key == (1.0,)
-    with pytest.raises(UnreadableChangeError, match="says '1' for `partitionKey`, the document 1"):
+    with pytest.raises(UnreadableChangeError, match="says '1' for \"partitionKey\", the document 1"):
         read(plain(partitionKey="1", document=numbered))
 
 

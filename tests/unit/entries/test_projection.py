@@ -204,24 +204,24 @@ def test_the_digest_tells_columns_apart() -> None:
 @pytest.mark.parametrize(
     ("body", "document", "reason"),
     [
-        ("partition: town", {"town": ["a"]}, "a list of 1 at `town` is not of type string"),
-        ("partition: {path: n, type: integer}", {"n": 1.5}, "1.5 at `n` is not of type integer"),
+        ("partition: town", {"town": ["a"]}, 'a list of 1 at "town" is not of type string'),
+        ("partition: {path: n, type: integer}", {"n": 1.5}, '1.5 at "n" is not of type integer'),
         (
             "partition: {path: n, type: number}",
             {"n": 2**53 + 1},
-            "9007199254740993 at `n` is not of type number",
+            '9007199254740993 at "n" is not of type number',
         ),
-        ("partition: {path: n, type: number}", {"n": float("nan")}, "nan at `n` is not of type number"),
-        ("partition: {path: b, type: boolean}", {"b": 1}, "1 at `b` is not of type boolean"),
-        ("partition: {path: t, type: datetime}", {"t": "soon"}, "'soon' at `t` is not of type datetime"),
-        ("partition: town", {"town": "\ud800"}, r"'\ud800' at `town` is not of type string"),
+        ("partition: {path: n, type: number}", {"n": float("nan")}, 'nan at "n" is not of type number'),
+        ("partition: {path: b, type: boolean}", {"b": 1}, '1 at "b" is not of type boolean'),
+        ("partition: {path: t, type: datetime}", {"t": "soon"}, "'soon' at \"t\" is not of type datetime"),
+        ("partition: town", {"town": "\ud800"}, r"""'\ud800' at "town" is not of type string"""),
         ("partition: town", {"town": "Kent", "x": float("nan")}, "NaN and infinity"),
         ("partition: town", {"town": "Kent", "x": {"y": [float("inf")]}}, "NaN and infinity"),
         ("partition: town", {"town": "Kent", "x": "\ud800"}, "lone surrogate"),
         ("partition: town", {"town": "Kent", "\udfff": 1}, "lone surrogate"),
         ("partition: town, where: length(n) > `1`", {"town": "Kent", "n": 5}, "length()"),
         ("partition: town, where: n > `1`", {"town": "Kent", "n": "5"}, "values of different types cannot be compared"),
-        ("partition: tag, each: {tag: tags}", {"tags": ["a", {"b": 1}]}, "an object of 1 at `tag`"),
+        ("partition: tag, each: {tag: tags}", {"tags": ["a", {"b": 1}]}, 'an object of 1 at "tag"'),
     ],
 )
 def test_a_fact_that_does_not_fit_is_a_dead_letter_with_a_reason(

@@ -141,7 +141,7 @@ class Containers:
         """New settings for a container; its id and partition key stay."""
         settings = container_settings.checked(body)
         if settings["id"] != container.settings["id"]:
-            raise BadRequestError("The `id` of a container cannot be changed.")
+            raise BadRequestError('The "id" of a container cannot be changed.')
         if PartitionKeyDefinition.parse(settings["partitionKey"]) != container.partition_key:
             raise BadRequestError("The partition key of a container cannot be changed.")
         self._store.execute(

@@ -22,9 +22,9 @@ def checked_name(body: dict[str, Any]) -> str:
     """The `id` of a new database or container."""
     name = body.get("id")
     if not isinstance(name, str) or not 0 < len(name) <= MAX_NAME_CHARS:
-        raise BadRequestError(f"`id` must be a string of 1 to {MAX_NAME_CHARS} characters.")
+        raise BadRequestError(f'"id" must be a string of 1 to {MAX_NAME_CHARS} characters.')
     if _FORBIDDEN.search(name):
-        raise BadRequestError(f"`id` {name!r} must not contain / \\ ? # or control characters, nor end with a space.")
+        raise BadRequestError(f'"id" {name!r} must not contain / \\ ? # or control characters, nor end with a space.')
     return name
 
 

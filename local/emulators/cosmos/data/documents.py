@@ -24,7 +24,7 @@ def checked_document(document: Any) -> dict[str, Any]:
         raise BadRequestError("A document must be a JSON object.")
     checked_id(document.get("id"))
     if "ttl" in document and not is_ttl(document["ttl"]):
-        raise BadRequestError("`ttl` must be -1 or a positive number of seconds.")
+        raise BadRequestError('"ttl" must be -1 or a positive number of seconds.')
     for name in SYSTEM_PROPERTIES:
         document.pop(name, None)
     return document
@@ -33,9 +33,9 @@ def checked_document(document: Any) -> dict[str, Any]:
 def checked_id(value: Any) -> str:
     """An item id as the service allows it."""
     if not isinstance(value, str) or not 0 < len(value.encode()) <= MAX_ID_BYTES:
-        raise BadRequestError(f"`id` must be a string of 1 to {MAX_ID_BYTES} bytes.")
+        raise BadRequestError(f'"id" must be a string of 1 to {MAX_ID_BYTES} bytes.')
     if _FORBIDDEN_IN_ID.search(value):
-        raise BadRequestError(f"`id` {value!r} must not contain / \\ or #.")
+        raise BadRequestError(f'"id" {value!r} must not contain / \\ or #.')
     return value
 
 

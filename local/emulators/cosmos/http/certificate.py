@@ -35,7 +35,7 @@ def _make() -> bytes:
         from cryptography.x509.oid import NameOID
     except ImportError as error:
         raise LocalRunError(
-            "--https needs the package `cryptography`: pip install -r requirements/local.txt."
+            '--https needs the package "cryptography": pip install -r requirements/local.txt.'
         ) from error
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])

@@ -59,7 +59,7 @@ class Faults:
             raise BadRequestError(f"A fault has no {', '.join(unknown)}; it has {', '.join(_FIELDS)}.")
         kind = body.get("kind")
         if kind not in get_args(FaultKind):
-            raise BadRequestError(f"`kind` of a fault must be one of {', '.join(get_args(FaultKind))}, or split.")
+            raise BadRequestError(f'"kind" of a fault must be one of {", ".join(get_args(FaultKind))}, or split.')
         fault = Fault(
             kind=cast(FaultKind, kind),
             times=_number(body, "times", 1),
@@ -94,12 +94,12 @@ class Faults:
 def _number(body: dict[str, Any], name: str, default: int) -> int:
     value = body.get(name, default)
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise BadRequestError(f"`{name}` of a fault must be a number that is not negative.")
+        raise BadRequestError(f'"{name}" of a fault must be a number that is not negative.')
     return value
 
 
 def _text(body: dict[str, Any], name: str) -> str | None:
     value = body.get(name)
     if value is not None and not isinstance(value, str):
-        raise BadRequestError(f"`{name}` of a fault must be text.")
+        raise BadRequestError(f'"{name}" of a fault must be text.')
     return value

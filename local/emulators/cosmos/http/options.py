@@ -32,6 +32,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--https", action="store_true", help="serve HTTPS with a self-signed certificate")
     parser.add_argument("--key", default=EMULATOR_KEY, help="account key (default: the published emulator key)")
     parser.add_argument(
-        "--previous-images", action="store_true", help="give `previous` in the all-versions change feed"
+        "--previous-images", action="store_true", help='give "previous" in the all-versions change feed'
     )
     parser.add_argument("--watch-stdin", action="store_true", help="stop when standard input ends")

@@ -61,7 +61,7 @@ class Switches:
             raise NotFoundError(f"There is nothing at /{'/'.join(call.path)}.")
         seconds = body.get("advanceSeconds")
         if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not 0 <= seconds < 2**31:
-            raise BadRequestError("`advanceSeconds` must be a number that is not negative.")
+            raise BadRequestError('"advanceSeconds" must be a number that is not negative.')
         self.clock.advance(seconds)
         while self.expiry.sweep():
             pass

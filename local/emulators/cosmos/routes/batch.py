@@ -119,7 +119,7 @@ class Batches:
 
     def _apply(self, container: Container, key: PartitionKey, operation: Any) -> ItemOutcome:
         if not isinstance(operation, dict):
-            raise BadRequestError("An operation of a batch must be an object with `operationType`.")
+            raise BadRequestError('An operation of a batch must be an object with "operationType".')
         kind, item_id, body = (
             operation.get("operationType"),
             operation.get("id"),
@@ -129,7 +129,7 @@ class Batches:
         if kind in _MODES and (item_id is None or isinstance(item_id, str)):
             return self.writes.put(container, _MODES[kind], body, key, conditions, item_id)
         if not isinstance(item_id, str):
-            raise BadRequestError(f"The batch operation {kind!r} needs an `id` that is a string.")
+            raise BadRequestError(f'The batch operation {kind!r} needs an "id" that is a string.')
         if kind == "Patch":
             return self.writes.patch(container, key, item_id, body, conditions)
         if kind == "Delete":

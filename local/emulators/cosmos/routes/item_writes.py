@@ -87,7 +87,7 @@ def _holds(condition: Any, document: dict[str, Any]) -> bool:
     if condition is None:
         return True
     if not isinstance(condition, str):
-        raise BadRequestError('`condition` of a patch must be text like "from c where c.x = 1".')
+        raise BadRequestError('"condition" of a patch must be text like "from c where c.x = 1".')
     try:
         return prepare({"query": f"{_SELECT}{condition}"}).matches(document)
     except SqlError as error:

@@ -71,10 +71,10 @@ class Resume:
         """The `resumeFilter` of a request: `{"value": [...], "rid": "...", "exclude": true}`."""
         values = given.get("value") if isinstance(given, dict) else None
         if not isinstance(values, list) or not len(values) == key_count > 0:
-            raise BadRequestError("`resumeFilter` must have a `value` for each path of ORDER BY.")
+            raise BadRequestError('"resumeFilter" must have a "value" for each path of ORDER BY.')
         rid, excludes = given.get("rid"), given.get("exclude", False)
         if not isinstance(rid, (str, type(None))) or not isinstance(excludes, bool):
-            raise BadRequestError("`rid` of `resumeFilter` must be a resource id, and `exclude` a boolean.")
+            raise BadRequestError('"rid" of "resumeFilter" must be a resource id, and "exclude" a boolean.')
         return cls([_sort_key(value) for value in values], None if rid is None else item_serial(rid), excludes)
 
     def includes(self, place: Place, order: PlaceOrder) -> bool:

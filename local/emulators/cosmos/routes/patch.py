@@ -15,7 +15,7 @@ _NEED_VALUE = ("add", "set", "replace", "incr")
 def apply_patch(document: dict[str, Any], operations: Any) -> dict[str, Any]:
     """Apply the operations to `document`, in place; any fault refuses the whole patch."""
     if not isinstance(operations, list) or not 0 < len(operations) <= MAX_OPERATIONS:
-        raise BadRequestError(f"`operations` must be a list of 1 to {MAX_OPERATIONS} operations.")
+        raise BadRequestError(f'"operations" must be a list of 1 to {MAX_OPERATIONS} operations.')
     for operation in operations:
         _apply(document, operation)
     return document
@@ -23,15 +23,15 @@ def apply_patch(document: dict[str, Any], operations: Any) -> dict[str, Any]:
 
 def _apply(document: dict[str, Any], operation: Any) -> None:
     if not isinstance(operation, dict) or not isinstance(operation.get("op"), str):
-        raise BadRequestError("A patch operation must be an object with `op` and `path`.")
+        raise BadRequestError('A patch operation must be an object with "op" and "path".')
     name = operation["op"].lower()
     if name in _NEED_VALUE and "value" not in operation:
-        raise BadRequestError(f"The patch operation {name!r} needs a `value`.")
+        raise BadRequestError(f'The patch operation {name!r} needs a "value".')
     path = _segments(operation.get("path"))
     if name == "move":
         source = _segments(operation.get("from"))
         if path[: len(source)] == source:
-            raise BadRequestError("`from` of a move must not be a part of its `path`.")
+            raise BadRequestError('"from" of a move must not be a part of its "path".')
         value = _remove(document, source)
         _put(document, path, value, inserting=True)
     elif name in ("add", "set"):
@@ -124,5 +124,5 @@ def _increment(document: dict[str, Any], path: list[str], by: Any) -> None:
 
 def _number(value: Any, path: list[str]) -> int | float:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise BadRequestError(f"`incr` of /{'/'.join(path)} needs numbers, not {value!r}.")
+        raise BadRequestError(f'"incr" of /{"/".join(path)} needs numbers, not {value!r}.')
     return value

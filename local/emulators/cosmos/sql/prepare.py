@@ -90,7 +90,7 @@ def _read(spec: Any) -> tuple[str, dict[str, Any]]:
         raise BadRequestError('A query must be {"query": "SELECT …", "parameters": [{"name": "@x", "value": 1}]}.')
     listed = spec.get("parameters") or []
     if not isinstance(listed, list):
-        raise BadRequestError("`parameters` of a query must be a list.")
+        raise BadRequestError('"parameters" of a query must be a list.')
     parameters: dict[str, Any] = {}
     for each in listed:
         if not isinstance(each, dict) or not isinstance(each.get("name"), str):

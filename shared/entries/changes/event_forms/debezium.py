@@ -51,15 +51,15 @@ class DebeziumForm:
             return event
         change = wrapped_change(event)
         if change is None:
-            fix = "set `value.converter.data.serializer.type` to json"
-            raise self._reader.unreadable(f"the `data` of the CloudEvent is no JSON object: {fix}")
+            fix = 'set "value.converter.data.serializer.type" to json'
+            raise self._reader.unreadable(f'the "data" of the CloudEvent is no JSON object: {fix}')
         return change
 
     def _unwrapped(self, value: Any) -> Any:
         if not isinstance(value, dict) or "op" in value or "schema" not in value:
             return value["payload"] if isinstance(value, dict) and value.keys() == {"payload"} else value
         if "payload" not in value:
-            raise self._reader.unreadable("it has a `schema` and no `payload`: send both, or neither")
+            raise self._reader.unreadable('it has a "schema" and no "payload": send both, or neither')
         return value["payload"]
 
     def read(self, subject: Any, received: ReceivedEvent) -> SaidByEvent:
@@ -77,18 +77,18 @@ class DebeziumForm:
             raise IgnoredEventError
         if op == _TRUNCATE:
             fix = "delete rows one by one instead, or read the table on under a new source name"
-            raise self._reader.unreadable(f"the table was truncated (`op` t), which does not name its facts: {fix}")
-        what = "is not a JSON object" if not isinstance(subject, dict) else f"has the `op` {value_in_message(op)}"
+            raise self._reader.unreadable(f'the table was truncated ("op" t), which does not name its facts: {fix}')
+        what = "is not a JSON object" if not isinstance(subject, dict) else f'has the "op" {value_in_message(op)}'
         raise self._reader.unknown_form(f"the event {what}: it is no change event of Debezium")
 
     def _after(self, event: dict[str, Any]) -> dict[str, Any]:
         after = self._row(event.get("after"))
         if after is None:
             fix = "let the connector send whole documents (MongoDB: capture.mode=change_streams_update_full)"
-            raise self._reader.unreadable(f"it has no `after`: {fix}")
+            raise self._reader.unreadable(f'it has no "after": {fix}')
         lacking = [name for name, value in after.items() if value == _UNAVAILABLE]
         if lacking:
-            raise self._reader.unreadable(f"it does not have the value of `{lacking[0]}`: {_WHOLE_ROWS}")
+            raise self._reader.unreadable(f'it does not have the value of "{lacking[0]}": {_WHOLE_ROWS}')
         self._check_same_fact(self._row(event.get("before")), after)
         return after
 
@@ -99,7 +99,7 @@ class DebeziumForm:
         for old, new in zip(self._reader.partition_key_of(before), self._reader.partition_key_of(after), strict=True):
             if old not in (None, MISSING, new):
                 change = f"from {value_in_message(old)} to {value_in_message(new)}"
-                fix = "name only columns in `partitionKey` that never change"
+                fix = 'name only columns in "partitionKey" that never change'
                 raise self._reader.unreadable(f"the partition key of the row changed {change}: {fix}")
 
     def _deleted(self, event: dict[str, Any], key: str | None) -> dict[str, Any]:
@@ -107,7 +107,7 @@ class DebeziumForm:
         before, named = self._row(event.get("before")), _record_key(key, is_of_mongodb=_is_of_mongodb(event))
         if before is None and named is None:
             raise self._reader.unreadable(
-                f"it is a delete without `before`, and its record has no key in JSON: send the key, or {_WHOLE_ROWS}"
+                f'it is a delete without "before", and its record has no key in JSON: send the key, or {_WHOLE_ROWS}'
             )
         row = {**(before or {}), **(named or {})}
         self._check_identified(event, row)
@@ -126,7 +126,7 @@ class DebeziumForm:
             said.append((source.version, self._reader.declared_version_of(row)))
         lacking = [path for path, value in said if value is None or value is MISSING]
         if lacking:
-            raise self._reader.unreadable(f"the delete does not say `{lacking[0]}`: {_WHOLE_ROWS}")
+            raise self._reader.unreadable(f'the delete does not say "{lacking[0]}": {_WHOLE_ROWS}')
 
     def _row(self, value: Any) -> dict[str, Any] | None:
         """A row; MongoDB's documents come as texts in extended JSON."""

@@ -26,7 +26,7 @@ class DocumentForm:
     def read(self, subject: Any, received: ReceivedEvent) -> SaidByEvent:
         """The document, and nothing else."""
         if subject is None:
-            fix = "mark a delete in the document, with `deletes: {when: ...}`"
+            fix = 'mark a delete in the document, with "deletes: {when: ...}"'
             raise self._reader.unreadable(f"the event is empty, and does not say which fact is meant: {fix}")
         return SaidByEvent(is_delete=False, document=subject)
 

@@ -45,13 +45,13 @@ class EnvelopeForm:
     def _plain(self, event: dict[str, Any]) -> SaidByEvent:
         op = event.get("op")
         if not isinstance(op, str) or op not in _DELETES:
-            raise self._reader.unknown_form(f'`op` is {value_in_message(op)}: send "upsert" or "delete"')
+            raise self._reader.unknown_form(f'"op" is {value_in_message(op)}: send "upsert" or "delete"')
         self._check_source(event.get("source", MISSING))
         return _said(_DELETES[op], event, _PLAIN)
 
     def _check_source(self, named: object) -> None:
         if named is MISSING and self._must_name:
-            raise self._reader.unreadable("it names no `source`, and its hub feeds several: name one of them")
+            raise self._reader.unreadable('it names no "source", and its hub feeds several: name one of them')
         if named in self._others:
             raise IgnoredEventError
         if named not in (MISSING, self._source):
@@ -61,15 +61,15 @@ class EnvelopeForm:
         if not str(event["specversion"]).startswith("1."):
             raise self._reader.unknown_form(f"CloudEvents {value_in_message(event['specversion'])} is not 1.0")
         if is_wrapped(event):
-            raise self._reader.unknown_form("it is a change event of Debezium: write `events: debezium`")
+            raise self._reader.unknown_form('it is a change event of Debezium: write "events: debezium"')
         kind = str(event.get("type"))
         if not kind.endswith((".upserted", ".deleted")):
-            raise self._reader.unknown_form(f"`type` is {value_in_message(kind)}: it must end in .upserted or .deleted")
+            raise self._reader.unknown_form(f'"type" is {value_in_message(kind)}: it must end in .upserted or .deleted')
         if self._must_name:
-            fix = "give each of them `events: {form: envelope, when: ...}`"
+            fix = 'give each of them "events: {form: envelope, when: ...}"'
             raise self._reader.unreadable(f"a CloudEvent names none of the sources that its hub feeds: {fix}")
         if "data_base64" in event:
-            raise self._reader.unreadable("it has `data_base64`: send `data` as JSON")
+            raise self._reader.unreadable('it has "data_base64": send "data" as JSON')
         return _said(kind.endswith(".deleted"), event, _CLOUD)
 
 

@@ -71,7 +71,7 @@ class MappedForm:
         return values
 
     def _nothing(self, path: str, key: str) -> Exception:
-        return self._reader.unreadable(f"there is nothing at `{path}`, the `{key}` of `events`: correct the path")
+        return self._reader.unreadable(f'there is nothing at "{path}", the "{key}" of "events": correct the path')
 
 
 def _compiled(path: str | None) -> tuple[str, Callable[[Any], Any]] | None:

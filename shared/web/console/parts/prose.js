@@ -1,5 +1,8 @@
-// Words of the app, in which names stand in backticks: these become code, everything else stays text.
+// Words of the app: names stand in double quotes in messages, in backticks in the Markdown of the OpenAPI document.
+// Both become code, everything else stays text.
 import { html } from "../lib/html.js";
 
+const NAME = /(`[^`]+`|"[^"]+")/;
+
 export const Prose = ({ text }) =>
-  (text || "").split(/`([^`]+)`/).map((piece, number) => (number % 2 ? html`<code>${piece}</code>` : piece));
+  (text || "").split(NAME).map((piece, number) => (number % 2 ? html`<code>${piece.slice(1, -1)}</code>` : piece));

@@ -10,9 +10,10 @@ import { Prose } from "../../parts/prose.js";
 import { Loaded, Trouble } from "../../parts/states.js";
 import { Outcome } from "./outcome.js";
 
-// Reasons name a path in backticks: "'old' at `age` is not of type integer."
+// Reasons name a path in double quotes, those that an earlier version stored in backticks:
+// 'old' at "age" is not of type integer.
 export function failedPath(reason, document) {
-  const names = [...reason.matchAll(/`([^`]+)`/g)].map((found) => found[1]);
+  const names = reason.split(/[`"]/);
   return (
     names.find(
       (path) =>
