@@ -96,5 +96,5 @@ def _of_changes(azure: Azure, demands: Demands) -> Iterator[str]:
 def _of_prices() -> Iterator[str]:
     yield (
         "Prices are list prices without free grants. A lookup is one transaction, and two calls' time of an instance "
-        "that does nothing else meanwhile, which is the dear end. Facts and their writes are the application's."
+        "that does nothing else meanwhile, the expensive case. Facts and their writes are the application's."
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 MERMAID = ROOT / "docs/site/node_modules/@mermaid-js/tiny/dist/mermaid.tiny.js"
+PROTOCOL = (ROOT / "docs/protocol.md").read_text(encoding="utf-8")
 DIAGRAMS = {
     f"{path.stem}-{number}": body
     for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
@@ -42,9 +44,13 @@ def drawing() -> Iterator[Page]:
         yield page
 
 
-def test_there_are_diagrams() -> None:
-    """Of the architecture and of each rule of the protocol."""
-    assert len([name for name in DIAGRAMS if name.startswith("protocol")]) > 8
+def test_every_rule_of_the_protocol_has_a_drawn_counter_example() -> None:
+    """The shortest history that goes wrong without it."""
+    rules = PROTOCOL.partition("\n## The rules\n")[2].partition("\n## What a crash leaves")[0]
+    sections = re.split(r"^##+ (.+)$", rules, flags=re.MULTILINE)[1:]
+    drawn = {title: text.count("```mermaid") for title, text in zip(sections[::2], sections[1::2], strict=True)}
+    assert len(drawn) > 8
+    assert {title for title, count in drawn.items() if count != 1} == set()
 
 
 @pytest.mark.parametrize("name", DIAGRAMS)
