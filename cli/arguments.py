@@ -136,7 +136,7 @@ def positive_seconds(text: str) -> float:
     """How long to wait: above 0, and no longer than a process can sleep."""
     seconds = _number(text)
     if not 0 < seconds <= _LONGEST_SECONDS:
-        raise click.BadParameter(f"{text} is no number of seconds above 0 and up to {_LONGEST_SECONDS:,.0f}")
+        raise click.BadParameter(f"{text} is not a number of seconds above 0 and up to {_LONGEST_SECONDS:,.0f}")
     return seconds
 
 
@@ -144,7 +144,7 @@ def seconds_limit(text: str) -> float:
     """The longest time that is accepted: from 0 up, also `inf`."""
     seconds = _number(text)
     if not seconds >= 0:
-        raise click.BadParameter(f"{text} is no number of seconds from 0 up")
+        raise click.BadParameter(f"{text} is not a number of seconds from 0 up")
     return seconds
 
 
@@ -152,7 +152,7 @@ def _transactions_per_second(text: str) -> float:
     """A finite number, as JSON needs it. The app checks its range."""
     budget = _number(text)
     if not math.isfinite(budget):
-        raise click.BadParameter(f"{text} is no number of transactions per second")
+        raise click.BadParameter(f"{text} is not a number of transactions per second")
     return budget
 
 

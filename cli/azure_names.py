@@ -93,7 +93,7 @@ def _check_connections(index: Index, spellings: dict[str, str], findings: Findin
     for name in sorted(accounts_of(index)):
         if not _CONNECTION.fullmatch(name) or "__" in name:
             fix = 'Use at most 43 letters, digits and single "_", with a letter first: app settings begin with it.'
-            findings.fault(at, f'"{name}" is no name of a connection', fix)
+            findings.fault(at, f'"{name}" is not a name of a connection', fix)
         elif name.lower() in _TAKEN:
             findings.fault(at, f'"{name}" is a setting of something else', "Choose another name, such as INDEX_1.")
         elif (other := spellings.setdefault(name.lower(), name)) != name:

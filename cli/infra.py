@@ -57,7 +57,7 @@ class Templates:
         except OSError as error:
             raise UsageError(f"{folder} has no templates ({error.strerror}: {error.filename}): name infra/") from error
         except (ValueError, KeyError, TypeError) as error:
-            raise UsageError(f"{folder / _PARAMETERS} is no parameters file: {error}") from error
+            raise UsageError(f"{folder / _PARAMETERS} is not a parameters file: {error}") from error
         if reads is None:
             raise UsageError(f"{folder / _MAIN} reads no definitions: it calls loadYamlContent nowhere")
         values = {name: _filled(parameter.get("value"), environment) for name, parameter in given.items()}

@@ -21,7 +21,7 @@ def check_own_storage(value: Any, placed: Collection[str], findings: Findings) -
     """Report accounts that cannot be found, that are found in two places, or that no placement asks for."""
     accounts = _accounts(value)
     if accounts is None:
-        findings.fault((), f"the parameter {_PARAMETER} is no object of accounts by connection", _FORM)
+        findings.fault((), f"the parameter {_PARAMETER} is not an object of accounts by connection", _FORM)
         return
     _check_used(accounts, placed, findings)
     _check_groups(accounts, findings)

@@ -37,11 +37,11 @@ def add(commands: click.Group) -> None:
         index_argument("only this index", required=False),
         flag("--numbers", "print the statistics instead of the advice"),
         *app_options(),
-        summary="say what the pattern warns of, with the numbers",
+        summary="give advice on indexes, with the numbers",
         description="""\
-Look at a sample of every index and at what was counted: too few values, a hot partition, more writes than lookups,
-nobody who looks it up, partitions that only grow, entries that are too large. Says what to do, and what that costs
-or saves per month. Costs at most 50 storage transactions per source and some 20 per index.""",
+Look at a sample of every index and at its counters: too few values, a hot partition, more writes than lookups,
+no lookups, partitions that only grow, entries that are too large. Says what to do, and what that costs or saves
+per month. Costs at most 50 storage transactions per source and some 20 per index.""",
         examples=_EXAMPLES,
     )
 

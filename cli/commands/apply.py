@@ -42,7 +42,7 @@ def add(commands: click.Group) -> None:
         *app_options(),
         summary="build, verify and switch to what the definitions say",
         description="For every index whose definition does not serve yet: build it, verify it and switch to it. "
-        "What a command before it has begun is gone on with. Says when the app runs other definitions than the file, "
+        "It continues what an earlier command began. Says when the app runs other definitions than the file, "
         "waits for a local run to reload them, and prints what serves in the end. Exit 1 when a verification finds "
         "differences: then that index is not switched.",
         examples=_EXAMPLES,

@@ -45,11 +45,11 @@ def add(commands: click.Group) -> None:
             help="events of a hub that has forgotten them; implies --here",
         ),
         flag("--azure", "with --here: the services that the settings connect to"),
-        definitions_option("with --here: the definitions that have it"),
+        definitions_option("with --here: the definitions file"),
         *app_options(),
         summary="build the new generation of an index",
-        description="Bring every fact into the generation that the deployed definition of an index says, while the old "
-        "one serves. The app does it, on all its instances; this command waits and shows how far it is.",
+        description="Fill the new generation of an index, as its deployed definition says, from every fact, while the "
+        "old one serves. The app does it, on all its instances; this command waits and shows progress.",
         examples=_EXAMPLES,
     )
 

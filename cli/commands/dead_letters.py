@@ -90,7 +90,7 @@ def _add_changers(group: click.Group) -> None:
         *app_options(),
         summary="forget old dead letters",
         description="Forget dead letters that are older than DEAD_LETTER_RETENTION_DAYS, or than --older-than. Their "
-        "facts stay out of the index until they change. Asks before it does so, when there is somebody to ask.",
+        "facts stay out of the index until they change. At a terminal it asks first.",
         examples="  index-tables dead-letters purge\n"
         "  index-tables dead-letters purge --source orders --older-than 3\n",
     )

@@ -41,16 +41,16 @@ def add(commands: click.Group) -> None:
                 help="its partition key, if that is not its id; once for each level",
             ),
             option(
-                "--partition-key-json", metavar="JSON", help="the same, for values that are no text: 17, [17, true]"
+                "--partition-key-json", metavar="JSON", help="the same, for values that are not text: 17, [17, true]"
             ),
         ),
-        flag("--force", "force it out, with the risks that are said"),
+        flag("--force", "remove it at once; the command names the risks"),
         flag("--yes", "do not ask"),
         *app_options(),
-        summary="show what is left of a deleted fact, and force it out",
-        description="Show what is left of a deleted fact, where, and until when it goes by itself. With --force, force "
-        "it out at once; docs/erasure.md says what that risks. Asks before it does so, when there is somebody to ask. "
-        "Needs the admin key. Exit 1 when something is left.",
+        summary="show what is left of a deleted fact, and remove it",
+        description="Show what is left of a deleted fact, where, and until when. With --force, remove it at once; "
+        "docs/erasure.md names the risks. At a terminal it asks first. Needs the admin key. Exit 1 when "
+        "something is left.",
         examples="  index-tables erase --source customers --id c-17 --partition-key c-17\n"
         "  index-tables erase --source customers --id c-17 --partition-key c-17 --force\n",
     )
@@ -81,4 +81,4 @@ def _fact(args: Arguments) -> dict[str, Any]:
     try:
         return fact | {"partitionKey": json.loads(args.partition_key_json)}
     except ValueError as error:
-        raise UsageError(f"--partition-key-json is no JSON ({error}): write a value, or a list of them") from None
+        raise UsageError(f"--partition-key-json is not JSON ({error}): write a value, or a list of them") from None

@@ -86,7 +86,7 @@ def _run_file(args: Arguments) -> int:
                 failed += 1
                 tell(f"lookup {line}: {found['error']['detail']} ({found['error']['code']})")
     write_rows(_rows(entries, args.format), ["lookup", *_used(entries, args.format)], args.format)
-    has_more = f"; {more} of them have more: add maxpagesize={PAGE_SIZE_MAX}, or ask by themselves" if more else ""
+    has_more = f"; {more} of them have more: add maxpagesize={PAGE_SIZE_MAX}, or ask for these alone" if more else ""
     tell(f"{counted(len(entries), 'entry', 'entries')} of {counted(line, 'lookup')}{has_more}")
     return 1 if failed else 0
 

@@ -106,7 +106,7 @@ def _asked(args: Arguments) -> tuple[int | None, dict[str, int]]:
         check_text(argument)
         value, equals, number = argument.rpartition("=")
         if not equals or not number.lstrip("-").isdigit():
-            raise UsageError(f"{argument} is no VALUE=N: write for example --hot Redmond=16")
+            raise UsageError(f"{argument} is not VALUE=N: write for example --hot Redmond=16")
         hot[value] = int(number)
     if args.shards is None and not hot:
         raise UsageError("say what to change: --shards N, --hot VALUE=N or --advised")

@@ -51,7 +51,7 @@ def add(commands: click.Group) -> None:
         *app_options(),
         flag("--watch", "a live view; Ctrl-C ends it"),
         option("--every", metavar="SECONDS", type=positive_seconds, default="2", show_default=True, help="how often"),
-        option("--times", metavar="N", type=int, help="with --watch: look so many times, then end"),
+        option("--times", metavar="N", type=int, help="with --watch: look N times, then end"),
         option(
             "--max-lag",
             metavar="SECONDS",

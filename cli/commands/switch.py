@@ -26,9 +26,9 @@ def add(commands: click.Group) -> None:
         index_argument("the index"),
         flag("--force", "also one that is not verified, or lacks facts"),
         *app_options(),
-        summary="let the new generation of an index serve",
-        description="Let the generation that was built for a changed definition serve, from one moment on. It must be "
-        'built and verified. The old one is kept for a while: "rollback" brings it back.',
+        summary="switch an index to its new generation",
+        description="Let lookups use the generation built for a changed definition, on all instances at once. It "
+        'must be built and verified. The old one is kept for a while: "rollback" brings it back.',
         examples="  index-tables switch customers-by-town",
     )
     add_command(
@@ -37,8 +37,8 @@ def add(commands: click.Group) -> None:
         run_rollback,
         index_argument("the index"),
         *app_options(),
-        summary="let the generation serve that served before",
-        description="Take a switch back, as long as the grace is not over (setting GRACE_SECONDS).",
+        summary="go back to the generation that served before",
+        description="Undo a switch, within GRACE_SECONDS (a setting, a day by default).",
         examples="  index-tables rollback customers-by-town",
     )
 

@@ -52,12 +52,12 @@ def add(commands: click.Group) -> None:
             show_default=True,
             help="how often",
         ),
-        option("--times", metavar="N", type=int, help="look so many times, then end (default: endless)"),
+        option("--times", metavar="N", type=int, help="look N times, then end (default: endless)"),
         source_option("follow the changes of this source"),
-        definitions_option("with --source: the definitions that have it"),
+        definitions_option("with --source: the definitions file"),
         flag("--azure", f"with --source: {AZURE_HELP}"),
         flag("--from-beginning", "with --source: start with the oldest change, not with the next"),
-        option("--changes", metavar="N", type=int, help="with --source: end after so many changes (default: endless)"),
+        option("--changes", metavar="N", type=int, help="with --source: end after N changes (default: endless)"),
         summary="follow a lookup, or the changes of a source",
         description="Print the entries of a lookup, then those that appear (+), change (~) and vanish (-). With "
         "--source, print the changes of a source as they pass: upserts (~), deletes (-), and what cannot be read (!). "

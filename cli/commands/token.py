@@ -45,7 +45,7 @@ def add(commands: click.Group) -> None:
             default=LIFETIME_SECONDS,
             show_default=True,
             metavar="SECONDS",
-            help="how long it is good for",
+            help="how long it is valid",
         ),
         summary="make a token for a local run",
         description="Print a token that a local run takes where Azure takes those of Microsoft Entra ID. Start the run "

@@ -48,8 +48,8 @@ def add(commands: click.Group) -> None:
         ),
         *_common(),
         summary="is an index right?",
-        description="Compare facts, ledger and table of an index both ways, beside live writes. The app does it; this "
-        "command waits and shows how far it is. Exit 1 when there are differences.",
+        description="Compare facts, ledger and table of an index both ways, while changes go on. The app does it; "
+        "this command waits and shows progress. Exit 1 when there are differences.",
         examples="  index-tables verify customers-by-town\n  index-tables verify customers-by-town --sample 500\n",
     )
     add_command(

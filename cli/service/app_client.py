@@ -50,7 +50,7 @@ class AppClient:
     def get_link(self, link: str, method: str = "GET") -> dict[str, Any]:
         """The same for a whole address, such as a nextLink. The key goes to the host of `base` and to no other."""
         if _origin(link) != _origin(self.base):
-            raise ServiceError(f"{self.base} names a next page on another host, {link!a}, which is not asked")
+            raise ServiceError(f"{self.base} has its next page on another host, {link!a}, which is not called")
         return self._send(urllib.request.Request(link, method=method))
 
     def post(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
@@ -158,7 +158,7 @@ def client_for(args: Arguments, kind: str = "function") -> AppClient:
     key, token = _secret(args.key, "key", _KEY_VARIABLE), _secret(args.token, "token", _TOKEN_VARIABLE)
     if args.url:
         if not is_address(args.url):
-            raise UsageError(f"{args.url!a} is no address: write one such as https://NAME.azurewebsites.net")
+            raise UsageError(f"{args.url!a} is not an address: write one such as https://NAME.azurewebsites.net")
         return AppClient(args.url.rstrip("/").removesuffix("/api"), key, token)
     run = local_run(args.data)
     sign_in = run.sign_in()

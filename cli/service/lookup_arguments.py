@@ -57,7 +57,7 @@ def _values(text: str, part_type: str) -> Any:
         try:
             return json.loads(text)
         except ValueError:
-            raise UsageError(f"{text} is no JSON array: write for example town=Redmond,Kirkland") from None
+            raise UsageError(f"{text} is not a JSON array: write for example town=Redmond,Kirkland") from None
     is_text = part_type in ("string", "datetime")
     return [value if is_text else _scalar(value) for value in text.split(",")]
 
@@ -75,7 +75,7 @@ def read_parameters(pairs: Sequence[str]) -> dict[str, str]:
     for pair in pairs:
         name, equals, value = pair.partition("=")
         if not equals or not name:
-            raise UsageError(f"{pair} is no NAME=VALUE: write for example town=Redmond")
+            raise UsageError(f"{pair} is not NAME=VALUE: write for example town=Redmond")
         if name in parameters:
             raise UsageError(f"{name} is given twice: give it once")
         parameters[name] = value

@@ -70,9 +70,9 @@ def read_types(texts: Sequence[str]) -> dict[str, str]:
         if text == AUTO:
             types[AUTO] = AUTO
         elif not equals or not name:
-            raise UsageError(f"{text!r} is no NAME=TYPE: write for example --types elevation=integer, or --types auto")
+            raise UsageError(f"{text!r} is not NAME=TYPE: write for example --types elevation=integer, or --types auto")
         elif kind not in CELL_TYPES:
-            raise UsageError(f"{kind!r} is no type of cells: choose one of {', '.join(CELL_TYPES)}")
+            raise UsageError(f"{kind!r} is not a type of cells: choose one of {', '.join(CELL_TYPES)}")
         else:
             types[name] = kind
     return types
@@ -109,7 +109,7 @@ def _line(number: int, cells: Mapping[str, str], types: Mapping[str, str]) -> Li
         kind = types.get(name, "string")
         value = _typed(cell, kind)
         if value is None:
-            return Line(number, None, f"{cell!r} in the column {name!r} is no {kind}")
+            return Line(number, None, f"{cell!r} in the column {name!r} is not of type {kind}")
         fact[name] = value
     return Line(number, fact)
 

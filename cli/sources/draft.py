@@ -136,7 +136,7 @@ def _source_lines(source: SourceDraft, database: str) -> Iterator[str]:
         yield f"    eventHub: {source.name}"
     else:
         yield f"    cosmos: {{database: {_text(database)}, container: {source.name}}}"
-    yield f"    partitionKey: {_text(path)}  # {reason}; it has to be that of the container"
+    yield f"    partitionKey: {_text(path)}  # {reason}; it must be that of the container"
 
 
 def _index_lines(source: SourceDraft, sources: Sequence[SourceDraft], database: str) -> Iterator[str]:

@@ -75,15 +75,15 @@ class EventFile:
             found = {"enqueued": written.isoformat(), "sequenceNumber": number, **found}
         instant = normalise(str(found.get("enqueued")))
         if instant is None:
-            raise UsageError(f'{self._path}, line {number}: "enqueued" is no ISO 8601 time')
+            raise UsageError(f'{self._path}, line {number}: "enqueued" is not an ISO 8601 time')
         if type(found.get("sequenceNumber")) is not int:
-            raise UsageError(f'{self._path}, line {number}: "sequenceNumber" is no whole number')
+            raise UsageError(f'{self._path}, line {number}: "sequenceNumber" is not a whole number')
         moment = datetime.fromisoformat(instant)
         enqueued = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
         try:
             return ReceivedEvent.from_plain({**found, "enqueued": enqueued.isoformat()})
         except (ValueError, TypeError) as error:
-            raise UsageError(f"{self._path}, line {number} is no event that a hub kept: {error}") from error
+            raise UsageError(f"{self._path}, line {number} is not an event that a hub kept: {error}") from error
 
 
 def _parsed(line: bytes) -> Any:

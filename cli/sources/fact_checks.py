@@ -76,7 +76,7 @@ def _document_fault(fact: dict[str, Any], levels_max: int) -> str | None:
     try:
         text = dumps(fact)
     except NotJsonError as error:
-        return f"it is no JSON that can be written ({error})"
+        return f"it is not JSON that can be written ({error})"
     if (size_bytes := _sent_bytes(fact, text)) > LARGEST_DOCUMENT_BYTES:
         return f"it has {size_bytes:,} bytes, Cosmos DB takes {LARGEST_DOCUMENT_BYTES:,}"
     # Most facts have fewer brackets than that, which is quickly seen.

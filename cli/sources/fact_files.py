@@ -112,7 +112,11 @@ def _alone(text: str, first_line: int) -> Line:
     """The only value of a text that begins on this line."""
     start = _after_space(text, 0)
     line, end = _parsed(text, start, first_line + text.count("\n", 0, start), first_line)
-    return line if not text[end:].strip() else Line(line.number, None, "there is more behind the fact: one to a line")
+    return (
+        line
+        if not text[end:].strip()
+        else Line(line.number, None, "there is more text after the fact: write one fact per line")
+    )
 
 
 def _array(text: str, position: int) -> Iterator[Line]:

@@ -1,6 +1,6 @@
 """The definitions of a run: the file that people edit, and the copy of it that the app serves.
 
-The copy never has a fault: while the file is wrong, the definitions before it serve on, also when the app restarts.
+The copy never has a fault: while the file is wrong, the app goes on with the previous ones, also when it restarts.
 """
 
 from __future__ import annotations
@@ -56,7 +56,8 @@ class ServedDefinitions:
                 self._seen = now
                 loaded = successor_in(now.content, self.file, self.current)
                 if loaded.faults:
-                    print(f"local: the changed definitions are wrong; those before serve on.\n{_listed(loaded)}")
+                    what = "the changed definitions have faults; the app goes on with the previous ones"
+                    print(f"local: {what}.\n{_listed(loaded)}")
                 elif loaded.definitions != self.current:
                     return loaded.definitions
                 elif is_wrong:

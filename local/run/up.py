@@ -283,7 +283,7 @@ class LocalRun:
         try:
             await self._provision(definitions)
         except LocalRunError as error:
-            told = f"the definitions before serve on; save the file to try again. {error}"
+            told = f"the app goes on with the previous definitions; save the file to try again. {error}"
         else:
             self._definitions.take(definitions)
             told = f"the app has the definitions of {from_here(self._definitions.file)}"

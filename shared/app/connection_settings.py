@@ -102,7 +102,7 @@ def _check_parts(name: str, text: str, *wanted: str) -> None:
     parts = {part.strip().partition("=")[0].lower() for part in text.split(";")}
     if lacking := [part for part in wanted if part.lower() not in parts]:
         raise SettingError(
-            f"The app setting {name} is no connection string, it has no {' and no '.join(lacking)}: copy it again."
+            f"The app setting {name} is not a connection string, it has no {' and no '.join(lacking)}: copy it again."
         )
 
 

@@ -64,7 +64,7 @@ class Feeds:
                     if await feed.has_moved_on(self._now_seconds()):
                         return True
             except (FeedUnavailableError, SettingError, TimeoutError) as error:
-                _log.warning("Whether a new source has facts from before is not known", extra={"reason": str(error)})
+                _log.warning("It is not known whether a new source has earlier facts", extra={"reason": str(error)})
         return False
 
     @cached_property

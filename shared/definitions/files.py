@@ -81,7 +81,7 @@ def successor_in(content: bytes | Unreadable, path: Path, served: Definitions) -
     refused = [step for step in compare(served, loaded.definitions) if step.effect == "not allowed"]
     fix = "Take that back, or give the source a new name."
     faults = [
-        Finding(str(path), 1, f"sources.{step.name}.{key}", "facts would be told apart or ordered otherwise", fix)
+        Finding(str(path), 1, f"sources.{step.name}.{key}", "facts would be identified or ordered differently", fix)
         for step in refused
         for key in step.because
     ]

@@ -34,9 +34,9 @@ def read_members(body: bytes, known: Mapping[str, Form]) -> dict[str, Any]:
     try:
         found = loads(body.decode()) if body else {}
     except (ValueError, RecursionError) as error:
-        raise _refused(f"The body is no JSON ({error}): send an object.") from None
+        raise _refused(f"The body is not JSON ({error}): send an object.") from None
     if not isinstance(found, dict):
-        raise _refused("The body is no object: send one, or nothing.")
+        raise _refused("The body is not an object: send one, or nothing.")
     return {name: _member(name, value, known) for name, value in found.items()}
 
 
@@ -50,7 +50,7 @@ def _member(name: str, value: Any, known: Mapping[str, Form]) -> Any:
         return int(value)
     # true is an int to Python, and no budget to anybody.
     if type(value) not in form.types:
-        raise _refused(f"The member {name} of the body is not {form.name}: make it that.")
+        raise _refused(f"The member {name} of the body is not {form.name}: correct it.")
     return value
 
 

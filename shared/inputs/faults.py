@@ -11,7 +11,7 @@ TITLES: Final = {
     "ExpandNotPossible": "The entries of this index have no facts to fetch",
     "InvalidDate": "A value is no ISO 8601 time",
     "InvalidEncoding": "A parameter is not percent-encoded UTF-8",
-    "InvalidFilter": '"filter" is no expression, or cannot be evaluated',
+    "InvalidFilter": '"filter" is not a JMESPath expression, or cannot be evaluated',
     "InvalidList": "A list of values cannot be read",
     "InvalidOperator": "A part cannot be compared in this way",
     "InvalidPageSize": "The page size is out of range",

@@ -72,7 +72,7 @@ class IndexStateReader:
             )
         if target.state == "serving":
             raise LifecycleRefusedError(
-                "NothingToBuild", f'Index "{index}" is served by what its definition says: there is nothing to build.'
+                "NothingToBuild", f'Index "{index}" already serves what its definition says: there is nothing to build.'
             )
         if target.state == "standby":
             raise LifecycleRefusedError("NothingToBuild", f'Index "{index}" is built already: switch to it.')
@@ -107,7 +107,7 @@ class IndexStateReader:
         serving = snapshot.serving(index, now_seconds)
         if target is None or serving is None or serving.is_retired or serving.id == target.id:
             raise LifecycleRefusedError(
-                "NothingToMove", f'Nothing is to take the place of what serves index "{index}": change it first.'
+                "NothingToMove", f'There is nothing to replace what serves index "{index}": change it first.'
             )
         if now_seconds < target.starts_at:
             raise LifecycleRefusedError(
@@ -126,7 +126,8 @@ class IndexStateReader:
             )
         if target.state == "serving":
             raise LifecycleRefusedError(
-                "AlreadyServing", f'Index "{index}" is served by what its definition says: there is nothing to switch.'
+                "AlreadyServing",
+                f'Index "{index}" already serves what its definition says: there is nothing to switch.',
             )
         if not force:
             _check_complete(target)

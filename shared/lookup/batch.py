@@ -120,12 +120,12 @@ def lookup_parameters(asked: object, where: str) -> dict[str, str]:
     """The parameters of a lookup that is an object: values as in Python, lists only for `PART.in`."""
     if not isinstance(asked, dict):
         raise BadLookupError(
-            fault("InvalidParameterValue", where, f"{where} is no object; send one such as {_EXAMPLE}.")
+            fault("InvalidParameterValue", where, f"{where} is not an object; send one such as {_EXAMPLE}.")
         )
     for name, value in asked.items():
         is_list = isinstance(value, list) and name.endswith(f".{IN}")
         if not (value is None or isinstance(value, (str, int, float)) or is_list):
-            detail = f"{name} of {where} is no single value; send text, a number, true, false or null."
+            detail = f"{name} of {where} is not a single value; send text, a number, true, false or null."
             raise BadLookupError(fault("InvalidParameterValue", name, detail))
     return as_parameters(asked)
 

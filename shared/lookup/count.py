@@ -74,7 +74,7 @@ async def count_entries(lookups: Lookups, index: str, parameters: Mapping[str, s
 def _refuse_options(index: Index, parameters: Mapping[str, str]) -> None:
     parts = [part.name for part in index.parts]
     if given := [name for name in _NOT_COUNTED if name in parameters and name not in parts]:
-        detail = 'It counts by keys alone: send conditions, and "sees" if need be.'
+        detail = 'A count reads keys alone: send conditions and, if needed, "sees".'
         raise BadLookupError(*(fault("UnknownParameter", name, f"count takes no {name}. {detail}") for name in given))
 
 

@@ -160,7 +160,7 @@ def _versioned(source: Source, fact_key: str, fields: Mapping[str, Any]) -> Seen
         version = _member(fields, "version", lambda value: declared_clock(value) is not None, meaning)
         return SeenVersion(fact_key, declared_clock=declared_clock(version))
     if source.cosmos is None:
-        return f'is of no use: source "{source.name}" declares no version, so a caller cannot know one'
+        return f'does not apply here: source "{source.name}" declares no version, so a caller cannot know one'
     etag = _member(fields, "_etag", _is_text, "text, the _etag of the write's answer")
     ts_seconds = _member(fields, "_ts", _is_time, "a whole number from 0 up, the _ts of the write's answer")
     return SeenVersion(fact_key, etag=_quoted(etag), ts_seconds=ts_seconds)

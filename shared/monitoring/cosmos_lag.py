@@ -86,7 +86,7 @@ class CosmosLag:
             raise FeedUnavailableError(str(error)) from error
         except (AzureError, OSError) as error:
             raise FeedUnavailableError(
-                f'The change feed of source "{self._source.name}" cannot be asked ({type(error).__name__}): '
+                f'The change feed of source "{self._source.name}" cannot be read ({type(error).__name__}): '
                 "check that Cosmos DB answers and that the app may read facts and leases."
             ) from error
 

@@ -75,7 +75,7 @@ class EventHubLag:
             yield
         except (AzureError, EventHubError, OSError) as error:
             raise FeedUnavailableError(
-                f'The hub "{self._hub}" cannot be asked ({type(error).__name__}): check that Event Hubs '
+                f'The hub "{self._hub}" cannot be read ({type(error).__name__}): check that Event Hubs '
                 "and the host's storage answer and that the app may receive."
             ) from error
 

@@ -92,7 +92,7 @@ class FactEvents:
         try:
             event = ReceivedEvent.from_plain({**fact, "enqueued": _ANY_TIME.isoformat(), "sequenceNumber": 0})
         except (ValueError, TypeError) as error:
-            raise self._facts.unreadable(f"it is no event that a hub kept ({error})") from error
+            raise self._facts.unreadable(f"it is not an event that a hub kept ({error})") from error
         if event.key is not None and len(event.key) > LONGEST_KEY:
             raise self._facts.unreadable(f"its key has {len(event.key)} characters, the service takes {LONGEST_KEY}")
         return event
@@ -101,7 +101,7 @@ class FactEvents:
         try:
             return dumps(value).encode()
         except NotJsonError as error:
-            raise self._facts.unreadable(f"it is no JSON that can be written ({error})") from error
+            raise self._facts.unreadable(f"it is not JSON that can be written ({error})") from error
 
     def _read(self, event: ReceivedEvent) -> Change | None:
         try:

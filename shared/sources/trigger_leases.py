@@ -56,7 +56,9 @@ def _position(lease: Mapping[str, Any]) -> LeasePosition:
     feed_range = (lease.get("FeedRange") or {}).get("Range")
     if feed_range is None:
         # SDKs of 2019 wrote such leases. No extension that this app runs with does.
-        raise FeedUnavailableError(f"The lease {lease['id']} names no range: it was made by an extension too old.")
+        raise FeedUnavailableError(
+            f"The lease {lease['id']} names no range: it was made by an extension that is too old."
+        )
     return LeasePosition(_plain_range(feed_range), lease.get("ContinuationToken") or None)
 
 

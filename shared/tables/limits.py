@@ -37,7 +37,7 @@ _GOOD_ETAG: Final = re.compile(r"\*|W/\"[!#-~]*\"")
 def check_table(table: str) -> None:
     """Table names are letters and digits, 3 to 63 of them, and start with a letter."""
     if not _GOOD_TABLE.fullmatch(table) or table.lower() == "tables":
-        raise LimitError(f"{table!r} is no table name: use 3 to 63 letters and digits, a letter first.")
+        raise LimitError(f"{table!r} is not a table name: use 3 to 63 letters and digits, a letter first.")
 
 
 def check_key(key: object, which: str) -> None:
@@ -83,7 +83,7 @@ def check_transaction(operations: Sequence[Operation]) -> None:
 
 def _check_etag(etag: str) -> None:
     if not _GOOD_ETAG.fullmatch(etag):
-        raise LimitError(f"{etag!r} is no ETag: use one that the Table service gave, or '*'.")
+        raise LimitError(f"{etag!r} is not an ETag: use one that the Table service gave, or '*'.")
 
 
 def check_entity(entity: Mapping[str, EntityValue], json_bytes: int) -> None:
@@ -108,7 +108,9 @@ def _check_names(names: tuple[str, ...]) -> None:
 
 def _check_name(name: str) -> None:
     if not name.isidentifier() or len(name) > PROPERTY_NAME_UNITS_MAX or name == _RESERVED_NAME:
-        raise LimitError(f"{name!r} is no property name: use letters, digits and '_', no digit first, not Timestamp.")
+        raise LimitError(
+            f"{name!r} is not a property name: use letters, digits and '_', no digit first, not Timestamp."
+        )
 
 
 def _check_sizes(entity: Mapping[str, EntityValue]) -> None:

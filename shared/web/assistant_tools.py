@@ -137,7 +137,7 @@ def _several(text: str) -> list[Any]:
         found = None
     if not isinstance(found, list):
         raise BadLookupError(
-            fault("InvalidParameterValue", _LOOKUPS, f"{_LOOKUPS} is no JSON array; send one of objects.")
+            fault("InvalidParameterValue", _LOOKUPS, f"{_LOOKUPS} is not a JSON array; send one of objects.")
         )
     return found
 
@@ -168,5 +168,5 @@ def _arguments(context: str) -> dict[str, str]:
     for name, value in given.items():
         is_list = isinstance(value, list) and (name == _LOOKUPS or name.endswith(f".{IN}"))
         if not isinstance(value, (str, int, float)) and not is_list:
-            raise BadLookupError(fault("InvalidParameterValue", name, f"{name} is no single value; send one."))
+            raise BadLookupError(fault("InvalidParameterValue", name, f"{name} is not a single value; send one."))
     return as_parameters(given)

@@ -40,7 +40,7 @@ KINDS: Final[Mapping[type[errors.IndexTablesError], ProblemKind]] = {
     errors.NotSeenYetError: ProblemKind(503, "NotSeenYet", "The change has not reached the index in time", 1),
     errors.FactsUnavailableError: ProblemKind(503, "FactsUnavailable", "Facts cannot be fetched now", 5),
     errors.FactsRefusedError: ProblemKind(503, "FactsUnavailable", "Facts cannot be fetched"),
-    errors.ThrottledError: ProblemKind(503, "StorageBusy", "The index storage asks to be called less", 5),
+    errors.ThrottledError: ProblemKind(503, "StorageBusy", "The index storage is too busy", 5),
     errors.StorageUnavailableError: ProblemKind(503, "StorageUnreachable", "The index storage cannot be reached", 5),
     errors.IncompleteBatchError: ProblemKind(503, "StorageUnreachable", "The index storage cannot be reached", 5),
     errors.StorageUnreachableError: ProblemKind(503, "StorageUnreachable", "The index storage cannot be reached", 5),
@@ -59,10 +59,10 @@ REFUSALS: Final[Mapping[str, ProblemKind]] = {
         ProblemKind(409, "NotBuilt", "The new generation is not built"),
         ProblemKind(409, "Incomplete", "The new generation lacks facts"),
         ProblemKind(409, "NotVerified", "The new generation is not verified"),
-        ProblemKind(409, "AlreadyServing", "The definition serves already"),
+        ProblemKind(409, "AlreadyServing", "The definition already serves"),
         ProblemKind(409, "NothingToRollBack", "Nothing served before"),
         ProblemKind(409, "RollbackExpired", "What served before is retired, or lacks changes"),
-        ProblemKind(409, "NothingToMove", "Nothing takes the place of what serves"),
+        ProblemKind(409, "NothingToMove", "There is nothing to replace what serves"),
         ProblemKind(409, "TooEarly", "Not every worker writes to the new generation"),
         ProblemKind(400, "BadSample", "The sample cannot be taken"),
         ProblemKind(409, "AlreadyVerifying", "The index is being verified"),
@@ -71,7 +71,7 @@ REFUSALS: Final[Mapping[str, ProblemKind]] = {
         ProblemKind(404, "NoSuchVerification", "There is no such verification"),
         ProblemKind(404, "NoSuchSource", "There is no such source"),
         ProblemKind(409, "NotDeleted", "The fact is not deleted"),
-        ProblemKind(409, "StillOwed", "An account has not been told yet that the fact is deleted"),
+        ProblemKind(409, "StillOwed", "An account does not know yet that the fact is deleted"),
     )
 }
 DEFINITIONS_BROKEN: Final = ProblemKind(503, "DefinitionsBroken", "The definitions have faults")

@@ -411,7 +411,7 @@ def test_dead_letters_are_purged_after_a_question(page: Page, run: Run) -> None:
     go(page, "dead-letters?reason='none'")
     page.get_by_role("button", name="Purge…").click()
     page.get_by_text("with reason 'none'").wait_for()
-    page.get_by_label("Older than so many days").fill("0")
+    page.get_by_label("Older than this many days").fill("0")
     page.get_by_role("button", name="Purge for good").click()
     page.get_by_text("1 dead letter is forgotten.").wait_for()
     assert "purged" not in [one["fact"]["id"] for one in letters(run)]

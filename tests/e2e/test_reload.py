@@ -64,7 +64,7 @@ def test_what_is_saved_is_served(tmp_path: Path, capsys: pytest.CaptureFixture[s
         wait_until(lambda: entries(found, town) == [{"phone": "5"}], "the fact is indexed")
         file.write_text(DEFINITIONS.replace("partitionKey: team", "partitionKey: town"))
         wait_until(lambda: get(found, "status").get("definitionFaults", []) != [], "the fault is in the status")
-        wait_until(lambda: "those before serve on" in program.output, "the fault is told")
+        wait_until(lambda: "goes on with the previous ones" in program.output, "the fault is told")
         assert "sources.people.partitionKey" in get(found, "status")["definitionFaults"][0]
         assert found["pids"] == runs.endpoints(data)["pids"], "nothing was started again"
         assert main(["plan", "--data", str(data)]) == 1
@@ -96,7 +96,7 @@ def test_definitions_that_cannot_be_provided_for_are_tried_again_at_the_next_sav
         requests.post(f"{found['cosmos']['endpoint']}/_faults", json=refusal, timeout=10).raise_for_status()
         moved = DEFINITIONS.replace("container: people", "container: persons")
         file.write_text(moved)
-        wait_until(lambda: "the definitions before serve on" in program.output, "it is told")
+        wait_until(lambda: "goes on with the previous definitions" in program.output, "it is told")
         wait_until(lambda: get(found, "status") != {}, "the app is back")
         assert runs.endpoints(data)["pids"]["host"] != found["pids"]["host"], "it was started again"
         assert has_them not in program.output

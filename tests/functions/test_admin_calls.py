@@ -59,10 +59,10 @@ def test_a_parameter_that_belongs_into_the_body_is_refused(app: RunningApp, call
         ("builds", '{"force": true}', "unknown member 'force': known are budget"),
         ("switch", '{"force": 1}', "The member force of the body is not true or false"),
         ("rollback", '{"force": true}', "unknown member 'force': this call has no members"),
-        ("read-only", "[]", "The body is no object"),
+        ("read-only", "[]", "The body is not an object"),
         ("verifications", '{"sample": 0.5}', "The member sample of the body is not a whole number"),
         ("verifications", '{"generation": 7}', "The member generation of the body is not text"),
-        ("verifications", "{", "The body is no JSON"),
+        ("verifications", "{", "The body is not JSON"),
     ],
 )
 def test_what_is_wrong_with_a_body_is_told(app: RunningApp, call: str, body: str, reason: str) -> None:

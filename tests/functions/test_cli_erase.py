@@ -83,5 +83,5 @@ def test_a_partition_key_that_is_no_json_is_wrong_usage(capsys: pytest.CaptureFi
     """Before anything is asked."""
     fact = ["--source", "s", "--id", "1", "--url", "http://127.0.0.1:1"]
     assert main(["erase", *fact, "--partition-key-json", "{"]) == 2
-    assert "no JSON" in capsys.readouterr().err
+    assert "not JSON" in capsys.readouterr().err
     assert main(["erase", *fact, "--partition-key", "a", "--partition-key-json", "1"]) == 2

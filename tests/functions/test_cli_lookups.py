@@ -121,9 +121,9 @@ def test_a_problem_of_the_app_is_told(app: RunningApp, capsys: pytest.CaptureFix
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["query", "x", "town"], "town is no NAME=VALUE"),
+        (["query", "x", "town"], "town is not NAME=VALUE"),
         (["query", "x", "a=1", "a=2"], "a is given twice"),
-        (["query", "x", "--url", "ftp://x"], "is no address"),
+        (["query", "x", "--url", "ftp://x"], "is not an address"),
         (["query", "x", "--data", "nosuch"], "no local run has written nosuch"),
         (["tail", "x", "--format", "csv"], "use table or jsonl"),
         (["tail", "x", "--times", "0"], "numbers above 0"),

@@ -1,4 +1,4 @@
-"""What people read outside of pages: messages of the app, the command line and the local run are not Markdown."""
+"""What people read outside of pages: messages of the app, command line, local run and client are not Markdown."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _DOCUMENTED: Final = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFuncti
 
 def modules() -> list[str]:
     """What prints, answers and logs."""
-    command = ["git", "ls-files", "shared/*.py", "cli/*.py", "functions/*.py", "local/*.py"]
+    command = ["git", "ls-files", "shared/*.py", "cli/*.py", "functions/*.py", "local/*.py", "clients/python/src/*.py"]
     listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
     return [name for name in listed if not name.startswith(RENDERED)]
 

@@ -62,9 +62,9 @@ class ToolEndpoint:
         try:
             message = json.loads(body)
         except (ValueError, RecursionError):  # the second one for thousands of brackets
-            return _error(None, _PARSE_ERROR, "The body is no JSON that can be read.", status=400)
+            return _error(None, _PARSE_ERROR, "The body is not JSON that can be read.", status=400)
         if not isinstance(message, dict) or not isinstance(message.get("method"), str):
-            return _error(None, _INVALID_REQUEST, "The body is no message of JSON-RPC.", status=400)
+            return _error(None, _INVALID_REQUEST, "The body is not a message of JSON-RPC.", status=400)
         if "id" not in message:
             return web.Response(status=202)
         parameters = message.get("params")

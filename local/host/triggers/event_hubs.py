@@ -74,7 +74,7 @@ class EventHubTrigger:
         ):
             raise LocalRunError(
                 f"Function {function.name}: the local host gives events in batches of bytes only; declare "
-                "cardinality=MANY and data_type=BINARY, or a body that is no JSON fails inside Azure's host."
+                "cardinality=MANY and data_type=BINARY, or a body that is not JSON fails inside Azure's host."
             )
         self._function = function
         self._services = services

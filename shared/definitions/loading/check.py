@@ -44,7 +44,7 @@ def _check_bind(index: Index, access: IndexAccess, findings: Findings) -> None:
     for part, _ in access.bind:
         if part not in parts:
             path = ("indexes", index.name, "access", "bind", part)
-            findings.fault(path, f'"{part}" is no part of the key', did_you_mean(part, parts))
+            findings.fault(path, f'"{part}" is not a part of the key', did_you_mean(part, parts))
 
 
 def _check_cases(at: str, names: Collection[str], findings: Findings) -> None:
@@ -92,7 +92,7 @@ def _check_part(at: KeyPath, part: KeyPart, findings: Findings) -> None:
         return
     example = f'"{{path: {part.path}, name: ...}}"'
     if not _PART_NAME.fullmatch(part.name):
-        what = f'"{part.name}" is no name for a part' if part.name else "the path does not say what to call the part"
+        what = f'"{part.name}" is not a name for a part' if part.name else "the path does not say what to call the part"
         findings.fault(at, what, f"Give it a name of letters, digits and _, a letter first: {example}.")
     elif part.name in RESERVED_NAMES:
         findings.fault(at, f'"{part.name}" is a parameter of every lookup', f"Give it a name of its own: {example}.")
@@ -114,7 +114,7 @@ def _check_each(index: Index, findings: Findings) -> None:
     at: KeyPath = ("indexes", index.name, "each", index.each.name)
     if not _PART_NAME.fullmatch(index.each.name):
         findings.fault(
-            at, f'"{index.each.name}" is no name for an element', "Use letters, digits and _, a letter first."
+            at, f'"{index.each.name}" is not a name for an element', "Use letters, digits and _, a letter first."
         )
     check_expression(at, index.each.path, findings)
 
@@ -129,6 +129,6 @@ def _check_project(index: Index, source: Source | None, findings: Findings) -> N
     for number, path in enumerate(index.project):
         if segments(path) is None:
             fix = "Use names with dots between them, other names in quotes: '\"Major Genre\"'."
-            findings.fault((*at, number), f'"{path}" is no dotted path', fix)
+            findings.fault((*at, number), f'"{path}" is not a dotted path', fix)
         elif path in index.project[:number]:
-            findings.fault((*at, number), f'"{path}" stands twice', "Take one out.")
+            findings.fault((*at, number), f'"{path}" is listed twice', "Take one out.")

@@ -42,7 +42,7 @@ def _check_hot(at: KeyPath, index: Index, findings: Findings) -> None:
     for value, _ in index.hot:
         same = _comparable(value, index.partition[0])
         if same in seen:
-            findings.fault(at, f"{value!r} stands twice, in another spelling", "Keep one of the two.")
+            findings.fault(at, f"{value!r} is listed twice, in another spelling", "Keep one of the two.")
         seen.add(same)
 
 
@@ -93,7 +93,7 @@ class _PlacementCheck:
         if not placement.accounts:
             self._fault("accounts", '"by: hash" has no "accounts"', "List the connections of the accounts.")
         if len(set(placement.accounts)) < len(placement.accounts):
-            self._fault("accounts", "an account stands twice", "List each account once.")
+            self._fault("accounts", "an account is listed twice", "List each account once.")
         if placement.values or placement.slices or placement.default:
             self._fault("map", '"by: hash" takes only "accounts"', 'Take "map" and "default" out.')
 
@@ -108,7 +108,7 @@ class _PlacementCheck:
         for value, _ in placement.values:
             at = (*self._at, "map", str(value))
             if (same := _comparable(value, self._part)) in seen:
-                self._findings.fault(at, f"{value!r} stands twice, in another spelling", "Keep one of the two.")
+                self._findings.fault(at, f"{value!r} is listed twice, in another spelling", "Keep one of the two.")
             seen.add(same)
             self._check_length(at, value)
 
@@ -132,7 +132,9 @@ class _PlacementCheck:
         """Each slice begins where the one before it ends, and slices go upwards."""
         at = (*self._at, "map", number)
         if left.end is None or right.start is None:
-            self._findings.fault(at, "two slices overlap: one has no end", 'Give the seam as "to" and as "from".')
+            self._findings.fault(
+                at, "two slices overlap: one has no upper end", 'Write where they meet as "to" and as "from".'
+            )
             return
         end, start = self._rank(left.end), self._rank(right.start)
         if end != start:
@@ -140,7 +142,7 @@ class _PlacementCheck:
             fix = "Let each slice begin where the one before it ends, lowest first."
             self._findings.fault(at, f"there is {word} between {left.end!r} and {right.start!r}", fix)
         elif right.end is not None and not start < self._rank(right.end):
-            self._findings.fault(at, "the slice is empty or upside down", 'Let "from" be lower than "to".')
+            self._findings.fault(at, "the slice is empty, or its ends are swapped", 'Let "from" be lower than "to".')
 
     def _check_length(self, at: KeyPath, value: PartValue) -> None:
         if utf16_length(str(_comparable(value, self._part))) > _PLACED_UNITS_MAX:

@@ -73,10 +73,10 @@ def _check_events(at: KeyPath, source: Source, findings: Findings) -> None:
         check_expression((*at, "partitionKey", number), path, findings)
     given = [key for key in (*own, "partitionKey") if (*at, key) in findings.lines]
     if events.form != "mapping" and given:
-        what = f'"{given[0]}" does not go with "form: {events.form}", which says itself where it stands'
+        what = f'"{given[0]}" does not go with "form: {events.form}", which already says where it is'
         findings.fault((*at, given[0]), what, "Take one of the two out.")
     if events == Events("mapping"):
-        fix = "Say where things stand, such as \"{when: type == 'changed', document: data}\", or name a form."
+        fix = "Say where each value is, such as \"{when: type == 'changed', document: data}\", or name a form."
         findings.fault(at, "the mapping is empty", fix)
     _check_said_once(at, source, given, findings)
 
@@ -86,7 +86,7 @@ def _check_said_once(at: KeyPath, source: Source, given: Collection[str], findin
     if source.cosmos is None:
         for key in given:
             if (*at[:2], key) in findings.lines:
-                fix = f'Take the outer one out: "events.{key}" says where it stands.'
+                fix = f'Take the outer one out: "events.{key}" already says where it is.'
                 findings.fault((*at[:2], key), f'"{key}" is given twice, here and in "events"', fix)
     elif source.events.partition_key and len(source.events.partition_key) != len(source.partition_key):
         what = f"it has {len(source.events.partition_key)} paths, the partition key {len(source.partition_key)}"
@@ -98,7 +98,7 @@ def _check_cosmos(at: KeyPath, source: Source, findings: Findings) -> None:
         findings.fault((*at, "partitionKey"), "Cosmos DB has at most three levels", "Name the container's own paths.")
     if any(segments(path) is None and problem_with(path) is None for path in source.partition_key):
         fix = 'Use the container\'s partition key path, with dots: "customer.id".'
-        findings.fault((*at, "partitionKey"), "the partition key of a container is no expression", fix)
+        findings.fault((*at, "partitionKey"), "the partition key of a container is not an expression", fix)
     if source.id != "id":
         fix = "Take the key out; to index that field, use it in an index."
         findings.fault((*at, "id"), 'the id of a Cosmos DB fact is always "id"', fix)
@@ -111,16 +111,16 @@ def _check_names(source: Source, findings: Findings) -> None:
         _check_cosmos_names((*at, "cosmos"), source.cosmos, findings)
     if source.event_hub is not None and not _HUB.fullmatch(source.event_hub):
         fix = 'Use at most 256 letters, digits, ".", "-" and "_", with a letter or digit at both ends.'
-        findings.fault((*at, "eventHub"), f'"{source.event_hub}" is no name of an event hub', fix)
+        findings.fault((*at, "eventHub"), f'"{source.event_hub}" is not a name of an event hub', fix)
 
 
 def _check_cosmos_names(at: KeyPath, cosmos: CosmosContainer, findings: Findings) -> None:
     for key, name in (("database", cosmos.database), ("container", cosmos.container)):
         if len(name) > _COSMOS_CHARACTERS_MAX or _COSMOS_FORBIDDEN.search(name):
             fix = f'Use at most {_COSMOS_CHARACTERS_MAX} characters, no "/ \\ # ?", no space at the end.'
-            findings.fault((*at, key), f'"{name}" is no name of a Cosmos DB {key}', fix)
+            findings.fault((*at, key), f'"{name}" is not a name of a Cosmos DB {key}', fix)
     if cosmos.container == _LEASES:
-        what = f'"{_LEASES}" is where the triggers keep their leases, which they would follow'
+        what = f'"{_LEASES}" is the container of the leases: the triggers would follow their own'
         findings.fault((*at, "container"), what, "Keep facts in a container of another name.")
 
 

@@ -31,4 +31,4 @@ def check_summary(index: Index, findings: Findings) -> None:
     for measure in measures:
         if not _NAME.fullmatch(measure.name):
             fix = "Use letters, digits and _, a letter first."
-            findings.fault((*at, "summarize", measure.name), f'"{measure.name}" is no name for a measure', fix)
+            findings.fault((*at, "summarize", measure.name), f'"{measure.name}" is not a name for a measure', fix)

@@ -17,7 +17,7 @@ _SHOWN_MAX: Final = 100
 def check_name(path: KeyPath, name: str, findings: Findings) -> None:
     """Report what is no name of a source or index."""
     if not _NAME.fullmatch(name):
-        findings.fault(path, f'"{name}" is no name', "Use up to 63 letters, digits, - and _, a letter first.")
+        findings.fault(path, f'"{name}" is not a name', "Use up to 63 letters, digits, - and _, a letter first.")
 
 
 def check_expression(path: KeyPath, text: str | None, findings: Findings) -> None:
@@ -29,4 +29,4 @@ def check_expression(path: KeyPath, text: str | None, findings: Findings) -> Non
     else:
         fix = "Correct the JMESPath expression; a field name with other characters is quoted: '\"Major Genre\"'."
     shown = text if len(text) <= _SHOWN_MAX else f"{text[:_SHOWN_MAX]}…"
-    findings.fault(path, f'"{shown}" is no expression: {problem}', fix)
+    findings.fault(path, f'"{shown}" is not an expression: {problem}', fix)

@@ -124,7 +124,7 @@ class _Builder:
         name = str(event.anchor)
         if name not in self._anchors:
             is_open = any(parent.anchor == name for parent in self._open)
-            what = f"the alias *{name} refers to what it lies in" if is_open else f"there is no anchor &{name}"
+            what = f"the alias *{name} refers to what contains it" if is_open else f"there is no anchor &{name}"
             self._give_up(event, what, "Write the value out.")
         value, size = self._anchors[name]
         self._put(value, event, None, size)
@@ -160,7 +160,7 @@ class _Builder:
             self._findings.fault(parent.path, what, "Use a plain word as key.")
         elif parent.is_dropping:
             place = (*parent.path, parent.key)
-            self._findings.fault(place, f"the key stands again in line {line}", "Keep one of the two.")
+            self._findings.fault(place, f"the key is repeated in line {line}", "Keep one of the two.")
         else:
             self._findings.lines[*parent.path, parent.key] = line
 

@@ -36,7 +36,7 @@ def _one_or_mapping(value: Any) -> str:
 def _no_boolean(value: Any) -> Any:
     """Python takes true for 1."""
     if isinstance(value, bool):
-        raise PydanticCustomError("literal_error", "a boolean is no number", {"expected": "1"})
+        raise PydanticCustomError("literal_error", "a boolean is not a number", {"expected": "1"})
     return value
 
 

@@ -87,7 +87,7 @@ def _report(details: ErrorDetails, findings: Findings) -> None:
         case "literal_error":
             findings.fault(path, f"{_shown(value)} is not one of the choices", _choices(details, path, value))
         case "string_pattern_mismatch":
-            findings.fault(path, f"{_shown(value)} is no duration", "Use a number and s, m, h, d or w, such as 90d.")
+            findings.fault(path, f"{_shown(value)} is not a duration", "Use a number and s, m, h, d or w, such as 90d.")
         case "string_too_short" | "too_short":
             findings.fault(path, "it is empty", f"Give it a value. {_description(path)}".rstrip())
         case "greater_than_equal" | "less_than_equal":

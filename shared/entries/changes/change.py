@@ -102,7 +102,7 @@ class FactReader:
         clock = declared_clock(value)
         if clock is None:
             where = f'{value_in_message(value)} at "{self.source.version}"'
-            raise self.unreadable(f"{where} is no version: send a number from 0 up or an ISO 8601 time")
+            raise self.unreadable(f"{where} is not a version: send a number from 0 up or an ISO 8601 time")
         return clock
 
     def change(
@@ -142,7 +142,7 @@ class FactReader:
         try:
             raw = canonical_bytes(own_properties(document))
         except (RecursionError, ValueError, TypeError) as error:
-            raise self.unreadable(f"the document is no JSON that can be written ({error})") from error
+            raise self.unreadable(f"the document is not JSON that can be written ({error})") from error
         return sha256(raw).hexdigest()[: len(NO_DOCUMENT)]
 
     def _checked_id(self, value: object) -> str:
@@ -151,14 +151,14 @@ class FactReader:
         if isinstance(value, str) and value and is_encodable(value):
             return value
         raise self.unreadable(
-            f'{value_in_message(value)} at "{self.source.id}" is no id: send a text or a whole number'
+            f'{value_in_message(value)} at "{self.source.id}" is not an id: send a text or a whole number'
         )
 
     def _checked_key_value(self, value: object) -> Any:
         if is_fact_key_value(value):
             return value
         raise self.unreadable(
-            f"{value_in_message(value)} is no partition key value: send text, a number, a boolean or null"
+            f"{value_in_message(value)} is not a partition key value: send text, a number, a boolean or null"
         )
 
 

@@ -34,20 +34,20 @@ class CosmosReader:
     def latest(self, document: object) -> Change:
         """The change that a document of the latest version feed (or of a query of that feed) is."""
         if not isinstance(document, dict):
-            raise self._reader.unreadable(f"{value_in_message(document)} is no document")
+            raise self._reader.unreadable(f"{value_in_message(document)} is not a document")
         return self._upsert(document, document.get("_ts"), document.get("_lsn"))
 
     def all_versions(self, item: object) -> Change:
         """The change that an item of the all versions and deletes feed is."""
         if not isinstance(item, dict) or not isinstance(item.get("metadata"), dict):
-            raise self._reader.unreadable('it is no item of an all versions feed: it has no "metadata"')
+            raise self._reader.unreadable('it is not an item of an all versions feed: it has no "metadata"')
         metadata, current = item["metadata"], item.get("current")
         is_delete = str(metadata.get("operationType")).lower() == "delete"
         if is_delete:
             clock = self._clock(metadata.get("crts"), metadata.get("lsn"))
             return self._reader.change(metadata.get("id"), self._key_in(metadata), clock, None)
         if not isinstance(current, dict) or not current:
-            raise self._reader.unreadable('it has no "current" document and is no delete')
+            raise self._reader.unreadable('it has no "current" document and is not a delete')
         return self._upsert(current, current.get("_ts", metadata.get("crts")), metadata.get("lsn"))
 
     def _upsert(self, document: dict[str, Any], seconds: object, lsn: object) -> Change:
@@ -69,7 +69,7 @@ class CosmosReader:
         clock = ticks_clock(seconds, lsn)
         if clock is None:
             raise self._reader.unreadable(
-                f"_ts {value_in_message(seconds)} and _lsn {value_in_message(lsn)} are no clock of a change feed"
+                f"_ts {value_in_message(seconds)} and _lsn {value_in_message(lsn)} are not a clock of a change feed"
             )
         return clock
 
@@ -80,7 +80,7 @@ class CosmosReader:
             values = given if isinstance(given, list) else [given]
             if len(values) != len(self._key_names):
                 raise self._reader.unreadable(
-                    f"{value_in_message(given)} is no partition key of {len(self._key_names)} levels"
+                    f"{value_in_message(given)} is not a partition key of {len(self._key_names)} levels"
                 )
             return values
         return [_value_at(given, names) for names in self._key_names]

@@ -140,7 +140,7 @@ class EventReader:
         clock = ticks_clock((moment - _EPOCH) // timedelta(microseconds=1), received.sequence_number)
         if clock is None:
             shown = value_in_message(received.sequence_number)
-            raise self._reader.unreadable(f"sequence number {shown} is no clock")
+            raise self._reader.unreadable(f"sequence number {shown} is not a clock")
         return clock
 
     def _contradiction(self, key: str, outer: object, inner: object) -> Exception:

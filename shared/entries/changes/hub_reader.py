@@ -53,7 +53,7 @@ class HubReader:
         found = self.read(received)[source]
         if isinstance(found, Change):
             return found
-        raise found or IgnoredEventError(f'The event is no change of source "{source}".')
+        raise found or IgnoredEventError(f'The event is not a change of source "{source}".')
 
 
 def _outcome(reader: EventReader, received: ReceivedEvent, body: EventBody) -> Outcome:

@@ -62,7 +62,7 @@ def filter_fault(text: str) -> Fault | None:
     if problem is None:
         return None
     detail = (
-        f"filter is {shown(text)}, which is no JMESPath expression: {problem.rstrip('.')}. "
+        f"filter is {shown(text)}, which is not a JMESPath expression: {problem.rstrip('.')}. "
         'It sees "key" and "data" of an entry, as in data.status == \'open\'.'
     )
     return fault("InvalidFilter", "filter", detail)

@@ -73,7 +73,7 @@ def _select(index: Index, text: str | None, faults: list[Fault]) -> tuple[str, .
     for path in paths:
         names = segments(path)
         if names is None:
-            detail = f"select: {shown(path)} is no field; write names with dots between, such as address.city."
+            detail = f"select: {shown(path)} is not a field; write names with dots between, such as address.city."
             faults.append(fault("InvalidParameterValue", "select", detail))
         elif not _carries(index, names):
             known = did_you_mean_one_of(path, _projected(index))

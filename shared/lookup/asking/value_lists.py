@@ -37,7 +37,7 @@ def read_list(part: KeyPart, name: str, text: str, faults: list[Fault]) -> tuple
     except (ValueError, RecursionError):
         listed = None
     if not isinstance(listed, list):
-        detail = f"{name} is {shown(text)}, which is no JSON array; send one such as {_EXAMPLES[part.type]}."
+        detail = f"{name} is {shown(text)}, which is not a JSON array; send one such as {_EXAMPLES[part.type]}."
         return _wrong(name, "InvalidList", detail, faults)
     if not 1 <= len(listed) <= VALUES_MAX:
         detail = f"{name} has {len(listed)} values; send 1 to {VALUES_MAX}, and more in further lookups."

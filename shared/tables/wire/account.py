@@ -72,7 +72,7 @@ def _parts(text: str) -> dict[str, str]:
     """The pieces of a connection string. A fault never repeats the text, which holds a key."""
     pieces = [piece.strip().partition("=") for piece in text.split(";") if piece.strip()]
     if not pieces or not all(equals for _, equals, _ in pieces):
-        raise SettingError("A storage connection string is no list of name=value: copy the whole string again.")
+        raise SettingError("A storage connection string is not a list of name=value: copy the whole string again.")
     return {name: value for name, _, value in pieces}
 
 
@@ -88,5 +88,7 @@ def _required(parts: dict[str, str], name: str) -> str:
 def _checked(endpoint: str) -> str:
     address = urlsplit(endpoint)
     if address.scheme not in {"http", "https"} or not address.netloc or address.query:
-        raise SettingError(f"{endpoint!r} is no Table endpoint: it looks like https://ACCOUNT.table.core.windows.net.")
+        raise SettingError(
+            f"{endpoint!r} is not a Table endpoint: it looks like https://ACCOUNT.table.core.windows.net."
+        )
     return endpoint.rstrip("/")

@@ -133,5 +133,5 @@ async def test_without_a_seat_to_read_from_the_last_event_says_the_least_lag(
 async def test_a_namespace_that_does_not_answer_is_told(azurite: str, tmp_path: Path, table_name: str) -> None:
     """The lag is unknown, and why."""
     nobody = LocalEventHubs(tmp_path, [])
-    with pytest.raises(FeedUnavailableError, match="cannot be asked"):
+    with pytest.raises(FeedUnavailableError, match="cannot be read"):
         await feed_of(nobody, azurite, table_name).oldest_waiting()

@@ -156,7 +156,7 @@ def test_an_event_hubs_connection_has_two_forms(proof: str) -> None:
 def test_half_a_connection_string_is_refused_and_not_repeated(text: str) -> None:
     """Before any client is made of it; it may hold a key."""
     for read in (cosmos_connection, event_hubs_connection):
-        with pytest.raises(SettingError, match=r"X is no connection string, it has no \w+") as caught:
+        with pytest.raises(SettingError, match=r"X is not a connection string, it has no \w+") as caught:
             read("X", {"X": text})
         assert "s3cret" not in str(caught.value)
 

@@ -92,7 +92,7 @@ def test_what_is_no_address_is_wrong_usage(url: str, capsys: pytest.CaptureFixtu
     """In one line."""
     refused(["status", "--url", url])
     message = capsys.readouterr().err
-    assert "is no address" in message
+    assert "is not an address" in message
     assert message.count("\n") == 1
 
 
@@ -134,4 +134,4 @@ def test_a_budget_that_is_no_number_is_wrong_usage(
 ) -> None:
     """JSON has no such numbers, so no app could be told."""
     refused([*command, f"--budget={budget}", *NOWHERE])
-    assert f"'--budget': {budget} is no number of transactions" in capsys.readouterr().err
+    assert f"'--budget': {budget} is not a number of transactions" in capsys.readouterr().err

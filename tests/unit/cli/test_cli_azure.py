@@ -36,10 +36,10 @@ def called(command: tuple[str, ...], tmp_path: Path) -> int:
     ("command", "settings", "reason"),
     [
         (LOAD, {}, "set COSMOS to a connection string, or COSMOS__accountEndpoint"),
-        (TAIL, {"COSMOS": "half"}, "COSMOS is no connection string, it has no AccountEndpoint and no AccountKey"),
+        (TAIL, {"COSMOS": "half"}, "COSMOS is not a connection string, it has no AccountEndpoint and no AccountKey"),
         (LOAD, {"COSMOS__accountEndpoint": "shop"}, "tokens need an https address"),
         (SEND, {}, "set EVENTHUB to a connection string, or EVENTHUB__fullyQualifiedNamespace"),
-        (RECEIVE, {"EVENTHUB": "Endpoint=sb://x/"}, "EVENTHUB is no connection string, it has no SharedAccessKey"),
+        (RECEIVE, {"EVENTHUB": "Endpoint=sb://x/"}, "EVENTHUB is not a connection string, it has no SharedAccessKey"),
         (LOAD, {"COSMOS__accountEndpoint": "https://127.0.0.1:PORT"}, "Nobody is signed in to Azure here"),
         (TAIL, {"COSMOS__accountEndpoint": "https://127.0.0.1:PORT"}, "Nobody is signed in to Azure here"),
         (SEND, {"EVENTHUB__fullyQualifiedNamespace": "127.0.0.1:PORT"}, "Not all facts were sent to the hub orders"),

@@ -188,7 +188,7 @@ def test_an_argument_that_is_not_utf8_is_wrong_usage(arguments: list[str], capsy
 def test_what_is_no_time_is_wrong_usage(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     """NaN is neither above nor below any bound."""
     assert main(arguments) == 2
-    assert "is no number of seconds" in capsys.readouterr().err
+    assert "is not a number of seconds" in capsys.readouterr().err
 
 
 class _NoHttp(socketserver.StreamRequestHandler):

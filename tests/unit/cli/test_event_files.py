@@ -65,10 +65,10 @@ async def test_an_envelope_alone_is_enough_when_versions_are_declared(tmp_path: 
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
-        ("[1]", "line 1 is no JSON object"),
-        ("{", "line 1 is no JSON object"),
-        ('{"body": {}, "enqueued": "soon", "sequenceNumber": 1}', '"enqueued" is no ISO 8601 time'),
-        ('{"body": {}, "enqueued": "2026-11-01T10:00:00Z"}', '"sequenceNumber" is no whole number'),
+        ("[1]", "line 1 is not a JSON object"),
+        ("{", "line 1 is not a JSON object"),
+        ('{"body": {}, "enqueued": "soon", "sequenceNumber": 1}', '"enqueued" is not an ISO 8601 time'),
+        ('{"body": {}, "enqueued": "2026-11-01T10:00:00Z"}', '"sequenceNumber" is not a whole number'),
     ],
 )
 async def test_what_is_no_event_is_told_with_its_line(tmp_path: Path, text: str, fault: str) -> None:

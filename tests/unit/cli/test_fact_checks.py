@@ -80,7 +80,7 @@ def test_a_fact_that_the_pipeline_takes_is_taken(fact: dict[str, Any]) -> None:
         (movie(text="я" * (LARGEST_DOCUMENT_BYTES // 6)), "Cosmos DB takes 2,097,152"),
         (movie(rating=float("nan")), "NaN and infinity are not JSON"),
         (movie(title="\ud800"), "lone surrogate"),
-        (movie(genre=["drama"]), "is no partition key value"),
+        (movie(genre=["drama"]), "is not a partition key value"),
         (movie(genre="é" * 1025), "its partition key has 2,050 bytes, Cosmos DB takes 2,048"),
         (
             movie(cast=nested(63)),
@@ -118,7 +118,7 @@ def test_every_id_that_the_sdk_refuses_is_a_fault() -> None:
 
 @pytest.mark.parametrize(
     ("fields", "reason"),
-    [({"placed": "soon"}, "'soon' at \"placed\" is not of type datetime"), ({"revision": None}, "is no version")],
+    [({"placed": "soon"}, "'soon' at \"placed\" is not of type datetime"), ({"revision": None}, "is not a version")],
 )
 def test_an_event_that_would_be_a_dead_letter_is_a_fault(fields: dict[str, Any], reason: str) -> None:
     """Whether it cannot be read or cannot be projected."""
@@ -132,7 +132,7 @@ def test_a_fault_has_its_file_and_place(tmp_path: Path) -> None:
     """The number of the line, here with a number that no double holds."""
     file = tmp_path / "movies.jsonl"
     file.write_text('{"id": "1"}\n{"id": "2", "rating": 1e400}\n')
-    with pytest.raises(UsageError, match=r"movies.jsonl, line 2: it is no JSON that can be written"):
+    with pytest.raises(UsageError, match=r"movies.jsonl, line 2: it is not JSON that can be written"):
         FactFiles().checked([file], DocumentCheck(DEFINITIONS, "movies").fault_of)
 
 

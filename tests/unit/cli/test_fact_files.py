@@ -41,7 +41,7 @@ def test_one_fact_is_a_json_file_too(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "reason"),
     [
-        ("facts.jsonl", '{"id": "1"} {"id": "2"}', "line 1: there is more behind the fact"),
+        ("facts.jsonl", '{"id": "1"} {"id": "2"}', "line 1: there is more text after the fact"),
         ("facts.json", '\n[{"id": "1"}\n\n,\n{"id": "2"}', "line 5: no comma or end of the array"),
         ("facts.json", '[{"id": "1"},]', "line 1: Expecting value"),
         ("facts.json", '[{"id": "1"}]\n]', "line 1: no comma or end of the array"),
@@ -147,10 +147,10 @@ def test_a_column_has_the_type_that_all_its_cells_have(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("types", "reason"),
     [
-        ("elevation=integer", "facts.csv, line 3: 'high' in the column 'elevation' is no integer"),
+        ("elevation=integer", "facts.csv, line 3: 'high' in the column 'elevation' is not of type integer"),
         ("elevaton=integer", ', which --types names. Did you mean "elevation"?'),
-        ("elevation", "'elevation' is no NAME=TYPE"),
-        ("elevation=float", "'float' is no type of cells: choose one of boolean, integer, number, json, string"),
+        ("elevation", "'elevation' is not NAME=TYPE"),
+        ("elevation=float", "'float' is not a type of cells: choose one of boolean, integer, number, json, string"),
     ],
 )
 def test_a_wrong_type_is_told(tmp_path: Path, types: str, reason: str) -> None:

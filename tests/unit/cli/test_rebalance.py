@@ -69,7 +69,7 @@ def test_the_line_ends_of_the_file_stay(file: Path, ending: str) -> None:
         (("by-town", "--shards", "0"), "0 shards are out of range: a partition has 1 to 256"),
         (("by-town", "--shards", "257"), "257 shards are out of range"),
         (("by-town", "--hot", "Redmond=0"), "0 shards are out of range"),
-        (("by-town", "--hot", "Redmond"), "Redmond is no VALUE=N"),
+        (("by-town", "--hot", "Redmond"), "Redmond is not VALUE=N"),
         (("by-town", "--hot", "k\udcff=3"), "'k\\udcff=3' is not UTF-8 text"),
         (("by-town",), "say what to change"),
         (("by-twn", "--shards", "2"), "there is no index by-twn"),

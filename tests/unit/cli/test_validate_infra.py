@@ -266,7 +266,7 @@ def test_a_broken_parameters_file_is_wrong_usage(infra: Path, capsys: pytest.Cap
     """One sentence, not a traceback."""
     (infra / "main.parameters.json").write_text("{")
     assert main(["validate", str(ROOT / "indexes.yaml"), "--infra", str(infra)]) == 2
-    assert "is no parameters file" in capsys.readouterr().err
+    assert "is not a parameters file" in capsys.readouterr().err
 
 
 def test_a_pipe_cannot_be_checked(infra: Path, tmp_path: Path) -> None:

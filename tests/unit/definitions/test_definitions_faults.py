@@ -61,7 +61,7 @@ COSMOS = "cosmos: {database: d, container: c}, partitionKey: k"
             "sources.s.deletes",
             'one of "when" and "feed"',
         ),
-        (f"{COSMOS}, deletes: {{when: 'x &&'}}", "sources.s.deletes.when", "is no expression"),
+        (f"{COSMOS}, deletes: {{when: 'x &&'}}", "sources.s.deletes.when", "is not an expression"),
         (
             "cosmos: {database: d, container: c}, partitionKey: /customer/id",
             "sources.s.partitionKey",
@@ -71,24 +71,24 @@ COSMOS = "cosmos: {database: d, container: c}, partitionKey: k"
         (
             "cosmos: {database: d, container: c}, partitionKey: 'a[0]'",
             "sources.s.partitionKey",
-            "is no expression",
+            "is not an expression",
         ),
         (
             "cosmos: {database: d, container: c}, partitionKey: [a, b, c, d]",
             "sources.s.partitionKey",
             "three levels",
         ),
-        ("eventHub: h, version: 'v('", "sources.s.version", "is no expression"),
+        ("eventHub: h, version: 'v('", "sources.s.version", "is not an expression"),
         ("eventHub: 7", "sources.s.eventHub", "text is wanted"),
-        ("eventHub: 'a b/c'", "sources.s.eventHub", '"a b/c" is no name of an event hub'),
+        ("eventHub: 'a b/c'", "sources.s.eventHub", '"a b/c" is not a name of an event hub'),
         ("eventHub: -orders-", "sources.s.eventHub", "a letter or digit at both ends"),
         (f"eventHub: {'h' * 257}", "sources.s.eventHub", "at most 256"),
-        ("cosmos: {database: a/b, container: c}", "sources.s.cosmos.database", "is no name of a Cosmos DB database"),
+        ("cosmos: {database: a/b, container: c}", "sources.s.cosmos.database", "is not a name of a Cosmos DB database"),
         ("cosmos: {database: d, container: 'c '}", "sources.s.cosmos.container", "no space at the end"),
         (
             f"cosmos: {{database: d, container: {LEASE_CONTAINER}}}",
             "sources.s.cosmos.container",
-            "where the triggers keep their leases",
+            "is the container of the leases",
         ),
         (f"cosmos: {{database: {'d' * 256}, container: c}}", "sources.s.cosmos.database", "at most 255 characters"),
         (f"{COSMOS}, eventhub: h", "sources.s.eventhub", 'Did you mean "eventHub"?'),
@@ -109,14 +109,14 @@ def test_a_fault_in_a_source_is_named(body: str, key: str, what: str) -> None:
         ("partition: [], hot: {a: 2}", "partition", "has no part"),
         ("partition: 5", "partition", "a mapping is wanted, this is a number"),
         ("partition: ''", "partition", "it is empty"),
-        ("partition: 'a-b'", "partition", "is no expression"),
-        ("partition: 'length('", "partition", "is no expression"),
+        ("partition: 'a-b'", "partition", "is not an expression"),
+        ("partition: 'length('", "partition", "is not an expression"),
         ("partition: {path: 'lenth(a)', name: a}", "partition.path", "there is no function lenth()"),
         ("partition: 'a[0]'", "partition", "Give it a name"),
         ("partition: '\"Major Genre\"'", "partition", "Give it a name"),
         ("partition: select", "partition", "is a parameter of every lookup"),
         ("partition: {path: a, name: maxpagesize}", "partition", "is a parameter of every lookup"),
-        ("partition: {path: a, name: 1st}", "partition", "is no name for a part"),
+        ("partition: {path: a, name: 1st}", "partition", "is not a name for a part"),
         ("partition: a, sort: b.a", "sort", 'two parts are called "a"'),
         ("partition: {path: a, typ: integer}", "partition.typ", 'Did you mean "type"?'),
         ("partition: {path: a, type: int}", "partition.type", 'Did you mean "integer"?'),
@@ -125,13 +125,13 @@ def test_a_fault_in_a_source_is_named(body: str, key: str, what: str) -> None:
         ("partition: a, sort: [b, {pat: c}]", "sort[1].path", None),
         ("partition: a, project: some", "project", "a list of paths"),
         ("partition: a, project: []", "project", "it is empty"),
-        ("partition: a, project: ['b[0]']", "project[0]", "is no dotted path"),
-        ("partition: a, project: [b, c, b]", "project[2]", "stands twice"),
-        ("partition: a, where: '!!'", "where", "is no expression"),
+        ("partition: a, project: ['b[0]']", "project[0]", "is not a dotted path"),
+        ("partition: a, project: [b, c, b]", "project[2]", "is listed twice"),
+        ("partition: a, where: '!!'", "where", "is not an expression"),
         ("partition: a, each: {}", "each", "0 arrays are named"),
         ("partition: a, each: {a: b, c: d}", "each", "2 arrays are named"),
-        ("partition: a, each: {a-b: c}", "each.a-b", "is no name for an element"),
-        ("partition: a, each: {e: 'c['}", "each.e", "is no expression"),
+        ("partition: a, each: {a-b: c}", "each.a-b", "is not a name for an element"),
+        ("partition: a, each: {e: 'c['}", "each.e", "is not an expression"),
         ("partition: a, shards: 0", "shards", "out of range"),
         ("partition: a, shards: 257", "shards", "out of range"),
         ("partition: a, shards: many", "shards", "a whole number is wanted, this is text"),
@@ -139,10 +139,10 @@ def test_a_fault_in_a_source_is_named(body: str, key: str, what: str) -> None:
         ("partition: a, hot: {x: true}", "hot.x", "a whole number is wanted"),
         ("partition: [a, b], hot: {x: 2}", "hot", "the partition has several"),
         ("partition: {path: a, type: integer}, hot: {x: 2}", "hot.x", "not of type integer"),
-        ("partition: {path: a, fold: case}, hot: {x: 2, X: 3}", "hot", "stands twice"),
-        ("partition: a, expire: {path: t, after: 3y}", "expire.after", "is no duration"),
-        ("partition: a, expire: {path: t, after: 0d}", "expire.after", "is no duration"),
-        ("partition: a, expire: {path: 't(', after: 1d}", "expire.path", "is no expression"),
+        ("partition: {path: a, fold: case}, hot: {x: 2, X: 3}", "hot", "is listed twice"),
+        ("partition: a, expire: {path: t, after: 3y}", "expire.after", "is not a duration"),
+        ("partition: a, expire: {path: t, after: 0d}", "expire.after", "is not a duration"),
+        ("partition: a, expire: {path: 't(', after: 1d}", "expire.path", "is not an expression"),
         ("partition: a, expire: {after: 1d}", "expire.path", "the key is missing"),
         ("partition: a, expire: {path: t, after: 90d, tables: year}", "expire.tables", "month"),
         ("partition: a, expire: {path: t, after: 90d, tables: 3}", "expire.tables", "month"),
@@ -161,7 +161,7 @@ def test_a_fault_in_a_source_is_named(body: str, key: str, what: str) -> None:
         ("partition: a, expire: {path: t, after: 6d, tables: week}", "expire.tables", "up to a week"),
         ("partition: a, expire: {path: t, after: 27d, tables: month}", "expire.tables", "use shorter periods"),
         ("partition: a, placement: {by: hash}", "placement.accounts", 'has no "accounts"'),
-        ("partition: a, placement: {by: hash, accounts: [A, A]}", "placement.accounts", "stands twice"),
+        ("partition: a, placement: {by: hash, accounts: [A, A]}", "placement.accounts", "is listed twice"),
         (
             "partition: a, placement: {by: hash, accounts: [A], default: B}",
             "placement.map",
@@ -181,7 +181,7 @@ def test_a_fault_in_a_source_is_named(body: str, key: str, what: str) -> None:
         (
             "partition: {path: a, fold: case}, placement: {by: list, map: {x: A, X: B}, default: A}",
             "placement.map.X",
-            "stands twice",
+            "is listed twice",
         ),
         (
             f"partition: a, placement: {{by: list, map: {{{'x' * 101}: A}}, default: A}}",
@@ -227,7 +227,7 @@ def test_a_fault_in_a_source_is_named(body: str, key: str, what: str) -> None:
                 "map: [{to: c, account: A}, {from: c, to: b, account: B}, {from: b, account: C}]}"
             ),
             "placement.map[1]",
-            "upside down",
+            "ends are swapped",
         ),
         ("partition: a, placement: {by: hsh, accounts: [A]}", "placement.by", 'Did you mean "hash"?'),
         ("partition: a, shard: 4", "shard", 'Did you mean "shards"?'),
@@ -253,8 +253,8 @@ def test_a_fault_in_an_index_is_named(body: str, key: str, what: str | None) -> 
         ("{n: {summ: spend}}", "summarize.n.summ", 'Did you mean "sum"?'),
         ("{n: {}}", "summarize.n", "no measure is named"),
         ("{n: {sum: a, max: a}}", "summarize.n", "2 measures are named"),
-        ("{n: {sum: a/b}}", "summarize.n.sum", "is no expression"),
-        ('{"a b": facts}', "summarize.a b", "is no name for a measure"),
+        ("{n: {sum: a/b}}", "summarize.n.sum", "is not an expression"),
+        ('{"a b": facts}', "summarize.a b", "is not a name for a measure"),
         ("{n: facts}, project: all", "project", 'does not go with "summarize"'),
         ("{n: facts}, expire: {path: t, after: 1d}", "expire", 'does not go with "summarize"'),
         (f"{{{', '.join(f'm{number}: facts' for number in range(21))}}}", "summarize", "21 measures are named"),
@@ -278,7 +278,7 @@ def test_a_fault_in_a_summary_is_named(summarize: str, key: str, what: str) -> N
         ("a: [1,\n", "indexes.yaml:2: YAML cannot be read"),
         ("a: b: c", "indexes.yaml:1: YAML cannot be read"),
         ("a: \t- b\n\tc", "YAML cannot be read"),
-        ("a: &x {b: *x}", "refers to what it lies in"),
+        ("a: &x {b: *x}", "refers to what contains it"),
         ("? [a]\n: b\n", "line 1 has a list, mapping or alias as a key"),
         ("a: &x b\n*x : c\n", "line 2 has a list, mapping or alias as a key"),
         ("a: *x", "indexes.yaml:1: a: there is no anchor &x"),
@@ -310,7 +310,7 @@ def test_a_file_that_is_no_definitions_file_says_why(text: str, what: str) -> No
 def test_a_key_that_stands_twice_is_a_fault() -> None:
     """YAML itself would keep the last and say nothing."""
     text = SOURCES + "  i: {source: customers, partition: a}\n  i: {source: customers, partition: b}\n"
-    assert findings(text) == ["indexes.yaml:7: indexes.i: the key stands again in line 8. Keep one of the two."]
+    assert findings(text) == ["indexes.yaml:7: indexes.i: the key is repeated in line 8. Keep one of the two."]
 
 
 def test_an_unknown_source_suggests_the_nearest() -> None:
@@ -343,12 +343,12 @@ def test_a_hub_that_feeds_two_sources_is_spelled_in_one_way() -> None:
         ("eventHub: h, events: [a]", "sources.s.events", "is wanted"),
         ("eventHub: h, events: {wen: a}", "sources.s.events.wen", 'Did you mean "when"?'),
         ("eventHub: h, events: {}", "sources.s.events", "the mapping is empty"),
-        ("eventHub: h, events: {when: 'a ==='}", "sources.s.events.when", "is no expression"),
+        ("eventHub: h, events: {when: 'a ==='}", "sources.s.events.when", "is not an expression"),
         ("eventHub: h, events: {id: /a/b}", "sources.s.events.id", 'Paths have dots and no slashes: "a.b"'),
-        ("eventHub: h, events: {partitionKey: ['a[']}", "sources.s.events.partitionKey", "is no expression"),
-        ("eventHub: h, events: {delete: 'a['}", "sources.s.events.delete", "is no expression"),
-        ("eventHub: h, events: {document: 'a['}", "sources.s.events.document", "is no expression"),
-        ("eventHub: h, events: {version: 'a['}", "sources.s.events.version", "is no expression"),
+        ("eventHub: h, events: {partitionKey: ['a[']}", "sources.s.events.partitionKey", "is not an expression"),
+        ("eventHub: h, events: {delete: 'a['}", "sources.s.events.delete", "is not an expression"),
+        ("eventHub: h, events: {document: 'a['}", "sources.s.events.document", "is not an expression"),
+        ("eventHub: h, events: {version: 'a['}", "sources.s.events.version", "is not an expression"),
         ("eventHub: h, events: {form: debezium, id: a}", "sources.s.events.id", 'does not go with "form: debezium"'),
         ("eventHub: h, id: a, events: {id: b}", "sources.s.id", '"id" is given twice, here and in "events"'),
         ("eventHub: h, version: a, events: {version: b}", "sources.s.version", "given twice"),
@@ -372,7 +372,7 @@ def test_faults_of_events(body: str, key: str, what: str) -> None:
 def test_a_name_that_no_url_or_table_can_carry_is_a_fault(name: str) -> None:
     """Index and source names appear in URLs, table names and keys."""
     (fault,) = findings(f"{SOURCES}  '{name}': {{source: customers, partition: a}}\n")
-    assert "is no name" in fault
+    assert "is not a name" in fault
 
 
 def test_all_faults_are_reported_at_once_in_the_order_of_the_file() -> None:
@@ -451,6 +451,6 @@ def test_names_that_differ_only_in_case_are_refused() -> None:
 @pytest.mark.parametrize("expression", [" || ".join(["a"] * 5000), " || ".join(["a"] * 300), "!" * 300 + "a"])
 def test_an_expression_that_is_too_deep_is_a_fault(expression: str) -> None:
     """Not the end of the program that reads it, nor of every batch that would evaluate it."""
-    assert "is no expression: it is nested more than 100 levels deep" in index_fault(
+    assert "is not an expression: it is nested more than 100 levels deep" in index_fault(
         f"partition: town, where: '{expression}'"
     )

@@ -128,17 +128,17 @@ def test_a_hard_delete_without_a_partition_key_value_is_of_the_none_partition() 
 @pytest.mark.parametrize(
     ("document", "reason"),
     [
-        (None, "None is no document"),
-        ([1], "is no document"),
-        (fact(id=None), 'None at "id" is no id'),
-        (fact(id=""), "'' at \"id\" is no id"),
-        (fact(id=["a"]), 'a list of 1 at "id" is no id'),
-        (fact(id="\ud800"), "is no id"),
-        (fact(customerId={"a": 1}), "an object of 1 is no partition key value"),
-        (fact(customerId="\udc00"), "is no partition key value"),
-        (fact(customerId=float("nan")), "is no partition key value"),
-        (fact(_ts=None), "_ts None and _lsn 42 are no clock"),
-        (fact(_lsn="42"), "are no clock"),
+        (None, "None is not a document"),
+        ([1], "is not a document"),
+        (fact(id=None), 'None at "id" is not an id'),
+        (fact(id=""), "'' at \"id\" is not an id"),
+        (fact(id=["a"]), 'a list of 1 at "id" is not an id'),
+        (fact(id="\ud800"), "is not an id"),
+        (fact(customerId={"a": 1}), "an object of 1 is not a partition key value"),
+        (fact(customerId="\udc00"), "is not a partition key value"),
+        (fact(customerId=float("nan")), "is not a partition key value"),
+        (fact(_ts=None), "_ts None and _lsn 42 are not a clock"),
+        (fact(_lsn="42"), "are not a clock"),
     ],
 )
 def test_a_document_that_cannot_be_read_says_why(document: object, reason: str) -> None:
@@ -153,11 +153,11 @@ def test_a_document_that_cannot_be_read_says_why(document: object, reason: str) 
     [
         ("x", 'it has no "metadata"'),
         ({"current": fact()}, 'it has no "metadata"'),
-        ({"current": {}, "metadata": {"operationType": "replace", "lsn": 1}}, "is no delete"),
-        (deleted(lsn=None), "are no clock"),
-        (deleted(crts=1700000009.5), "are no clock"),
-        (deleted(id=None), "is no id"),
-        (deleted(partitionKey=[1, 2]), "is no partition key of 1 levels"),
+        ({"current": {}, "metadata": {"operationType": "replace", "lsn": 1}}, "is not a delete"),
+        (deleted(lsn=None), "are not a clock"),
+        (deleted(crts=1700000009.5), "are not a clock"),
+        (deleted(id=None), "is not an id"),
+        (deleted(partitionKey=[1, 2]), "is not a partition key of 1 levels"),
     ],
 )
 def test_an_item_that_cannot_be_read_says_why(item: object, reason: str) -> None:
@@ -169,7 +169,7 @@ def test_an_item_that_cannot_be_read_says_why(item: object, reason: str) -> None
 
 def test_a_declared_version_that_is_none_says_why() -> None:
     """With the path that should hold it."""
-    with pytest.raises(UnreadableChangeError, match="'soon' at \"revision\" is no version"):
+    with pytest.raises(UnreadableChangeError, match="'soon' at \"revision\" is not a version"):
         reader("version: revision").latest(fact(revision="soon"))
 
 
@@ -184,5 +184,5 @@ def test_a_document_too_deep_to_write_is_unreadable() -> None:
     value: Any = 1
     for _ in range(100_000):
         value = [value]
-    with pytest.raises(UnreadableChangeError, match="no JSON that can be written"):
+    with pytest.raises(UnreadableChangeError, match="not JSON that can be written"):
         reader().latest(fact(deep=value))

@@ -376,9 +376,9 @@ def test_a_mapping_may_be_about_a_list() -> None:
         ({"id": None}, 'there is nothing at "data.id", the "id" of "events": correct the path'),
         ({"shop": MISSING}, 'there is nothing at "data.shop", the "partitionKey" of "events"'),
         ({"rev": None}, 'there is nothing at "data.rev", the "version" of "events"'),
-        ({"rev": "soon"}, "'soon' at \"data.rev\" is no version"),
-        ({"id": [1]}, 'a list of 1 at "data.id" is no id'),
-        ({"shop": {}}, "an object of 0 is no partition key value"),
+        ({"rev": "soon"}, "'soon' at \"data.rev\" is not a version"),
+        ({"id": [1]}, 'a list of 1 at "data.id" is not an id'),
+        ({"shop": {}}, "an object of 0 is not a partition key value"),
     ],
 )
 def test_a_path_that_gives_nothing_is_named(change: dict[str, Any], what: str) -> None:

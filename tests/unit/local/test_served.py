@@ -75,7 +75,7 @@ async def test_what_cannot_be_served_or_changes_nothing_is_passed_over(
     async with asyncio.timeout(10):
         while served._seen.content != read_content(served.file):
             await asyncio.sleep(0)
-    assert ("those before serve on" in capsys.readouterr().out) == (text != GOOD + "# only said otherwise")
+    assert ("goes on with the previous ones" in capsys.readouterr().out) == (text != GOOD + "# only said otherwise")
     served.file.write_text(OTHER)
     async with asyncio.timeout(10):
         assert list((await waiting).indexes) == ["by-city"]

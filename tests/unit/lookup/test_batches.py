@@ -310,7 +310,7 @@ async def test_a_count_of_several_ranges_stops_at_the_same_bound(
 async def test_a_count_takes_conditions_only(name: str) -> None:
     """Anything else would not be keys only."""
     lookups, _ = await filled(customers(1))
-    with pytest.raises(BadLookupError, match="counts by keys alone"):
+    with pytest.raises(BadLookupError, match="reads keys alone"):
         await count_entries(lookups, "by-town", {"town": "t1", name: "1"})
 
 

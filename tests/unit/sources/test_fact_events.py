@@ -78,11 +78,11 @@ def test_a_key_that_hubs_do_not_take_alike_becomes_a_digest(name: str) -> None:
 @pytest.mark.parametrize(
     ("fact", "reason"),
     [
-        ({"customer": {"id": "c1"}, "revision": 1}, "is no id"),
-        (order(revision=None), "is no version"),
-        (order(customer={"id": ["c1"]}), "is no partition key value"),
+        ({"customer": {"id": "c1"}, "revision": 1}, "is not an id"),
+        (order(revision=None), "is not a version"),
+        (order(customer={"id": ["c1"]}), "is not a partition key value"),
         (order(total=float("nan")), "NaN"),
-        (order(text="\ud800"), "no JSON that can be written"),
+        (order(text="\ud800"), "not JSON that can be written"),
         (order(text="x" * LARGEST_BODY_BYTES), "the service takes"),
     ],
 )
@@ -131,7 +131,7 @@ def test_an_event_that_its_source_ignores_is_sent_all_the_same() -> None:
     [
         (row(1, "d"), "its record has no key in JSON"),
         ({"body": row(1, "d"), "key": "k" * (LONGEST_KEY + 1)}, f"the service takes {LONGEST_KEY}"),
-        ({"bodyBase64": "?"}, "it is no event that a hub kept"),
+        ({"bodyBase64": "?"}, "it is not an event that a hub kept"),
     ],
 )
 def test_an_event_that_would_be_a_dead_letter_is_refused(line: dict[str, Any], reason: str) -> None:

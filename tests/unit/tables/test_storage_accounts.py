@@ -38,11 +38,11 @@ def test_a_connection_string_gives_an_account(text: str, endpoint: str) -> None:
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("", "no list of name=value"),
-        (KEY.rstrip("="), "no list of name=value"),
+        ("", "not a list of name=value"),
+        (KEY.rstrip("="), "not a list of name=value"),
         (f"AccountKey={KEY}", "no AccountName"),
         ("AccountName=shop;SharedAccessSignature=sv=1&sig=2", "no AccountKey"),
-        (f"AccountName=shop;AccountKey={KEY};TableEndpoint=shop.table.core.windows.net", "no Table endpoint"),
+        (f"AccountName=shop;AccountKey={KEY};TableEndpoint=shop.table.core.windows.net", "not a Table endpoint"),
     ],
 )
 def test_a_bad_connection_string_is_explained(text: str, complaint: str) -> None:

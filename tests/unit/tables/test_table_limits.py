@@ -33,14 +33,14 @@ TO_THE_LIMIT = (2**20 - MIB_IN_BYTES - 8 - 2 * 3 - 4) // 2
         ([Upsert({"RowKey": "r"})], "PartitionKey is a NoneType"),
         ([Upsert({"PartitionKey": "p"})], "RowKey is a NoneType"),
         ([Upsert({"PartitionKey": "p", "RowKey": 7})], "RowKey is a int"),
-        ([Delete("p", "r", "")], "no ETag"),
-        ([Replace(entity(), 'W/"x"\r\nEvil: yes')], "no ETag"),
+        ([Delete("p", "r", "")], "not an ETag"),
+        ([Replace(entity(), 'W/"x"\r\nEvil: yes')], "not an ETag"),
         ([Insert(entity(**{f"c{n}": 1 for n in range(253)}))], "253 properties"),
-        ([Insert(entity(**{"has space": 1}))], "'has space' is no property name"),
-        ([Insert(entity(**{"1st": 1}))], "'1st' is no property name"),
-        ([Insert(entity(**{"a@odata.type": "Edm.Guid"}))], "no property name"),
-        ([Insert(entity(**{"n" * 256: 1}))], "no property name"),
-        ([Insert(entity(Timestamp="now"))], "'Timestamp' is no property name"),
+        ([Insert(entity(**{"has space": 1}))], "'has space' is not a property name"),
+        ([Insert(entity(**{"1st": 1}))], "'1st' is not a property name"),
+        ([Insert(entity(**{"a@odata.type": "Edm.Guid"}))], "not a property name"),
+        ([Insert(entity(**{"n" * 256: 1}))], "not a property name"),
+        ([Insert(entity(Timestamp="now"))], "'Timestamp' is not a property name"),
         ([Insert(entity(x="x" * 32_769))], "65538 bytes"),
         ([Insert(entity(x="😀" * 16_385))], "65540 bytes"),
         ([Insert(entity(x=b"x" * 65_537))], "65537 bytes"),
@@ -85,7 +85,7 @@ def test_a_bad_key_is_refused(key: object) -> None:
 @pytest.mark.parametrize("table", ["", "ab", "1abc", "a-b", "a" * 64, "tables", "Tables", "a/b"])
 def test_a_bad_table_name_is_refused(table: str) -> None:
     """Letters and digits, 3 to 63, a letter first, and not the one reserved name."""
-    with pytest.raises(LimitError, match="no table name"):
+    with pytest.raises(LimitError, match="not a table name"):
         limits.check_table(table)
 
 

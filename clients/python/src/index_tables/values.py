@@ -78,7 +78,7 @@ def seen(item: Mapping[str, Any], partition_key: object = None, version: object 
     elif all(name in item for name in _OF_COSMOS):
         members |= {name: item[name] for name in _OF_COSMOS}
     else:
-        raise ValueError("The item has no `_etag` and `_ts`: give what Cosmos DB answered to the write, or a version.")
+        raise ValueError('The item has no "_etag" and "_ts": give what Cosmos DB answered to the write, or a version.')
     return json.dumps(members, separators=(",", ":"))
 
 

@@ -52,7 +52,7 @@ class DebeziumForm:
         change = wrapped_change(event)
         if change is None:
             fix = 'set "value.converter.data.serializer.type" to json'
-            raise self._reader.unreadable(f'the "data" of the CloudEvent is no JSON object: {fix}')
+            raise self._reader.unreadable(f'the "data" of the CloudEvent is not a JSON object: {fix}')
         return change
 
     def _unwrapped(self, value: Any) -> Any:
@@ -79,7 +79,7 @@ class DebeziumForm:
             fix = "delete rows one by one instead, or read the table on under a new source name"
             raise self._reader.unreadable(f'the table was truncated ("op" t), which does not name its facts: {fix}')
         what = "is not a JSON object" if not isinstance(subject, dict) else f'has the "op" {value_in_message(op)}'
-        raise self._reader.unknown_form(f"the event {what}: it is no change event of Debezium")
+        raise self._reader.unknown_form(f"the event {what}: it is not a change event of Debezium")
 
     def _after(self, event: dict[str, Any]) -> dict[str, Any]:
         after = self._row(event.get("after"))

@@ -38,7 +38,7 @@ export function Purge({ query, chosen, onDone }) {
       ${
         purge.value === undefined
           ? html`<p>Dead letters ${which} are forgotten for good, with what arrived. The entries of those facts stay as they are.</p>
-        <label class="field"><span>Older than so many days; 0 for all of them</span><input type="number" min="0"
+        <label class="field"><span>Older than this many days; 0 for all of them</span><input type="number" min="0"
           max="3650" value=${days} onInput=${(event) => setDays(event.target.value)} /></label>
         <div class="end"><button type="button" class="risky" disabled=${purge.isRunning || days === ""}
           onClick=${start}>${purge.isRunning ? "Purging…" : "Purge for good"}</button></div>`

@@ -5,7 +5,7 @@ export const Budget = ({
   value,
   onInput,
   id,
-}) => html`<label class="field budget"><span>At most so many transactions per second (optional)</span>
+}) => html`<label class="field budget"><span>At most this many transactions per second (optional)</span>
   <input name=${id} type="number" min="1" value=${value} placeholder="no limit"
     onInput=${(event) => onInput(event.target.value)} /></label>`;
 
