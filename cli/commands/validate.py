@@ -70,7 +70,8 @@ def run(args: Arguments) -> int:
         raise UsageError("--source goes with --events")
     file = definitions_file(args)
     loaded = _with_infra(file, read(file), args)
-    write_findings(loaded.faults, () if args.events else loaded.advice, args.format)
+    if loaded.faults or not args.events:  # else what events become is all there is on stdout: one JSON document
+        write_findings(loaded.faults, () if args.events else loaded.advice, args.format)
     tell(f"{file}: {_summary(loaded)}")
     if loaded.faults:
         return 1

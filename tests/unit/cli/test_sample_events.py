@@ -47,6 +47,19 @@ def test_each_event_has_a_row(files: tuple[Path, Path], capsys: pytest.CaptureFi
     assert (rows[0]["id"], rows[0]["partitionKey"], rows[0]["entries"]) == ("7", [], {"by-town": 1})
 
 
+@pytest.mark.parametrize(("output_format", "lines"), [("json", None), ("csv", 2)])
+def test_what_samples_become_is_one_document(
+    files: tuple[Path, Path], capsys: pytest.CaptureFixture[str], output_format: str, lines: int | None
+) -> None:
+    """A program reads it whole: nothing stands before it."""
+    definitions, samples = files
+    samples.write_text(json.dumps(ORDER))
+    arguments = ["validate", str(definitions), "--events", str(samples), "--format", output_format]
+    assert main(arguments) == 0
+    printed = capsys.readouterr().out
+    assert printed.count("\n") == lines if lines else json.loads(printed)[0]["becomes"] == "upsert"
+
+
 @pytest.mark.parametrize(
     ("change", "becomes", "reason"),
     [
