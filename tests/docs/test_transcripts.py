@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -50,3 +51,11 @@ def test_what_a_page_shows_is_what_a_local_run_gives(path: Path, run: tuple[Path
     assert page.ran == [
         command.text for info, body in blocks(path) if info.startswith("console") for command in commands_in(body)
     ]
+
+
+def test_the_file_of_endpoints_has_the_members_that_the_guide_shows(run: tuple[Path, str, dict[str, Any]]) -> None:
+    """Other programs read it."""
+    _, _, found = run
+    (shown,) = (json.loads(body) for info, body in blocks(ROOT / "docs/local.md") if info == "json")
+    assert {name: type(value) for name, value in shown.items()} == {name: type(value) for name, value in found.items()}
+    assert {*shown["pids"]} == {*found["pids"]}

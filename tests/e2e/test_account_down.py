@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import re
 import time
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ from azure.cosmos import CosmosClient
 from tests.e2e import runs
 from tests.e2e.gate import Gate
 from tests.e2e.outside_reader import entries
-from tests.support import wait_until
+from tests.support import ROOT, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -161,6 +162,7 @@ def _check_what_operators_see(run: Run) -> None:
     ready = run.get("health/ready")
     assert (ready.status_code, ready.json()["status"]) == (200, "degraded")
     wait_until(lambda: any("by-town" in limit for limit in run.get("health/ready").json()["limits"]), "and the index")
+    _check_what_the_guide_shows(run.get("health/ready").json()["limits"])
 
     def owed() -> Any:
         accounts = {each["name"]: each for each in run.get("status").json()["storage"]["accounts"]}
@@ -169,6 +171,17 @@ def _check_what_operators_see(run: Run) -> None:
     wait_until(lambda: owed() is not None, "the status says it")
     assert owed()["indexes"] == ["by-town"]
     assert owed()["facts"] > 0
+
+
+def _check_what_the_guide_shows(limits: list[str]) -> None:
+    """These sentences, with other numbers and times."""
+    guide = (ROOT / "docs/operations.md").read_text(encoding="utf-8")
+    (shown,) = re.findall(
+        r"^\$ curl -s localhost:7071/api/health/ready\n(\{.*?\})\n```$", guide, re.DOTALL | re.MULTILINE
+    )
+    sentences = [re.sub(r"\d+", "0", sentence).partition("…")[0] for sentence in json.loads(shown)["limits"]]
+    assert [re.sub(r"\d+", "0", limit)[: len(sentences[0])] for limit in limits[:1]] == sentences[:1]
+    assert re.sub(r"\d+", "0", limits[-1]) == sentences[-1]
 
 
 def _phones(connection: str) -> dict[str, str]:
