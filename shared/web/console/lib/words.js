@@ -2,6 +2,12 @@
 export const count = (value) =>
   value === null || value === undefined ? "unknown" : Math.round(value).toLocaleString("en");
 export const about = (value) => (value === null || value === undefined ? "unknown" : `≈ ${count(value)}`);
+// Counts of long work, in words: "facts 60, dead letters 0".
+export const done = (counts) =>
+  Object.entries(counts)
+    .filter(([, value]) => typeof value === "number")
+    .map(([name, value]) => `${name === "letters" ? "dead letters" : name} ${count(value)}`)
+    .join(", ");
 export const plural = (value, one, many = `${one}s`) => `${count(value)} ${value === 1 ? one : many}`;
 
 export function dollars(value) {

@@ -4,7 +4,7 @@ import { post } from "../../lib/calls.js";
 import { buildCost } from "../../lib/costs.js";
 import { html } from "../../lib/html.js";
 import { progressOf } from "../../lib/standing.js";
-import { count, momentOf } from "../../lib/words.js";
+import { done, momentOf } from "../../lib/words.js";
 import { Prose } from "../../parts/prose.js";
 import { Budget, withBudget } from "./budget.js";
 import { Cost } from "./cost.js";
@@ -18,7 +18,7 @@ export function Build({ index, path, state: { build, defined }, run, isBusy, pri
     <p class="soft">Every fact is read again into a new generation, which gets every change meanwhile. The old one serves.</p>
     ${defined.builtAt && html`<p><span class="pill good">built</span> ${momentOf(defined.builtAt)}</p>`}
     ${isRunning && html`<${Running} label=${`Build of ${index.name}`} progress=${progress} />`}
-    ${build && html`<p class="small">${counts(build.counts)}</p>`}
+    ${build && html`<p class="small">${done(build.counts)}</p>`}
     ${build && build.problem && html`<p class="notice bad"><${Prose} text=${build.problem} /></p>`}
     ${
       isNow &&
@@ -30,8 +30,3 @@ export function Build({ index, path, state: { build, defined }, run, isBusy, pri
     }
   </section>`;
 }
-
-const counts = (done) =>
-  Object.entries(done)
-    .map(([name, value]) => `${name} ${count(value)}`)
-    .join(", ");

@@ -1,6 +1,6 @@
 // Long work: what runs now, and what ended of late.
 import { html } from "../../lib/html.js";
-import { count, moment } from "../../lib/words.js";
+import { done, moment } from "../../lib/words.js";
 import { Pill } from "../../parts/pill.js";
 import { Prose } from "../../parts/prose.js";
 import { Table } from "../../parts/table.js";
@@ -19,11 +19,7 @@ const COLUMNS = [
   {
     name: "Done so far",
     isWide: true,
-    cell: (task) =>
-      Object.entries(task.counts)
-        .filter(([, done]) => typeof done === "number")
-        .map(([name, done]) => `${name} ${count(done)}`)
-        .join(", ") || "–",
+    cell: (task) => done(task.counts) || "–",
   },
   { name: "Started", cell: (task) => moment(task.startedAtSeconds) },
 ];

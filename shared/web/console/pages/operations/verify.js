@@ -41,7 +41,7 @@ export function Verify({
   };
   return html`<section class="panel stack" data-step="verify"><h2>
     ${title}</h2>
-    <p class="soft">Compares table, ledger and facts while everything goes on. Changes on their way are no difference.</p>
+    <p class="soft">Compares table, ledger and facts while everything goes on. Changes on their way do not count as differences.</p>
     ${isRunning && html`<${Running} label=${`Verification of ${index.name}`}
       progress=${progressOf({ startedAt: latest.startedAt, done: latest.facts, facts }, Date.now() / 1000)} />`}
     ${latest && !isRunning && html`<${Report} report=${latest} />`}
