@@ -58,7 +58,7 @@ class EventFile:
         found = _parsed(line)
         if not isinstance(found, dict):
             if self._needs_times:
-                raise UsageError(f"{self._path}, line {number} is no JSON object: write one event per line")
+                raise UsageError(f"{self._path}, line {number} is not a JSON object: write one event per line")
             # Of a sample the reader says what is wrong, and reads JSON that was encoded twice.
             return ReceivedEvent(line, written, number)
         if is_plain_event(found):

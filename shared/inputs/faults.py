@@ -9,7 +9,7 @@ from shared.errors import Fault
 TITLES: Final = {
     "ConflictingConditions": "Conditions on one part contradict each other",
     "ExpandNotPossible": "The entries of this index have no facts to fetch",
-    "InvalidDate": "A value is no ISO 8601 time",
+    "InvalidDate": "A value is not an ISO 8601 time",
     "InvalidEncoding": "A parameter is not percent-encoded UTF-8",
     "InvalidFilter": '"filter" is not a JMESPath expression, or cannot be evaluated',
     "InvalidList": "A list of values cannot be read",

@@ -88,7 +88,7 @@ def _advise_on_hubs(definitions: Definitions, findings: Findings) -> None:
             takes_any = form in ("document", "mapping") or form in [other.events.form for other in others]
             if others and takes_any and form != "envelope" and source.events.when is None:
                 what = f'it takes the events of "{others[0].name}", too, which shares its hub'
-                fix = "Say in `events.when` which events are its own."
+                fix = 'Say in "events.when" which events are its own.'
                 findings.advise(("sources", source.name, "events"), what, fix)
 
 

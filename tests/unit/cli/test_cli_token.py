@@ -55,7 +55,7 @@ def test_a_claim_without_a_name_or_a_value_is_wrong_usage(
 ) -> None:
     """With what to write."""
     assert main(["token", "--data", str(run), "--claim", claim]) == 2
-    assert "is no NAME=VALUE" in capsys.readouterr().err
+    assert "is not NAME=VALUE" in capsys.readouterr().err
 
 
 def test_a_run_without_tokens_is_named(run: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -150,7 +150,7 @@ class DebeziumForm:
                 name = "ord" if position is None else "lsn"
                 value = source.get(name)
             raise self._reader.unreadable(
-                f"{value_in_message(value)} at `source.{name}` is no version: send it, or declare `version`"
+                f'{value_in_message(value)} at "source.{name}" is not a version: send it, or declare "version"'
             )
         return clock
 
