@@ -86,7 +86,7 @@ async def test_the_end_of_faults_is_told(served: ServedDefinitions, capsys: pyte
     waiting = asyncio.create_task(served.changed())
     told = ""
     async with asyncio.timeout(10):
-        for text, said in ((BROKEN, "those before serve on"), (GOOD, "says what is served again")):
+        for text, said in ((BROKEN, "goes on with the previous ones"), (GOOD, "says what is served again")):
             served.file.write_text(text)
             while said not in told:
                 await asyncio.sleep(0)
