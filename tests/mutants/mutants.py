@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 _ERASED = "tests/rooms/erasure/test_erasure_beside_workers.py"
 _FLOODS = "tests/rooms/pipeline/test_dead_letter_floods.py"
+_HELD = "tests/rooms/pipeline/test_held_entries.py"
 _LINES = "tests/rooms/pipeline/test_protocol_lines.py"
 _RECORDED = "tests/rooms/pipeline/test_recorded_events.py"
 _SHARED_HUBS = "tests/rooms/pipeline/test_shared_hubs.py"
@@ -722,5 +723,19 @@ MUTANTS = (
         "zip(suspected, await self._look(suspected), strict=True)",
         'zip(suspected, [{0: "stale"} for _ in suspected], strict=True)',
         "tests/simulation/test_summary_repairs.py",
+    ),
+    Mutant(
+        "changes that wait are forgotten",
+        "shared/pipeline/apply/claim_batch.py",
+        "claims.waiting += waiting",
+        "claims.waiting += []",
+        _HELD,
+    ),
+    Mutant(
+        "all entries of a batch are in memory at once",
+        "shared/pipeline/apply/claim_batch.py",
+        "if held.is_full and not projected:",
+        "if False:",
+        _HELD,
     ),
 )

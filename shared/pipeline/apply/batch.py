@@ -94,9 +94,22 @@ class Applier:
 
     async def apply(self, plan: SourcePlan, changes: Sequence[Change]) -> BatchOutcome:
         """Apply every change, or raise `IncompleteBatchError`: then apply the whole batch again."""
-        newest = newest_of_each(changes)
-        claims = await self._claim_and_write(plan, newest)
-        failures = claims.failures
+        left = newest = newest_of_each(changes)
+        outcome = BatchOutcome(received=len(changes), coalesced=len(changes) - len(newest))
+        failures: dict[str, Exception] = {}
+        while left:
+            left = await self._apply_part(plan, left, outcome, failures)
+        if failures:
+            raise _incomplete(plan.source, failures, len(newest))
+        return outcome
+
+    async def _apply_part(
+        self, plan: SourcePlan, changes: Sequence[Change], outcome: BatchOutcome, failures: dict[str, Exception]
+    ) -> list[Change]:
+        """All steps, for as many changes as memory has room for; count what became of them, and return the others.
+        Nothing else of them stays in memory."""
+        claims = await self._claim_and_write(plan, changes)
+        failures |= claims.failures
         done = [work for work in claims.claimed if work.fact not in failures]
         not_put, not_kept = await self._dead_letters.put(plan.source, _dead_letters(done))
         failures |= not_put
@@ -104,11 +117,9 @@ class Applier:
         for work in claims.claimed:
             if work.fact not in failures:
                 self._cache.mark_finished(work.key, work.etag, work.written)
-        if failures:
-            raise _incomplete(plan.source, failures, len(newest))
-        outcome = _outcome(plan, len(changes), len(newest), claims)
-        outcome.dead_letters_not_kept = not_kept
-        return outcome
+        outcome.dead_letters_not_kept += not_kept
+        _count(outcome, plan, claims)
+        return claims.waiting
 
     async def _claim_and_write(self, plan: SourcePlan, changes: Sequence[Change]) -> ClaimResult:
         """Steps 1 to 5, again for changes that another worker has overtaken while an account failed."""
@@ -246,8 +257,7 @@ def _incomplete(source: str, failures: dict[str, Exception], total: int) -> Inco
     return error
 
 
-def _outcome(plan: SourcePlan, received: int, facts: int, claims: ClaimResult) -> BatchOutcome:
-    outcome = BatchOutcome(received=received, coalesced=received - facts)
+def _count(outcome: BatchOutcome, plan: SourcePlan, claims: ClaimResult) -> None:
     for work in claims.claimed:
         decision = work.decision
         written = sum([len(writes.current) for writes in decision.writes])
@@ -270,4 +280,3 @@ def _outcome(plan: SourcePlan, received: int, facts: int, claims: ClaimResult) -
         else:
             outcome.dropped += 1
             outcome.dropped_with_higher_lsn += plan.has_lsn and lsn_of(work.change.version) > lsn_of(newer)
-    return outcome

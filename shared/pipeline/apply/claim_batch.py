@@ -15,6 +15,7 @@ from shared.errors import StorageUnavailableError
 from shared.pipeline.account_calls import can_wait
 from shared.pipeline.apply.claimed import ClaimedChange, ClaimResult, Writers
 from shared.pipeline.apply.decide import decide
+from shared.pipeline.apply.held_entries import HeldEntries
 from shared.pipeline.apply.insert_or_read import InsertOrRead
 from shared.pipeline.cleanup.messages import tombstones_of
 from shared.pipeline.entry_writes.writes import apart
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
     from shared.entries.changes.change import Change
-    from shared.entries.projection.generations import Generation, SourcePlan
+    from shared.entries.projection.generations import SourcePlan
     from shared.entries.projection.project_all import GenerationEntries
     from shared.pipeline.concurrency import NextTurn, RunAll
     from shared.pipeline.ledger.cache import LedgerCache
@@ -77,7 +78,8 @@ class BatchClaimer:
     ) -> ClaimResult:
         """Settle every change, bucket by bucket: while one bucket's claims are on their way, the next is projected.
 
-        `writers` remove early, and know which accounts are down.
+        Changes wait (`waiting`) when the entries of those before them take too much memory. `writers` remove early, and
+        know which accounts are down.
         """
         if not plan.generations:
             return ClaimResult()
@@ -85,9 +87,9 @@ class BatchClaimer:
         for change in changes:
             partition = ledger_partition(plan.source, change.fact_hash, plan.buckets)
             buckets.setdefault(partition, []).append(change)
-        claims = ClaimResult()
+        claims, held = ClaimResult(), HeldEntries()
         work = [
-            partial(self._claim_bucket, plan, partition, together, writers, watcher)
+            partial(self._claim_bucket, plan, partition, together, held, writers, watcher)
             for partition, together in buckets.items()
         ]
         watcher.begins(len(work))
@@ -102,15 +104,20 @@ class BatchClaimer:
         plan: SourcePlan,
         partition: str,
         changes: Sequence[Change],
+        held: HeldEntries,
         writers: Writers,
         watcher: Watcher,
     ) -> ClaimResult:
-        works = []
+        works, waiting = [], []
         for change in changes:
-            projected = [await self._project(change, generation) for generation in plan.generations]
-            works.append(ClaimedChange(change, (partition, change.fact_key), within_limit(projected, plan)))
+            projected = await self._project(plan, change, held)
+            if projected:
+                works.append(ClaimedChange(change, (partition, change.fact_key), projected))
+            else:
+                waiting.append(change)
         watcher.projected(works)
         claims = await self._settle(plan, works, writers)
+        claims.waiting += waiting
         await watcher.claimed(works, claims.claimed)
         return claims
 
@@ -130,9 +137,16 @@ class BatchClaimer:
         claims.failures |= {work.fact: contended() for work in works}
         return claims
 
-    async def _project(self, change: Change, generation: Generation) -> GenerationEntries:
-        await self._next_turn()
-        return project_one(change, generation)
+    async def _project(self, plan: SourcePlan, change: Change, held: HeldEntries) -> list[GenerationEntries]:
+        """The change in every generation; nothing when it has to wait."""
+        projected: list[GenerationEntries] = []
+        for generation in plan.generations:
+            await self._next_turn()
+            if held.is_full and not projected:
+                break
+            projected.append(project_one(change, generation))
+            held.add(projected[-1])
+        return within_limit(projected, plan)
 
     async def _look_first(self, works: Sequence[ClaimedChange], claims: ClaimResult) -> list[ClaimedChange]:
         """Take cached rows. For the other facts, assume that there is no ledger row, or read it. Return those of which

@@ -81,6 +81,8 @@ class ClaimResult:
 
     claimed: list[ClaimedChange] = field(default_factory=list)
     passed: list[ClaimedChange] = field(default_factory=list)
+    # Changes that were not looked at yet.
+    waiting: list[Change] = field(default_factory=list)
     failures: dict[str, Exception] = field(default_factory=dict)
     # Contributions to summaries that are gone since, and must be swept.
     gone: list[GoneContribution] = field(default_factory=list)
@@ -89,5 +91,6 @@ class ClaimResult:
         """Add the result of other changes."""
         self.claimed += other.claimed
         self.passed += other.passed
+        self.waiting += other.waiting
         self.failures |= other.failures
         self.gone += other.gone
