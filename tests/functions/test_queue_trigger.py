@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import base64
 import uuid
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
 from azure.storage.queue import QueueClient
 
 from tests.functions.apps import serving, write_app
+from tests.rooms.erasure.everything import life_of
 from tests.support import wait_until
 
 if TYPE_CHECKING:
@@ -62,13 +64,15 @@ def test_a_failed_message_comes_again(tmp_path: Path, azurite: str, queue: Queue
 
 @pytest.mark.parametrize("encoded", [base64.b64encode(b"poison").decode(), "not base64!"])
 def test_poison_is_set_aside(tmp_path: Path, azurite: str, queue: QueueClient, encoded: str) -> None:
-    """After five tries, or at once when it cannot be decoded, a message moves to the poison queue unchanged."""
+    """After five tries, or at once when it cannot be decoded, a message moves unchanged, and stays for a week."""
     queue.send_message(encoded)
     poison = QueueClient.from_connection_string(azurite, f"{queue.queue_name}-poison")
     poison.create_queue()
     with poison, serving(write_app(tmp_path / "app", FUNCTIONS), settings(azurite, queue)):
         wait_until(lambda: bool(poison.peek_messages()), "a message in the poison queue")
-        assert poison.peek_messages()[0].content == encoded
+        (aside,) = poison.peek_messages()
+        assert aside.content == encoded
+        assert life_of(aside) == timedelta(days=7)
 
 
 def test_poison_delays_nothing_else(tmp_path: Path, azurite: str, queue: QueueClient) -> None:

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 log = logging.getLogger("host.queue")
 
 INVISIBLE_SECONDS = 600
+# As in Azure, whose host gives no time: then it is the service's own.
+POISON_SECONDS = 7 * 86_400
 SHORTEST_POLL_SECONDS = 0.1
 
 
@@ -133,7 +135,7 @@ class QueueTrigger:
             if succeeded:
                 await queue.delete_message(message)
             elif succeeded is None or dequeue_count >= self._options.max_dequeue_count:
-                await _set_aside(message, queue, poison)
+                await set_aside(message, queue, poison)
                 log.error("A message moved to the queue %s", poison.queue_name)
             else:
                 await queue.update_message(message, visibility_timeout=int(self._options.visibility_seconds))
@@ -161,10 +163,11 @@ def _decode(text: str) -> str:
         raise ValueError(text) from error
 
 
-async def _set_aside(message: QueueMessage, queue: QueueClient, poison: QueueClient) -> None:
+async def set_aside(message: QueueMessage, queue: QueueClient, poison: QueueClient) -> None:
+    """Move a message to the poison queue, where it ends by itself after seven days."""
     with contextlib.suppress(ResourceExistsError):
         await poison.create_queue()
-    await poison.send_message(message.content)
+    await poison.send_message(message.content, time_to_live=POISON_SECONDS)
     await queue.delete_message(message)
 
 

@@ -14,6 +14,11 @@ from shared.pipeline.packing import decompress
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from datetime import timedelta
+
+    from azure.storage.queue import QueueMessage
+
+    from shared.tables.memory.memory_tables import MemoryTables
 
 
 def places_with(connection_string: str, secret: bytes) -> list[str]:
@@ -38,6 +43,26 @@ def everything(connection_string: str) -> Iterator[tuple[str, bytes]]:
             for blob in client.list_blobs():
                 yield container.name, blob.name.encode()
                 yield from ((container.name, piece) for piece in _unpacked(client.download_blob(blob.name).readall()))
+
+
+def tables_with(tables: MemoryTables, secret: bytes) -> set[str]:
+    """Which tables in memory have a secret."""
+    store = tables.store
+    return {
+        table
+        for table in store.tables()
+        for partition in store.partition_keys(table)
+        for key in store.partition(table, partition)
+        if (row := store.get(table, partition, key)) is not None
+        if any(secret in piece for piece in of_row(row.entity))
+    }
+
+
+def life_of(message: QueueMessage) -> timedelta:
+    """How long its queue keeps a message."""
+    assert message.inserted_on is not None
+    assert message.expires_on is not None
+    return message.expires_on - message.inserted_on
 
 
 def of_row(entity: Mapping[str, Any]) -> Iterator[bytes]:

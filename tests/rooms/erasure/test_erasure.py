@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 import uuid
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,6 +14,7 @@ from azure.storage.blob.aio import ContainerClient
 from azure.storage.queue import TextBase64DecodePolicy, TextBase64EncodePolicy
 from azure.storage.queue.aio import QueueClient
 
+from local.host.triggers.queues import set_aside
 from shared.app.parts import Parts
 from shared.app.queues_and_blobs import BlobContainer, DelayedQueue
 from shared.entries.keys.placement import DEFAULT_ACCOUNT
@@ -20,15 +23,20 @@ from shared.errors import LifecycleRefusedError
 from shared.lifecycle.generations import GenerationLifecycle, LifecycleTimes
 from shared.pipeline.apply.services import Times
 from shared.tables.accounts import Accounts
+from shared.tables.memory.memory_tables import MemoryTables
 from shared.tasks.rows import TaskRows
 from shared.tasks.runner import TaskRunner
+from shared.verification.assembly import RepairOptions, Subject, VerificationDependencies, new_verification
+from shared.verification.confirm import GracePeriod
 from shared.verification.differences import Difference
 from shared.verification.examine import FactIdentity
 from shared.verification.rows import SavedVerification, VerificationRows
 from shared.verification.service import VerificationSchedule, VerificationService
 from shared.verification.verify import ScanState
 from tests.contract.tables.table_services import key_client
-from tests.rooms.erasure.everything import places_with
+from tests.rooms.erasure.everything import life_of, places_with
+from tests.worlds.kept_facts import FACT_TABLE, KeptFacts
+from tests.worlds.verifying import iter_chance, report_nothing
 from tests.worlds.world import definitions_of, services_on
 
 if TYPE_CHECKING:
@@ -85,6 +93,27 @@ class Run:
             await self.parts.maintenance.find_expired()
             await self.parts.dead_letters.purge_all()
             await self.parts.orphaned_blobs.remove()
+
+    async def set_sweeps_aside(self) -> QueueClient:
+        """Every sweep fails five times; the queue that the host moves their messages to."""
+        poison = QueueClient.from_connection_string(self.connection, "index-sweep-poison")
+        async with QueueClient.from_connection_string(self.connection, "index-sweep") as queue:
+            async for message in queue.receive_messages():
+                await set_aside(message, queue, poison)
+        return poison
+
+    async def verify_all(self) -> None:
+        """A full verification of every index. The container has no facts any more."""
+        facts, grace = MemoryTables(), GracePeriod(0, 0, asyncio.sleep)
+        await facts.create_table(FACT_TABLE)
+        chance, now = iter_chance().__next__, lambda: self.clock[0]
+        found = VerificationDependencies(self.parts.services, KeptFacts(facts), grace, chance, now, report_nothing)
+        plan = (await self.parts.write_plans.current())["people"]
+        for generation in plan.generations:
+            subject = Subject(plan, self.parts.definitions.sources["people"], generation)
+            verification = new_verification(subject, found, RepairOptions(), ScanState())
+            while not verification.is_done:
+                await verification.step()
 
     def places(self, secret: str) -> list[str]:
         """Where in the account it is found."""
@@ -190,6 +219,25 @@ async def test_a_sweep_message_that_was_lost_is_sent_again_by_the_retention(run:
     assert run.places(MAIL) == ["Ledger"]
     await run.timers(days=3)
     assert run.places(SECRET) == []
+
+
+async def test_a_sweep_message_that_failed_stays_for_seven_days(run: Run) -> None:
+    """What it named goes with the next full verification."""
+    await run.write(**person())
+    await run.write(gone=True)
+    async with await run.set_sweeps_aside() as poison:
+        assert "index-sweep-poison" in run.places(MAIL)
+        run.clock[0] += 7 * DAY
+        async for message in poison.receive_messages():
+            # The clock of the run does not move that of the service.
+            assert life_of(message) == timedelta(days=7)
+            await poison.delete_message(message)
+    assert [place for place in run.places(MAIL) if place.startswith(INDEX_TABLES)]
+    await run.verify_all()
+    await run.sweep()
+    await run.sweep()
+    assert run.places(MAIL) == []
+    assert run.places(SECRET) == ["Ledger"]
 
 
 async def test_keys_that_a_fact_left_go_while_it_lives_on(run: Run) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from shared.entries.keys.placement import DEFAULT_ACCOUNT
 from shared.pipeline.ledger.rows import LEDGER_TABLE
-from tests.rooms.erasure.everything import of_row
+from tests.rooms.erasure.everything import tables_with
 from tests.worlds.outages import OutageWorld, X
 
 if TYPE_CHECKING:
@@ -36,13 +36,7 @@ def told(change: Change) -> Change:
 def places(world: OutageWorld) -> set[tuple[str, str]]:
     """In which tables of which accounts the phone is found, byte for byte."""
     return {
-        (account, table)
-        for account, tables in world.tables.items()
-        for table in tables.store.tables()
-        for partition in tables.store.partition_keys(table)
-        for key in tables.store.partition(table, partition)
-        if (row := tables.store.get(table, partition, key)) is not None
-        if any(PHONE.encode() in piece for piece in of_row(row.entity))
+        (account, table) for account, tables in world.tables.items() for table in tables_with(tables, PHONE.encode())
     }
 
 
