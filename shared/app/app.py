@@ -181,8 +181,8 @@ class App(Process):
             self.settings.value(names.VERIFY_FULL_DAYS),
             self.settings.value(names.VERIFY_BUDGET),
         )
-        if schedule.sample or schedule.full_days:
-            await (await self.triggers.ready()).verification_service.start_due(schedule)
+        # Also without a schedule: it forgets what verifications of operators left.
+        await (await self.triggers.ready()).verification_service.start_due(schedule)
 
     async def dead_letter_api(self) -> DeadLetterApi:
         """The HTTP API of dead letters; raises as `callers` does."""

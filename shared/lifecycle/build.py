@@ -213,7 +213,8 @@ class Builds:
                     yield SliceStep(_position(number, after), {"checked": checked})
                     checked = 0
             after = None
-        yield SliceStep(work_slice.position, {"checked": checked}, is_done=True)
+        # The slice stays until its task is forgotten, but no key of a fact with it.
+        yield SliceStep(None, {"checked": checked}, is_done=True)
 
     async def _apply_missing(
         self, behind: list[LedgerFact], reader: CatchUpReader, applier: BuildApplier

@@ -14,6 +14,8 @@ import orjson
 from shared.errors import OperationFailedError, TableMissingError
 from shared.pipeline.packing import compress, decompress, put_bytes, take_bytes
 from shared.tables.port import PARTITION_KEY, ROW_KEY, Delete, Insert, Replace, RowRange
+from shared.tasks.bookmarks import Bookmarks
+from shared.verification.sample import SAMPLE_WALK
 from shared.verification.sketch import Sketch
 from shared.verification.verify import ScanState
 
@@ -71,6 +73,10 @@ class VerificationRows:
         for task in tasks:
             with suppress(OperationFailedError):  # another process was faster
                 await self._tables.transact(VERIFICATION_TABLE, [Delete(index, task)])
+
+    async def forget_samples(self, kept: Iterable[str]) -> None:
+        """Forget how far samples have come, but for those of these generations: of others none is taken any more."""
+        await Bookmarks(self._tables, SAMPLE_WALK).forget_others(kept)
 
     async def naming(self, index: str, fact_key: str) -> list[str]:
         """The verifications of an index whose report or suspects name a fact."""

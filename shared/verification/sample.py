@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 SAMPLE_MAX: Final = 10_000
 # Of the ledger, a thousand facts each.
 PAGES: Final = 50
-_WALK: Final = "sample"
+SAMPLE_WALK: Final = "sample"
 _GROUP: Final = 100
 _AFTER_VERSIONS: Final = "g"
 
@@ -66,7 +66,7 @@ class Sampling:
         self._accounts = accounts
         self._run_all = run_all
         self._chance = chance
-        self._bookmarks = Bookmarks(accounts.main, _WALK)
+        self._bookmarks = Bookmarks(accounts.main, SAMPLE_WALK)
 
     async def run(self, size: int, confirmer: Confirmer, report: DifferenceReport, pages: int = PAGES) -> None:
         """Examine so many facts with their neighbours, after reading at most so many pages of the ledger."""

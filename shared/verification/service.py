@@ -158,6 +158,7 @@ class VerificationService:
         for index in {*self._definitions.indexes, *(generation.index for generation in snapshot.generations)}:
             known = {task.id for task in await self._tasks(index)}
             await self._rows.forget(index, [task for task in await self._rows.reports(index) if task not in known])
+        await self._rows.forget_samples(each.id for each in snapshot.generations if each.is_updated)
         return started
 
     def _due(self, snapshot: CatalogSnapshot, index: str, schedule: VerificationSchedule) -> VerificationRequest | None:

@@ -79,7 +79,9 @@ class Maintenance:
 
     async def forget_deleted_facts(self) -> None:
         """Forget some of the facts that were deleted long ago; called every hour."""
-        await self._retention.clean((await self._plans()).values())
+        plans = (await self._plans()).values()
+        await self._retention.clean(plans)
+        await self._retention.forget_bookmarks_but_of(plans)
 
     async def find_expired(self) -> None:
         """Look for expired entries on the next pages of their tables, and drop the tables of periods that are over;

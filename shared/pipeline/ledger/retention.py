@@ -71,6 +71,10 @@ class Retention:
         _log.info("Ledger cleaned", extra={"forgotten": forgotten})
         return forgotten
 
+    async def forget_bookmarks_but_of(self, plans: Iterable[SourcePlan]) -> None:
+        """Forget where it stopped in sources that are gone."""
+        await self._bookmarks.forget_others(plan.source for plan in plans)
+
     async def _awake(self, source: str) -> Bookmark | None:
         """Where to continue with a source; None while it rests."""
         bookmark = await self._bookmarks.read(source)
