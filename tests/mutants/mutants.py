@@ -59,7 +59,7 @@ MUTANTS = (
     Mutant(
         "rows of a small batch do not wait for facts that write beside them",
         "shared/pipeline/entry_writes/expected.py",
-        "[partition for partition in self._kept if not self._buckets[partition]]",
+        "[place for place in self._kept if self._is_complete(place)]",
         "list(self._kept)",
         "tests/rooms/pipeline/test_no_barrier.py tests/unit/pipeline/test_expected.py",
     ),

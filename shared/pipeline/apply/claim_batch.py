@@ -112,7 +112,8 @@ class BatchClaimer:
         for change in changes:
             projected = await self._project(plan, change, held)
             if projected:
-                works.append(ClaimedChange(change, (partition, change.fact_key), projected))
+                key = (partition, change.fact_key)
+                works.append(ClaimedChange(change, key, projected, self._cache.get(key) or ABSENT))
             else:
                 waiting.append(change)
         watcher.projected(works)
@@ -149,15 +150,9 @@ class BatchClaimer:
         return within_limit(projected, plan)
 
     async def _look_first(self, works: Sequence[ClaimedChange], claims: ClaimResult) -> list[ClaimedChange]:
-        """Take cached rows. For the other facts, assume that there is no ledger row, or read it. Return those of which
-        it is assumed."""
-        unknown = []
-        for work in works:
-            known = self._cache.get(work.key)
-            if known is None:
-                unknown.append(work)
-            else:
-                work.known = known
+        """For facts that are not cached, assume that there is no ledger row, or read it. Return those of which it is
+        assumed."""
+        unknown = [work for work in works if not work.known.is_cached]
         if self.insert_or_read.is_insert:
             return unknown
         await self._read_all(unknown, claims)

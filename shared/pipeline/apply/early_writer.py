@@ -11,9 +11,10 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
+from shared.entries.projection.generations import place_of
 from shared.pipeline.cleanup.messages import tombstones_of
 from shared.pipeline.concurrency import all_of
-from shared.pipeline.entry_writes.expected import Expected
+from shared.pipeline.entry_writes.expected import Expected, Reach
 from shared.pipeline.entry_writes.writes import apart
 
 if TYPE_CHECKING:
@@ -41,6 +42,8 @@ class EarlyWriter:
         self._run_all = run_all
         self._is_small = is_small
         self._expected = Expected(0)
+        # By bucket.
+        self._reaches: dict[str, Reach] = {}
         self._unsettled = 0
         self._claimed: list[ClaimedChange] = []
 
@@ -52,7 +55,8 @@ class EarlyWriter:
     def projected(self, works: Sequence[ClaimedChange]) -> None:
         """Learn where the facts of a bucket may write."""
         if self._is_small:
-            self._expected.projected(_partitions(works))
+            reach = self._reaches[_bucket(works)] = _reach(works)
+            self._expected.projected(reach)
 
     async def claimed(self, works: Sequence[ClaimedChange], claimed: Sequence[ClaimedChange]) -> None:
         """Write what is complete."""
@@ -74,7 +78,7 @@ class EarlyWriter:
     async def _write(self, works: Sequence[ClaimedChange], claimed: Sequence[ClaimedChange]) -> None:
         await self._writers.entries.add_known(self._live_rows, _of_entries(claimed))
         if self._is_small:
-            await self._live_rows.send_partitions(self._expected.settled(_partitions(works)))
+            await self._live_rows.send_places(self._expected.settled(self._reaches[_bucket(works)]))
 
     async def _write_all(self, works: Sequence[ClaimedChange], claimed: Sequence[ClaimedChange]) -> None:
         await self._writers.entries.add_known(self._live_rows, _of_entries(claimed))
@@ -99,11 +103,23 @@ def _of_entries(works: Iterable[ClaimedChange]) -> FactWrites:
     return of_entries
 
 
-def _partitions(works: Iterable[ClaimedChange]) -> set[str]:
-    return {
-        entry.partition_key
-        for work in works
-        for projection in work.projected
-        if projection.generation.layout is None
-        for entry in projection.entries
-    }
+def _bucket(works: Sequence[ClaimedChange]) -> str:
+    """Its partition in the ledger; empty when all of its changes wait."""
+    return works[0].key[0] if works else ""
+
+
+def _reach(works: Iterable[ClaimedChange]) -> Reach:
+    """Where the first wave of these facts may write, before they are claimed. A fact that has no entries any more may
+    have tombstones there: beside the entries that the cached ledger row lists, or anywhere."""
+    reach = Reach(set(), set())
+    for work in works:
+        for generation, entries, _ in work.projected:
+            if generation.layout is not None:
+                continue
+            partitions = {entry.partition_key for entry in entries}
+            if not entries and not work.known.is_cached:
+                reach.tables.add(generation.table)
+            elif not entries and (state := work.known.row.states.get(generation.id)) is not None:
+                partitions = {entry.partition for entry in state.current} | {entry.partition for entry in state.removed}
+            reach.places.update([place_of(generation, partition) for partition in partitions])
+    return reach

@@ -52,12 +52,9 @@ class TransactionBuffer:
         """Add writes, and send the transactions that are full."""
         await self._send(list(self._filled(writes)))
 
-    async def send_partitions(self, partitions: Iterable[str]) -> None:
-        """Send what there is for these partitions, in all tables."""
-        wanted = set(partitions)
-        if not wanted:
-            return
-        await self._send([self._open.pop(place) for place in list(self._open) if place.partition in wanted])
+    async def send_places(self, places: Iterable[Place]) -> None:
+        """Send what there is for these places."""
+        await self._send([self._open.pop(place) for place in places if place in self._open])
 
     async def finish(self) -> None:
         """Send the rest."""
