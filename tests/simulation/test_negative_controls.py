@@ -91,9 +91,8 @@ def skip_unchanged(change: Change, decision: Decision) -> Decision:
     writes = [
         generation_writes
         if generation_writes.must_list
-        else replace(
-            generation_writes,
-            current=tuple(row for row in generation_writes.current if row.version == change.version),
+        else generation_writes._replace(
+            current=tuple(row for row in generation_writes.current if row.version == change.version)
         )
         for generation_writes in decision.writes
     ]

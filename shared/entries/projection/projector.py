@@ -104,10 +104,11 @@ class Projector:
         self, document: dict[str, Any], keys: Sequence[EntryKeyValues]
     ) -> Iterator[tuple[EntryKeyValues, Columns | None]]:
         """Each key with what is projected for it; None when that is over 1 MiB. What every entry has is made once."""
-        of_fact = {name: value for name, value in document.items() if name != self._element}
+        of_fact = document
+        if self._element is not None:
+            # Copied once, and not for every element.
+            of_fact = {name: value for name, value in document.items() if name != self._element}
         of_all = document_columns(self._select(of_fact))
-        # Copied once, and not for every element.
-        of_element = dict(of_fact)
         is_too_large = len(keys) > 1 and entity_bytes(of_all) > ENTITY_BYTES_MAX
         for key in keys:
             if is_too_large:
@@ -115,8 +116,8 @@ class Projector:
             elif self._element is None:
                 yield key, of_all
             else:
-                of_element[self._element] = key.element
-                yield key, document_columns(self._select(of_element))
+                of_fact[self._element] = key.element
+                yield key, document_columns(self._select(of_fact))
 
     def _entry(self, change: Change, key: EntryKeyValues, projected: Columns | None) -> tuple[Entry, int]:
         """The entry, and how many bytes it has."""

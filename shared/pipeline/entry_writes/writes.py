@@ -30,8 +30,7 @@ class Removal(NamedTuple):
     replaces: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class GenerationWrites:
+class GenerationWrites(NamedTuple):
     """The unconditional writes of one generation in one account: live rows first, then tombstones at `version` for
     removed entries.
 
