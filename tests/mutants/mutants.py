@@ -64,6 +64,13 @@ MUTANTS = (
         "tests/rooms/pipeline/test_no_barrier.py tests/unit/pipeline/test_expected.py",
     ),
     Mutant(
+        "rows of a small batch do not wait for a deleted fact of which nothing is known",
+        "shared/pipeline/apply/early_writer.py",
+        "reach.tables.add(generation.table)",
+        "pass",
+        "tests/rooms/pipeline/test_no_barrier.py",
+    ),
+    Mutant(
         "the last entry key of a page that was cut counts as read",
         "shared/pipeline/entry_writes/look.py",
         "if utf16_order(key + AFTER_VERSIONS) <= end]",

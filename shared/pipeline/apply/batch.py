@@ -150,8 +150,7 @@ class Applier:
         unless they failed in an account that is down: the others do not wait for it. Return what such accounts lack."""
         of_summaries, of_entries = apart(_writes(claims.claimed))
         writer, summaries = writers.entries, writers.summaries
-        await writer.add_looked(live_rows, of_entries, looked)
-        await live_rows.finish()
+        await writer.finish(live_rows, of_entries, looked)
         first = await summaries.write(first_wave(of_summaries))
         failures = live_rows.failures | first.failures
         failed = _without_waiting(failures)

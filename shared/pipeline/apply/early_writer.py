@@ -69,7 +69,7 @@ class EarlyWriter:
         is_known = not any(writes.must_list for _, writes in all_writes)
         side_by_side: list[Work[None]] = [
             # Rows that are being looked at may join what is not full.
-            partial(self._write_all if is_known else self._write, works, claimed),
+            partial(self._write_last, claimed) if is_known else partial(self._write, works, claimed),
             partial(self._look, all_writes),
             partial(self._announce, all_writes),
         ]
@@ -80,9 +80,8 @@ class EarlyWriter:
         if self._is_small:
             await self._live_rows.send_places(self._expected.settled(self._reaches[_bucket(works)]))
 
-    async def _write_all(self, works: Sequence[ClaimedChange], claimed: Sequence[ClaimedChange]) -> None:
-        await self._writers.entries.add_known(self._live_rows, _of_entries(claimed))
-        await self._live_rows.finish()
+    async def _write_last(self, claimed: Sequence[ClaimedChange]) -> None:
+        await self._writers.entries.finish_known(self._live_rows, _of_entries(claimed))
 
     async def _look(self, all_writes: FactWrites) -> None:
         self.looked = await self._writers.entries.look(all_writes)

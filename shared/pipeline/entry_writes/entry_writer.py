@@ -39,7 +39,11 @@ class EntryWriter:
 
     async def add_known(self, buffer: TransactionBuffer, all_writes: Sequence[tuple[str, GenerationWrites]]) -> None:
         """Add the first wave to a buffer, which sends full transactions; without what must be looked at before."""
-        await _add(buffer, [rows for rows in first_wave(all_writes) if not rows[0].must_list], {})
+        await buffer.add(_entry_writes(buffer, _known(all_writes), {}))
+
+    async def finish_known(self, buffer: TransactionBuffer, all_writes: Sequence[tuple[str, GenerationWrites]]) -> None:
+        """The same with the last of the first wave: nothing is left in the buffer."""
+        await buffer.finish(_entry_writes(buffer, _known(all_writes), {}))
 
     async def look(self, all_writes: Sequence[tuple[str, GenerationWrites]]) -> Looked:
         """The rows of all entry keys of which it is not known."""
@@ -47,12 +51,12 @@ class EntryWriter:
         rows = [row for rows in [*first_wave(unknown), *second_wave(unknown)] for row in rows]
         return await look(self._accounts, self.calls, rows) if rows else {}
 
-    async def add_looked(
+    async def finish(
         self, buffer: TransactionBuffer, all_writes: Sequence[tuple[str, GenerationWrites]], looked: Looked
     ) -> None:
-        """Add what `add_known` left out."""
-        if looked:
-            await _add(buffer, [rows for rows in first_wave(all_writes) if rows[0].must_list], looked)
+        """Send what is left of the first wave, with what was looked at."""
+        wave = [rows for rows in first_wave(all_writes) if rows[0].must_list] if looked else ()
+        await buffer.finish(_entry_writes(buffer, wave, looked))
 
     async def write_second(self, all_writes: Sequence[tuple[str, GenerationWrites]], looked: Looked) -> WriteFailures:
         """Write the second wave; return what failed."""
@@ -70,12 +74,16 @@ class EntryWriter:
 
     async def _write(self, wave: Sequence[Together], looked: Looked) -> WriteFailures:
         buffer = self.new_buffer()
-        await _add(buffer, wave, looked)
-        await buffer.finish()
+        await buffer.finish(_entry_writes(buffer, wave, looked))
         return buffer.failures
 
 
-async def _add(buffer: TransactionBuffer, wave: Iterable[Together], looked: Looked) -> None:
+def _known(all_writes: Sequence[tuple[str, GenerationWrites]]) -> list[Together]:
+    return [rows for rows in first_wave(all_writes) if not rows[0].must_list]
+
+
+def _entry_writes(buffer: TransactionBuffer, wave: Iterable[Together], looked: Looked) -> list[EntryWrite]:
+    """What to add to the buffer; it is told of what could not be looked at."""
     writes: list[EntryWrite] = []
     for rows in wave:
         first = rows[0]
@@ -86,7 +94,7 @@ async def _add(buffer: TransactionBuffer, wave: Iterable[Together], looked: Look
             continue
         if operations:
             writes.append(EntryWrite(first.fact, first.place, operations))
-    await buffer.add(writes)
+    return writes
 
 
 class _CouldNotLookError(Exception):

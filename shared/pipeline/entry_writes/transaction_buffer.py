@@ -56,10 +56,11 @@ class TransactionBuffer:
         """Send what there is for these places."""
         await self._send([self._open.pop(place) for place in places if place in self._open])
 
-    async def finish(self) -> None:
-        """Send the rest."""
+    async def finish(self, writes: Iterable[EntryWrite] = ()) -> None:
+        """Add the last writes, and send everything at once."""
+        filled = list(self._filled(writes))
         rest, self._open = self._open, {}
-        await self._send(list(rest.values()))
+        await self._send([*filled, *rest.values()])
 
     def _filled(self, writes: Iterable[EntryWrite]) -> Iterator[_Group]:
         """Groups that hold as many writes to one partition as a transaction takes."""

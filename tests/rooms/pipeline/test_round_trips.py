@@ -97,7 +97,7 @@ class Distant:
     def facts_of_one_bucket(self, count: int) -> list[str]:
         """Facts whose ledger rows share a partition."""
         by_bucket: dict[str, list[str]] = {}
-        for number in range(1_000):
+        for number in range(5_000):
             name = f"f{number}"
             hashed = self.world.writer.change(name, {}, version=0).fact_hash
             found = by_bucket.setdefault(ledger_partition("", hashed, self.world.plan.buckets), [])
@@ -198,6 +198,16 @@ async def test_an_insert_that_reads_first() -> None:
     await distant.world.create_tables()
     distant.forget()
     assert await distant.steps(distant.change()) == [READ, CLAIM, LIVE]
+
+
+async def test_rows_of_more_than_one_transaction() -> None:
+    """What does not fill a transaction does not wait for those that are full."""
+    distant = Distant()
+    await distant.world.create_tables()
+    facts = distant.facts_of_one_bucket(101)
+    assert await distant.steps(*[distant.fact(name) for name in facts]) == [CLAIM * 2, LIVE * 2]
+    moved = [distant.fact(name, town="U") for name in facts]
+    assert await distant.steps(*moved) == [CLAIM * 2, MESSAGE + LIVE * 2, TOMBSTONE * 3]
 
 
 async def test_a_redelivery_that_is_taken_for_an_insert(distant: Distant) -> None:
