@@ -63,11 +63,27 @@ async def recorded(
     yaml: str, before: Sequence[Fact], changes: Sequence[Fact], batch: int = BATCH
 ) -> tuple[Transactions, Transactions]:
     """What the pipeline writes for some changes, and before them for others."""
+    recorder, pipeline, first = await _recorded_before(yaml, before)
+    await pipeline.apply(changes, batch)
+    return first, recorder.take()
+
+
+async def recorded_in_batches(
+    yaml: str, before: Sequence[Fact], changes: Sequence[Fact], batch: int
+) -> tuple[Transactions, list[Transactions]]:
+    """The same, for each batch by itself: no transaction has rows of two."""
+    recorder, pipeline, first = await _recorded_before(yaml, before)
+    batches: list[Transactions] = []
+    for start in range(0, len(changes), batch):
+        await pipeline.apply(changes[start : start + batch], batch)
+        batches.append(recorder.take())
+    return first, batches
+
+
+async def _recorded_before(yaml: str, before: Sequence[Fact]) -> tuple[Recorder, Pipeline, Transactions]:
     recorder = Recorder()
     pipeline = Pipeline(yaml, MemoryTables(carrier=recorder))
     await pipeline.prepare()
     recorder.take()  # the catalog's
     await pipeline.apply(before)
-    first = recorder.take()
-    await pipeline.apply(changes, batch)
-    return first, recorder.take()
+    return recorder, pipeline, recorder.take()

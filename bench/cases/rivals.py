@@ -16,7 +16,7 @@ from azure.data.tables.aio import TableServiceClient
 from bench.cases.facts import CUSTOMERS_YAML
 from bench.cases.in_flight import CALLS_AT_ONCE, TRANSACTIONS_AT_ONCE, in_flight
 from bench.cases.pipeline import BATCH, Pipeline
-from bench.cases.recording import recorded
+from bench.cases.recording import recorded, recorded_in_batches
 from bench.measure.case import Case
 from bench.processes.servers import azurite_serving
 from shared.app.world import TIMING
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from bench.cases.recording import Transactions
 
 PIPELINE, RAW, OBVIOUS = "the pipeline", "raw transactions", "the obvious way"
+RAW_IN_BATCHES = "raw transactions, batch by batch"
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +146,23 @@ def raw_case(storage: Storage, scenario: Scenario, count: int) -> Case:
     return Case(RAW, len(changes), run, prepare)
 
 
+def raw_batches_case(storage: Storage, scenario: Scenario, count: int) -> Case:
+    """The same rows, when those of a batch are written before those of the next one are known."""
+    before, changes, state = scenario.before(count), scenario.changes(count), _State()
+
+    async def prepare() -> None:
+        await storage.prepared(scenario.yaml)
+        first, state.batches = await recorded_in_batches(scenario.yaml, before, changes, scenario.batch)
+        await storage.write(first)
+
+    async def run() -> dict[str, int]:
+        for transactions in state.batches:
+            await storage.write(transactions)
+        return {"transactions": sum(map(len, state.batches))}
+
+    return Case(RAW_IN_BATCHES, len(changes), run, prepare)
+
+
 def obvious_case(storage: Storage, scenario: Scenario, count: int) -> Case:
     """One read and one upsert for each index and fact, as public samples do; facts are projected before."""
     changes, state = scenario.changes(count), _State()
@@ -183,4 +201,5 @@ class _State:
 
     pipeline: Pipeline
     transactions: Transactions
+    batches: list[Transactions]
     rows: list[tuple[str, dict[str, Any]]]

@@ -20,6 +20,7 @@ from bench.cases.rivals import (
     Scenario,
     obvious_case,
     pipeline_case,
+    raw_batches_case,
     raw_case,
     storage_serving,
     sweep_case,
@@ -27,8 +28,6 @@ from bench.cases.rivals import (
 from bench.measure.measurement import Bar
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from bench.cases.rivals import Storage
     from bench.measure.measurement import Measurement
     from bench.measure.meter import Meter
@@ -67,7 +66,7 @@ async def measure(meter: Meter) -> list[Measurement]:
             await _steady(meter.at_most(ROUNDS_MAX), storage),
             *[await _against_raw(meter.at_most(ROUNDS_MAX), storage, workload) for workload in (MOVES, DELETES)],
             *[await _against_raw(meter.at_most(ROUNDS_MAX), storage, workload) for workload in (MULTI_VALUED, HOT)],
-            await _against_raw(meter.at_most(ROUNDS_MAX), storage, MIXED, MIXED_BARS),
+            await _mixed(meter.at_most(ROUNDS_MAX), storage),
             await _sweep(meter.at_most(ROUNDS_MAX), storage),
         ]
 
@@ -93,14 +92,24 @@ async def _steady(meter: Meter, storage: Storage) -> Measurement:
     )
 
 
-async def _against_raw(meter: Meter, storage: Storage, scenario: Scenario, bars: Sequence[Bar] = ()) -> Measurement:
+async def _against_raw(meter: Meter, storage: Storage, scenario: Scenario) -> Measurement:
     count = meter.scaled(FACTS)
     return await meter.compare(
         scenario.name,
         unit="change",
         subject=pipeline_case(storage, scenario, count),
         yardsticks=[raw_case(storage, scenario, count)],
-        bars=bars,
+    )
+
+
+async def _mixed(meter: Meter, storage: Storage) -> Measurement:
+    count = meter.scaled(FACTS)
+    return await meter.compare(
+        MIXED.name,
+        unit="change",
+        subject=pipeline_case(storage, MIXED, count),
+        yardsticks=[raw_case(storage, MIXED, count), raw_batches_case(storage, MIXED, count)],
+        bars=MIXED_BARS,
     )
 
 
