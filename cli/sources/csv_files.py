@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 AUTO: Final = "auto"
 _INTEGER: Final = re.compile(r"-?(0|[1-9][0-9]{0,17})")
 _NUMBER: Final = re.compile(r"-?(0|[1-9][0-9]{0,300})(\.[0-9]{1,300})?([eE][+-]?[0-9]{1,3})?")
+_OTHER_DELIMITERS: Final = ";\t|"
 _BOOLEANS: Final = {"true": True, "false": False}
 
 
@@ -93,7 +94,9 @@ def _rows(path: Path) -> Iterator[tuple[int, list[str] | str]]:
 
 
 def _names_fault(names: Sequence[str], types: Mapping[str, str]) -> str | None:
-    """A fact has one field of a name, so the cells of all but one such column would be lost."""
+    """A fact has one field of a name, so the cells of all but one such column would be lost; and only commas count."""
+    if len(names) == 1 and any(mark in names[0] for mark in _OTHER_DELIMITERS):
+        return f"the only column is {names[0]!r}: write commas between the cells"
     for name, count in Counter(names).items():
         if count > 1:
             return f"the column {name!r} is there twice: give each a name of its own"

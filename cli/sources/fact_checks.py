@@ -32,6 +32,9 @@ DEEPEST_NESTING_LEVELS: Final = 63
 _FORBIDDEN_IN_ID: Final = frozenset("/\\?#\t\r\n\0")
 # Every client takes them out of an address before it sends it.
 _FOLDERS: Final = frozenset({".", ".."})
+# Of an envelope. Facts may have such a field, too, so that it is only looked at when one cannot be read.
+_OPS: Final = ("upsert", "delete")
+_ENVELOPE: Final = 'it looks like an envelope: load takes facts, such as the "document" of one.'
 # The service will set them. Their values do not matter for the checks.
 _ANY_CLOCK: Final = {"_ts": 0, "_lsn": 0}
 
@@ -67,7 +70,7 @@ class EventCheck:
         try:
             change = self._events.change(fact)
         except UnreadableChangeError as error:
-            return str(error)
+            return f"{_ENVELOPE} {error}" if self._events.takes_facts and fact.get("op") in _OPS else str(error)
         return None if change is None else _projection_fault(change, self._plan)
 
 

@@ -99,7 +99,8 @@ def _json_lines(path: Path) -> Iterator[Line]:
     with path.open(encoding="utf-8-sig") as lines:
         for number, text in enumerate(lines, 1):
             if text.strip():
-                yield _alone(text, number)
+                # With the line break, what is cut off would be missed on the next line.
+                yield _alone(text.rstrip("\n"), number)
 
 
 def _json(path: Path) -> Iterator[Line]:

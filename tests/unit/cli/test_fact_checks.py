@@ -128,6 +128,17 @@ def test_an_event_that_would_be_a_dead_letter_is_a_fault(fields: dict[str, Any],
     assert reason in (check.fault_of({**fact, **fields}) or "")
 
 
+@pytest.mark.parametrize("op", ["upsert", "delete"])
+def test_an_envelope_in_the_place_of_a_fact_is_named(op: str) -> None:
+    """Its fact is inside; a fact may have such fields of its own."""
+    check = EventCheck(DEFINITIONS, "orders")
+    fact = {"id": "o-1", "customer": "c-1", "revision": 1, "placed": "2026-01-01"}
+    fault = check.fault_of({"source": "orders", "op": op, "id": "o-1", "partitionKey": "c-1", "document": fact})
+    assert "it looks like an envelope: load takes facts" in (fault or "")
+    assert check.fault_of({**fact, "op": op, "document": fact}) is None
+    assert "envelope" not in (check.fault_of({**fact, "revision": None, "op": "sell"}) or "")
+
+
 def test_a_fault_has_its_file_and_place(tmp_path: Path) -> None:
     """The number of the line, here with a number that no double holds."""
     file = tmp_path / "movies.jsonl"
