@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from cli.arguments import Arguments
 
 _EXAMPLES: Final = """\
-  index-tables count customers-by-town town=Redmond lastName.prefix=S
+  index-tables count customers-by-town town=Redmond lastName.prefix=J
   index-tables count customers-by-town --in town=Redmond,Kirkland
 """
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _LOOKUPS_OF_A_CALL: Final = 100
 _COLUMNS: Final = ("id", "partitionKey", "key", "data", "fact", "isReference", "version")
 _EXAMPLES: Final = """\
-  index-tables query customers-by-town town=Redmond lastName.prefix=S
+  index-tables query customers-by-town town=Redmond lastName.prefix=J
   index-tables query customers-by-town "filter=data.phone" --in town=Redmond,Kirkland
   index-tables query customers-by-town select=phone --file lookups.jsonl
   index-tables query movies-by-actor "actor=Ingrid Falk" --all --format jsonl

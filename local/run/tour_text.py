@@ -14,7 +14,7 @@ TRY_NEXT = """
 # What to try next
     make run                                    the same, until you end it: with a console and docs
     .venv/bin/index-tables list                 while it runs: its indexes, their keys and sizes
-    .venv/bin/index-tables query customers-by-town town=Redmond lastName.prefix=S
+    .venv/bin/index-tables query customers-by-town town=Redmond lastName.prefix=J
     edit indexes.yaml                           while it runs: the app starts again with what you save
     .venv/bin/index-tables init --from YOURS.jsonl --definitions yours.yaml
                                                 definitions for facts of your own, with reasons

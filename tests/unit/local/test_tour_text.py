@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
 
-from local.run.tour_text import WIDTH, definition_of, shown
+from cli.commands import count, query
+from local.run.tour_text import TRY_NEXT, WIDTH, definition_of, shown
 from tests.support import ROOT
 
 
@@ -19,6 +21,18 @@ def test_a_definition_is_shown_as_it_is_written() -> None:
     assert text.endswith("    where: released")
     assert f"{text}\n" in file.read_text()
     assert definition_of(file, "order-totals").endswith("largest: {max: total}")
+
+
+@pytest.mark.parametrize("text", [TRY_NEXT, query._EXAMPLES, count._EXAMPLES])
+def test_the_first_lookup_to_try_finds_something(text: str) -> None:
+    """Among the samples, which a local run has."""
+    (asked,) = re.findall(r"customers-by-town town=(\w+) lastName.prefix=(\w+)$", text, re.MULTILINE)
+    lines = (ROOT / "local" / "run" / "samples" / "customers.jsonl").read_text(encoding="utf-8").splitlines()
+    assert [
+        customer
+        for customer in map(json.loads, lines)
+        if customer.get("town") == asked[0] and customer["lastName"].startswith(asked[1])
+    ]
 
 
 @pytest.mark.parametrize("value", [[], {}, {"a": []}, {"a": ["b" * 50] * 5, "c": {"d": "e" * 200, "f": {}}}, "ä", None])
