@@ -80,8 +80,10 @@ def _completing(ctx: click.Context) -> Definitions:
 def read(file: str) -> Loaded:
     """The definitions of a file that must exist."""
     path = Path(file)
+    if path.is_dir():
+        raise UsageError(f"{file} is a folder: name a definitions file, such as indexes.yaml")
     # Not `is_file`: it may be a pipe, as in `plan --against <(git show main:indexes.yaml)`.
-    if not path.exists() or path.is_dir():
+    if not path.exists():
         raise UsageError(f"there is no file {file}: name a definitions file, such as indexes.yaml")
     return read_definitions(path)
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from cli.arguments import Arguments
 
 _LOOKUPS_OF_A_CALL: Final = 100
+_SHARED_OPTIONS: Final = ("maxpagesize", "select", "filter", "expand", "sees")
 _COLUMNS: Final = ("id", "partitionKey", "key", "data", "fact", "isReference", "version")
 _EXAMPLES: Final = """\
   index-tables query customers-by-town town=Redmond lastName.prefix=J
@@ -72,6 +73,9 @@ def _run_file(args: Arguments) -> int:
     if args.all or args.values:
         raise UsageError("--file has lookups of its own: leave out --all and --in, and put lists into the file")
     shared: dict[str, Any] = read_parameters(args.parameters)
+    for name in shared.keys() - set(_SHARED_OPTIONS):
+        options = ", ".join(_SHARED_OPTIONS)
+        raise UsageError(f"{name} is not an option of all lookups ({options}): put conditions into the file")
     if "maxpagesize" in shared and shared["maxpagesize"].isdecimal():
         shared["maxpagesize"] = int(shared["maxpagesize"])
     client, lookups = client_for(args), facts_in(args.file)

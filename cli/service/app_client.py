@@ -69,7 +69,7 @@ class AppClient:
                 content: dict[str, Any] = json.load(answer)
                 return content
         except urllib.error.HTTPError as error:
-            raise ServiceError(_problem_text(error)) from None
+            raise ServiceError(_problem_text(error, has_key=bool(self.key))) from None
         except (OSError, ValueError, HTTPException) as error:
             reason = str(getattr(error, "reason", error)).strip()
             raise ServiceError(f"{self.base} does not answer ({reason}): is the app running?") from None
@@ -184,9 +184,11 @@ def check_text(argument: str) -> None:
         raise UsageError(f"{argument!a} is not UTF-8 text: write it in that encoding")
 
 
-def _problem_text(error: urllib.error.HTTPError) -> str:
+def _problem_text(error: urllib.error.HTTPError, *, has_key: bool) -> str:
     """The message of a problem; errors of the platform have no body."""
     content = error.read()
+    if error.code == 401 and not content and has_key:
+        return f"the app does not accept the key of --key or {_KEY_VARIABLE}: operations take the admin key alone"
     if error.code == 401 and not content:
         return f"the app wants a function key (for operations the admin key): give it with --key or in {_KEY_VARIABLE}"
     try:

@@ -15,7 +15,7 @@ from shared.errors import BadLookupError
 from shared.inputs.faults import fault
 from shared.inputs.parameters import length_fault, number_fault
 from shared.lookup.asking.conditions import as_parameters
-from shared.lookup.asking.options import read_options
+from shared.lookup.asking.options import NAMES, read_options
 from shared.lookup.asking.plan import check_reads
 from shared.lookup.asking.value_lists import IN
 from shared.lookup.lookups import LookupPage, Share
@@ -25,6 +25,7 @@ from shared.pipeline.concurrency import Bounded
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from shared.errors import Fault
     from shared.lookup.generations import ReadableGeneration
     from shared.lookup.lookups import Lookups
     from shared.lookup.requests import LookupRequest
@@ -122,12 +123,22 @@ def lookup_parameters(asked: object, where: str) -> dict[str, str]:
         raise BadLookupError(
             fault("InvalidParameterValue", where, f"{where} is not an object; send one such as {_EXAMPLE}.")
         )
-    for name, value in asked.items():
-        is_list = isinstance(value, list) and name.endswith(f".{IN}")
-        if not (value is None or isinstance(value, (str, int, float)) or is_list):
-            detail = f"{name} of {where} is not a single value; send text, a number, true, false or null."
-            raise BadLookupError(fault("InvalidParameterValue", name, detail))
+    if wrong := [found for name, value in asked.items() if (found := _value_fault(name, value, where))]:
+        raise BadLookupError(*wrong)
     return as_parameters(asked)
+
+
+def _value_fault(name: str, value: object, where: str) -> Fault | None:
+    if value is None or isinstance(value, (str, int, float)):
+        return None
+    detail = f"{name} of {where} is not a single value; send text, a number, true, false or null."
+    if isinstance(value, list):
+        if name.endswith(f".{IN}"):
+            return None
+        # Options and comparisons have no lists of values at all.
+        if "." not in name and name not in NAMES:
+            detail = f"{name} of {where} is a list; send a single value, or the list as {name}.{IN}."
+    return fault("InvalidParameterValue", name, detail)
 
 
 _EXAMPLE: Final = json.dumps({"PART": "value"})

@@ -99,7 +99,7 @@ def read_sees_value(source: Source, text: str) -> SeenVersion | str:
     try:
         fields = json.loads(text)
     except (ValueError, RecursionError):
-        return "is not JSON; send {id, partitionKey, _etag, _ts} of the write's answer, percent-encoded"
+        return "is not JSON; send {id, partitionKey, _etag, _ts} of the write's answer (percent-encoded in an address)"
     if not isinstance(fields, dict):
         return "is not a JSON object; send {id, partitionKey, _etag, _ts} of the write's answer"
     known = {"id", "partitionKey", "version", *_OF_COSMOS}

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from cli.commands import query
 from cli.commands.tail import differences
 from cli.main import main
+from shared.web.api.lookups import BATCH_MEMBERS
 from tests.functions.apps import RunningApp, serving
 from tests.support import ROOT
 
@@ -80,6 +82,11 @@ def test_query_answers_the_lookups_of_a_file(
     assert err.endswith("121 entries of 122 lookups\n")
 
 
+def test_a_file_of_lookups_takes_the_options_of_the_call() -> None:
+    """All that may stand beside the lookups."""
+    assert {*query._SHARED_OPTIONS} == BATCH_MEMBERS.keys() - {"lookups"}
+
+
 def test_conditions_on_both_sides_of_an_option_hold(app: RunningApp, capsys: pytest.CaptureFixture[str]) -> None:
     """The order of options and conditions says nothing."""
     arguments = ["query", "customers-by-town", "--all", "town=Redmond", "--format", "json", "lastName=Jones"]
@@ -130,6 +137,8 @@ def test_a_problem_of_the_app_is_told(app: RunningApp, capsys: pytest.CaptureFix
         (["tail", "--source", "customers"], "leave --url and --key out"),
         (["build", "x", "--here"], "leave --url and --key out"),
         (["build", "x", "--from", "events.jsonl"], "leave --url and --key out"),
+        (["query", "x", "--file", "lookups.jsonl", "town=y"], "town is not an option of all lookups"),
+        (["query", "x", "--file", "lookups.jsonl", "lookups=y"], "lookups is not an option of all lookups"),
         (["status", "--key", "abc\n"], "the key in --key has characters that cannot be sent"),
         (["status", "--key", "klíč→"], "the key in --key has characters that cannot be sent"),
     ],
@@ -177,6 +186,8 @@ def test_a_missing_key_is_told(
     with serving(ROOT, lookup_settings, "--http-only", "--keys", str(keys_file), log_folder=tmp_path) as running:
         assert main(["query", "customers-by-town", "town=x", "--url", running.url]) == 1
         assert "the app wants a function key" in capsys.readouterr().err
+        assert main(["query", "customers-by-town", "town=x", "--url", running.url, "--key", "wrong"]) == 1
+        assert "the app does not accept the key" in capsys.readouterr().err
         keys = json.loads(keys_file.read_text())
         (tmp_path / "endpoints.json").write_text(json.dumps({"http": running.url, "keys": keys}))
         assert main(["query", "customers-by-town", "town=x", "--data", str(tmp_path)]) == 0

@@ -41,7 +41,7 @@ def parse(text: str, findings: Findings) -> object:
         for event in yaml.parse(text, Loader=_LOADER):
             builder.take(event)
     except yaml.YAMLError as error:
-        _report_syntax(error, findings)
+        _report_syntax(text, error, findings)
         return None
     except _UnusableError:
         return None
@@ -50,10 +50,13 @@ def parse(text: str, findings: Findings) -> object:
     return builder.root
 
 
-def _report_syntax(error: yaml.YAMLError, findings: Findings) -> None:
+def _report_syntax(text: str, error: yaml.YAMLError, findings: Findings) -> None:
     mark = getattr(error, "problem_mark", None)
     problem = getattr(error, "problem", None) or "the text is not YAML"
     findings.lines[()] = mark.line + 1 if mark else 1
+    if mark and "cannot start any token" in problem and text[mark.index : mark.index + 1] == "\t":
+        findings.fault((), "YAML cannot be read: there is a tab where only spaces may be", "Write spaces there.")
+        return
     findings.fault((), f"YAML cannot be read: {problem}", "Check indentation, colons, quotes and brackets there.")
 
 

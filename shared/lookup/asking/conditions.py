@@ -139,7 +139,7 @@ def _wrong_type(part: KeyPart, name: str, text: str) -> Fault:
     if part.type == "datetime":
         detail = (
             f"{name} is {shown(text)}, which is not an ISO 8601 time such as 2024-05-01T12:00:00Z. "
-            "Write the + of an offset as %2B."
+            "In an address, write the + of an offset as %2B."
         )
         return fault("InvalidDate", name, detail)
     return fault("InvalidValue", name, f"{name} is {shown(text)}; {part.name} takes {_EXAMPLES[part.type]}.")

@@ -120,6 +120,12 @@ def test_a_missing_file_is_wrong_usage(capsys: pytest.CaptureFixture[str]) -> No
     assert err == "index-tables: there is no file nosuch.yaml: name a definitions file, such as indexes.yaml\n"
 
 
+def test_a_folder_is_no_missing_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It is there, and has no definitions."""
+    assert main(["validate", str(tmp_path)]) == 2
+    assert capsys.readouterr().err.startswith(f"index-tables: {tmp_path} is a folder: name a definitions file")
+
+
 @pytest.mark.parametrize("arguments", [[], ["vallidate"], ["validate", "--format", "xml"], ["plan", "--facts", "many"]])
 def test_wrong_usage_exits_2(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     """And says how to use it, on stderr."""

@@ -115,6 +115,18 @@ async def test_each_lookup_has_its_page_or_its_problem_in_the_order_asked() -> N
     ]
 
 
+async def test_all_values_of_a_lookup_that_cannot_be_sent_are_told() -> None:
+    """A list belongs to another parameter; options have none."""
+    lookups, _ = await filled([])
+    (refused,) = await answer_batch(lookups, "by-town", [{"town": ["t1"], "age": {"eq": 1}, "select": ["text"]}], {})
+    assert isinstance(refused, BadLookupError)
+    assert [(each.parameter, each.detail.partition("; ")[2]) for each in refused.faults] == [
+        ("town", "send a single value, or the list as town.in."),
+        ("age", "send text, a number, true, false or null."),
+        ("select", "send text, a number, true, false or null."),
+    ]
+
+
 async def test_a_page_of_a_batch_goes_on_alone_or_in_another_batch() -> None:
     """Its token is that of the lookup by itself."""
     lookups, _ = await filled(customers(12))
