@@ -116,7 +116,12 @@ def what_and_fix(row: Row) -> str:
 
 def counted(number: int, singular: str, plural: str | None = None) -> str:
     """A number with its noun."""
-    return f"{number} {singular if number == 1 else plural or singular + 's'}"
+    return f"{number} {noun(number, singular, plural)}"
+
+
+def noun(number: int, singular: str, plural: str | None = None) -> str:
+    """What so many are called."""
+    return singular if number == 1 else plural or f"{singular}s"
 
 
 def wrapped(text: str, indent: str) -> str:

@@ -90,5 +90,5 @@ def _as_text(row: Row) -> str:
 
 def _summary(pieces: int, indexes: int) -> str:
     if not pieces:
-        return f"nothing to advise on {indexes} indexes"
+        return f"nothing to advise on {counted(indexes, 'index', 'indexes')}"
     return f"{counted(pieces, 'piece')} of advice on {counted(indexes, 'index', 'indexes')}"

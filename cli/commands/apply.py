@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from cli.arguments import add_command, budget_option, option, seconds_limit
 from cli.definitions import definitions_option, index_argument
 from cli.errors import ServiceError
-from cli.output import tell, write_rows
+from cli.output import counted, tell, write_rows
 from cli.service.app_client import app_options, client_for, index_path
 from cli.service.builds import STATE_COLUMNS, index_state, start_build, state_row, wait_until_built, with_budget
 from cli.service.deployed import file_for, wait_until_deployed
@@ -94,7 +94,7 @@ def bring_up(app: AppClient, index: str, budget: float | None, *, read_only: boo
         state = wait_until_built(app, index)
     _say(index, "verifying")
     if differences := _verified(app, index, budget):
-        _say(index, f'not switched: {differences} differences; see "index-tables verify {index}"')
+        _say(index, f'not switched: {counted(differences, "difference")}; see "index-tables verify {index}"')
         return False
     since = app.post(index_path(index, "switch"), {})["since"]
     _say(index, f"switched: it serves from {since} on")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from cli.arguments import add_command, flag, option, positive_seconds, seconds_limit
 from cli.errors import ServiceError, UsageError
-from cli.output import table_lines, tell, write_rows
+from cli.output import noun, table_lines, tell, write_rows
 from cli.service.app_client import app_options, client_for
 from cli.text import json_text
 
@@ -155,7 +155,8 @@ def _warnings(source: Mapping[str, Any]) -> Iterator[str]:
     if count := source.get("clockWentBack", 0):
         yield f"{source['name']}: a clock went back; {count:,} changes were dropped although they are newer: verify"
     if count := source.get("deadLettersNotKept", 0):
-        yield f"{source['name']}: {count:,} dead letters were not kept, because their index had too many open"
+        letters = noun(count, "dead letter was", "dead letters were")
+        yield f"{source['name']}: {count:,} {letters} not kept, because their index had too many open"
 
 
 def _source(source: Mapping[str, Any]) -> dict[str, Any]:

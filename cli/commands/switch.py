@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from cli.arguments import add_command, flag
 from cli.definitions import index_argument
-from cli.output import write_rows
+from cli.output import tell, write_rows
 from cli.service.app_client import app_options, client_for, index_path
 
 if TYPE_CHECKING:
@@ -54,5 +54,7 @@ def run_rollback(args: Arguments) -> int:
 
 
 def _post(args: Arguments, call: str, body: dict[str, Any]) -> int:
-    write_rows([client_for(args, "admin").post(index_path(args.index, call), body)], _COLUMNS, args.format)
+    row = client_for(args, "admin").post(index_path(args.index, call), body)
+    write_rows([row], _COLUMNS, args.format)
+    tell(f"{row['index']}: {row['serving']} serves from {row['since']} on, and what served before until then")
     return 0

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from cli.arguments import add_command, budget_option, exclusive, flag, non_empty, option
 from cli.definitions import index_argument
 from cli.errors import UsageError
-from cli.output import write_rows
+from cli.output import noun, write_rows
 from cli.service.app_client import app_options, client_for, index_path
 from cli.service.verifications import wait_until_verified
 
@@ -124,28 +124,33 @@ def _summary(found: dict[str, Any]) -> str:
     """A report for people."""
     differences = found["differences"]
     kinds = ", ".join(f"{differences[kind]} {kind}" for kind in _KINDS if differences[kind]) or "nothing"
-    looked = f"; {found['examined']:,} facts looked at closely" if found["examined"] else ""
+    looked = f"; {_counted(found['examined'], 'fact')} looked at closely" if found["examined"] else ""
     besides = [
-        f"{found['behind']:,} changes on their way",
-        f"{found['deadLetters']:,} dead letters",
-        f"{found['tombstones']:,} tombstones",
-        f"{found['masked']:,} hidden rows",
+        _counted(found["behind"], "change on its way", "changes on their way"),
+        _counted(found["deadLetters"], "dead letter"),
+        _counted(found["tombstones"], "tombstone"),
+        _counted(found["masked"], "hidden row"),
     ]
     if found.get("untold"):
-        besides.append(f"{found['untold']:,} facts of which the hub has no event any more")
-    facts = f"{found['events']:,} events" if "events" in found else f"{found['facts']:,} facts"
+        besides.append(f"{_counted(found['untold'], 'fact')} of which the hub has no event any more")
+    facts = _counted(found["events"], "event") if "events" in found else _counted(found["facts"], "fact")
+    rows = f"{_counted(found['ledgerRows'], 'ledger row')}, {_counted(found['rows'], 'row')}"
     lines = [
         f"{found['index']}, generation {found['generation']}",
-        f"  read      {facts}, {found['ledgerRows']:,} ledger rows, {found['rows']:,} rows{looked}",
+        f"  read      {facts}, {rows}{looked}",
         f"  differs   {kinds}",
         f"  besides   {', '.join(besides)}",
     ]
     if found["repair"] or found["reconcile"]:
         left = f"{found['unrepaired']:,} could not be repaired"
-        lines.append(
-            f"  repaired  {found['repaired']:,} facts; {left}; {found['swept']:,} tombstones given to the sweep"
-        )
+        swept = f"{_counted(found['swept'], 'tombstone')} given to the sweep"
+        lines.append(f"  repaired  {_counted(found['repaired'], 'fact')}; {left}; {swept}")
     return "\n".join(lines)
+
+
+def _counted(number: int, singular: str, plural: str | None = None) -> str:
+    """A number of any length with its noun."""
+    return f"{number:,} {noun(number, singular, plural)}"
 
 
 def _example(example: dict[str, Any]) -> dict[str, Any]:

@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from cli.commands import advise, status, switch, verify
 from cli.commands.query import said_once
 from cli.commands.status import write_status
+from cli.main import main
 from cli.output import FORMATS, tell, write_rows
 from cli.tables import fitted
 from tests.support import ROOT
@@ -142,3 +144,42 @@ def test_long_work_in_the_status_is_named_by_what_was_asked_for(capsys: pytest.C
     out = capsys.readouterr().out
     assert "verification  by-town 8261de89 repair  done" in out
     assert "WRITTEN  REMOVED" in out
+
+
+def test_one_of_a_kind_is_singular() -> None:
+    """And many have their separators."""
+    members = ("examined", "behind", "deadLetters", "tombstones", "masked", "untold", "facts", "ledgerRows", "rows")
+    found = {**dict.fromkeys(members, 1), "index": "i", "generation": "g", "differences": {}}
+    found = {**found, "repair": True, "reconcile": False, "unrepaired": 0, "repaired": 1, "swept": 1}
+    found["differences"] = dict.fromkeys(verify._KINDS, 0)
+    besides = "1 change on its way, 1 dead letter, 1 tombstone, 1 hidden row"
+    assert verify._summary(found).splitlines()[1:] == [
+        "  read      1 fact, 1 ledger row, 1 row; 1 fact looked at closely",
+        "  differs   nothing",
+        f"  besides   {besides}, 1 fact of which the hub has no event any more",
+        "  repaired  1 fact; 0 could not be repaired; 1 tombstone given to the sweep",
+    ]
+    many = verify._summary({**found, "behind": 1200, "events": 3000})
+    assert "read      3,000 events" in many
+    assert "1,200 changes on their way" in many
+    assert advise._summary(0, 1) == "nothing to advise on 1 index"
+    (warning,) = status._warnings({"name": "orders", "deadLettersNotKept": 1})
+    assert "1 dead letter was not kept" in warning
+
+
+class _Switched:
+    """An app that has just switched."""
+
+    def post(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
+        """What serves, and from when on."""
+        return {"index": "by-town", "serving": "new", "before": "old", "since": "2999-01-01T00:00:00.000+00:00"}
+
+
+def test_a_switch_says_from_when_it_holds(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Until then lookups are answered as before; programs read stdout."""
+    monkeypatch.setattr(switch, "client_for", lambda *_: _Switched())
+    for command in ("switch", "rollback"):
+        assert main([command, "by-town", "--format", "json"]) == 0
+        out, err = capsys.readouterr()
+        assert json.loads(out)[0]["serving"] == "new"
+        assert err == "by-town: new serves from 2999-01-01T00:00:00.000+00:00 on, and what served before until then\n"
