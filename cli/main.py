@@ -81,7 +81,7 @@ def application() -> Application:
     group = Application(
         "index-tables",
         help="Secondary indexes for Azure data: check, plan, look up, operate.",
-        epilog="Exit codes: 0 fine, 1 a problem was found, 2 wrong usage, 130 Ctrl-C.",
+        epilog="Exit codes: 0 fine, 1 a problem was found, 2 wrong usage, 130 Ctrl-C (in live views 0).",
         no_args_is_help=False,
         context_settings=HELP,
     )

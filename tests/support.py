@@ -23,6 +23,18 @@ IN_CI = os.environ.get("CI") == "true"
 # A condition that comes true ends a wait at once: this is for a machine that does ten other things.
 DEADLINE_SECONDS = 90.0
 _POLL_SECONDS = 0.02
+# Runs a package as `python -m` does, and presses Ctrl-C when it imports a module.
+_CTRL_C_AT_IMPORT = """
+import os, runpy, signal, sys
+module, package, *sys.argv[1:] = sys.argv[1:]
+class CtrlC:
+    def find_spec(self, name, *_):
+        if name == module:
+            os.kill(os.getpid(), signal.SIGINT)
+signal.signal(signal.SIGINT, signal.default_int_handler)
+sys.meta_path.insert(0, CtrlC())
+runpy.run_module(package, run_name="__main__", alter_sys=True)
+"""
 
 
 def missing_service(reason: str) -> None:
@@ -113,3 +125,9 @@ def running(
 def local_command(*arguments: str) -> list[str]:
     """`python -m local …` with the Python that runs the tests."""
     return [sys.executable, "-m", "local", *arguments]
+
+
+def ctrl_c_at_import(module: str, package: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """`python -m PACKAGE …` that gets Ctrl-C while it is still loading, at the import of `module`."""
+    command = [sys.executable, "-c", _CTRL_C_AT_IMPORT, module, package, *arguments]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=DEADLINE_SECONDS, check=False)

@@ -4,6 +4,7 @@ LocalAzureError              the root
 ├── LocalRunError            a process cannot start or go on
 │   ├── ChildEndedError          local/run/errors.py
 │   └── (those of the host)      local/host/errors.py
+├── StopRequestedError       what was cut short by a request to stop
 ├── CosmosError              local/emulators/cosmos/errors.py: what a client of the local Cosmos DB is told
 ├── AmqpError                local/emulators/eventhubs/amqp/errors.py: what a client of the local Event Hubs is told
 ├── TokenRefusedError        local/emulators/eventhubs/tokens.py
@@ -19,3 +20,7 @@ class LocalAzureError(Exception):
 
 class LocalRunError(LocalAzureError):
     """The embedded Azure cannot start or go on. Do what the message says, then start it again."""
+
+
+class StopRequestedError(LocalAzureError):
+    """Something was not done to its end, because the process is to stop. No failure: there is nothing to say."""

@@ -12,6 +12,14 @@ import os
 import signal
 import sys
 import threading
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from local.process.errors import StopRequestedError
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine
+
+Result = TypeVar("Result")
 
 
 class Stop:
@@ -38,6 +46,19 @@ class Stop:
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._event.wait(), seconds)
         return self.requested
+
+    async def cuts_short(self, work: Coroutine[Any, Any, Result]) -> Result:
+        """The result of `work`. When stopping is requested first, cancel it and raise `StopRequestedError`."""
+        working, stopping = asyncio.create_task(work), asyncio.create_task(self.wait())
+        try:
+            await asyncio.wait([working, stopping], return_when=asyncio.FIRST_COMPLETED)
+            if not working.done():
+                raise StopRequestedError("Stopping was requested.")
+            return working.result()
+        finally:
+            working.cancel()
+            stopping.cancel()
+            await asyncio.gather(working, stopping, return_exceptions=True)
 
     def on_signals(self) -> None:
         """Stop on Ctrl-C and SIGTERM."""

@@ -51,9 +51,15 @@ def _add_up(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
         epilog="Example: python -m local up --data .local --fresh",
     )
     up.add_argument(
-        "--definitions", type=Path, metavar="FILE", help="the definitions (default: the app's indexes.yaml)"
+        "--definitions", type=Path, metavar="FILE", help="the definitions (default: indexes.yaml of the repository)"
     )
-    up.add_argument("--data", type=Path, default=PROJECT_ROOT / ".local", metavar="DIR", help="the data folder")
+    up.add_argument(
+        "--data",
+        type=Path,
+        default=PROJECT_ROOT / ".local",
+        metavar="DIR",
+        help="the data folder (default: .local of the repository)",
+    )
     up.add_argument("--fresh", action="store_true", help="remove what an earlier run left in the data folder")
     up.add_argument("--in-memory", action="store_true", help="keep storage in memory: nothing outlives the run")
     up.add_argument(
@@ -76,10 +82,10 @@ def _add_up(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
 
 
 async def _run_up(options: argparse.Namespace) -> int:
-    from local.run.up import UpOptions, up
-
     stop = Stop()
     stop.on_signals()
+    from local.run.up import UpOptions, up  # which takes a while
+
     if options.definitions and not options.definitions.is_file():
         raise LocalRunError(f"{options.definitions} is not a file: name one with --definitions.")
     await up(
@@ -108,10 +114,10 @@ def _add_demo(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
 
 
 async def _run_demo(_options: argparse.Namespace) -> int:
-    from local.run.demo import demo
-
     stop = Stop()
     stop.on_signals()
+    from local.run.demo import demo  # which takes a while
+
     await demo(PROJECT_ROOT, stop)
     return 0
 

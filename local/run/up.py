@@ -19,7 +19,7 @@ from local.emulators.cosmos.http.options import EMULATOR_KEY
 from local.emulators.eventhubs.options import connection_string as event_hubs_connection_string
 from local.host.http import keys, sign_in
 from local.process import ports
-from local.process.errors import LocalRunError
+from local.process.errors import LocalRunError, StopRequestedError
 from local.run import azurite, services
 from local.run.child import Child
 from local.run.errors import ChildEndedError
@@ -99,28 +99,33 @@ class LocalRun:
     async def run(self, stop: Stop) -> None:
         """Start in order, watch, stop in the opposite order."""
         try:
-            host = await self._start_all()
-            _say("ready")
-            if self._options.is_for_people:
-                self._say_where_things_are()
-            async with self._following(host) if self._options.is_for_people else contextlib.nullcontext():
-                await self._watch(host, stop)
+            with contextlib.suppress(StopRequestedError):
+                await self._serve(stop)
             _say("stopping")
         finally:
             for child in reversed(self._children):
                 await child.stop()
         _say("stopped")
 
-    async def _start_all(self) -> Child:
+    async def _serve(self, stop: Stop) -> None:
+        host = await self._start_all(stop)
+        _say("ready")
+        if self._options.is_for_people:
+            self._say_where_things_are()
+        async with self._following(host) if self._options.is_for_people else contextlib.nullcontext():
+            await self._watch(host, stop)
+
+    async def _start_all(self, stop: Stop) -> Child:
         self._check_host()
         definitions = self._definitions.first()
         self._endpoints["definitions"] = str(self._definitions.file)
-        await self._start_services(definitions)
-        await self._provision(definitions)
+        await stop.cuts_short(self._start_services(definitions))
+        await stop.cuts_short(self._provision(definitions))
         if self._options.wants_samples:
+            # To its end: a container with some of its samples is not empty, and would never get the others.
             await self._bring_samples(definitions)
         self._endpoints |= self._who_may_call()
-        host, (http_port,) = await self._start(self._host(), self._options.http_port)
+        host, (http_port,) = await stop.cuts_short(self._start(self._host(), self._options.http_port))
         self._endpoints["http"] = f"http://127.0.0.1:{http_port}"
         self._publish()
         return host
@@ -162,7 +167,8 @@ class LocalRun:
         cosmos = self._endpoints["cosmos"]
         written = await load_samples(cosmos["endpoint"], cosmos["key"], definitions)
         sent = await send_samples(self._endpoints["eventHubs"]["connectionString"], definitions)
-        _say(f"{written} sample facts written, {sent} sent as events")
+        if written or sent:
+            _say(f"{written} sample facts written, {sent} sent as events")
 
     async def _start(self, service: Service, wanted_port: int | None = None) -> tuple[Child, list[int]]:
         """Start a service on the wanted port, or on its usual ones, or on any that are free."""

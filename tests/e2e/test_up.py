@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
 import signal
@@ -15,7 +16,7 @@ from azure.data.tables import TableClient
 
 from cli.main import main
 from tests.e2e import runs
-from tests.support import is_running, local_command, wait_until
+from tests.support import ctrl_c_at_import, is_running, local_command, wait_until
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -86,6 +87,38 @@ def test_sigterm_stops_everything_in_order(tmp_path: Path) -> None:
         assert program.wait() == 0
         wait_until_gone(found["pids"])
         assert not runs.endpoints(tmp_path / "data")
+
+
+@pytest.mark.parametrize("module", ["local.run.commands", "local.run.up"])
+def test_ctrl_c_while_it_is_loading_ends_it(tmp_path: Path, module: str) -> None:
+    """Before anything listens, with the same words and exit code as later."""
+    ended = ctrl_c_at_import(module, "local", "up", "--data", str(tmp_path / "data"), *BARE)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert ended.stdout.removeprefix("local: stopping\n") == "local: stopped\n"
+
+
+def test_ctrl_c_while_it_starts_ends_it(tmp_path: Path) -> None:
+    """What has started stops, nothing else starts, and the next run begins at once."""
+    data = tmp_path / "data"
+    with runs.up(data) as program:
+        wait_until(lambda: " listens on " in program.output, "a first service")
+        program.process.send_signal(signal.SIGINT)
+        assert program.wait() == 0
+        assert program.output.endswith("local: stopping\nlocal: stopped\n")
+        assert "host listens" not in program.output
+    with (data / "lock").open() as lock:  # every child inherits it
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def test_samples_are_brought_once(tmp_path: Path) -> None:
+    """A run that finds them there does not speak of them."""
+    told = "140 sample facts written, 60 sent as events"
+    with runs.up(tmp_path / "data") as program:
+        wait_until(lambda: told in program.output, "samples")
+        program.process.send_signal(signal.SIGTERM)
+        assert program.wait() == 0
+    with runs.ready(tmp_path / "data") as (program, _):
+        assert "sample facts" not in program.output
 
 
 @pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGKILL])

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cli.main import main
-from tests.support import ROOT
+from tests.support import ROOT, ctrl_c_at_import
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -132,6 +132,13 @@ def test_ctrl_c_ends_any_other_command(busy: tuple[str, type[_Busy]]) -> None:
     handler.asked = 1
     ended = interrupted(handler, "query", "by-town", "town=x", "--url", url)
     assert ended == (130, "index-tables: interrupted\n")
+
+
+@pytest.mark.parametrize("module", ["cli.main", "click", "cli.commands.advise"])
+def test_ctrl_c_ends_a_command_that_is_still_loading(module: str) -> None:
+    """In one line, too."""
+    ended = ctrl_c_at_import(module, "cli", "tail", "--source", "orders", "--data", "none")
+    assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "index-tables: interrupted\n")
 
 
 @pytest.mark.skipif(not FULL.exists(), reason="only Linux has a disk that is always full")
