@@ -166,7 +166,9 @@ def set_up_node(folder: Path) -> None:
     npm = shutil.which("npm")
     if npm is None:
         raise SetupError(f"npm was not found: install Node.js {OLDEST_NODE} or newer with npm.")
-    step([npm, "ci", "--ignore-scripts", "--loglevel=error"], "the Node packages", folder)
+    # Its flag for less, --silent, also hides errors; on stdout is only how many packages there are.
+    command = [npm, "ci", "--ignore-scripts", "--loglevel=error"]
+    step(command, "the Node packages", folder, stdout=subprocess.DEVNULL)
     (modules / STAMP).write_text(stamp)
 
 
@@ -213,12 +215,12 @@ def locked(packages: Path, package: str) -> str:
     return "\n".join([f"{lines[first].partition(';')[0].strip()} \\", *lines[first + 1 : after]])
 
 
-def step(command: list[str], what: str, folder: Path = ROOT) -> None:
+def step(command: list[str], what: str, folder: Path = ROOT, stdout: int | None = None) -> None:
     """Run a command that must succeed; its own output shows what went wrong.
 
     In a session of its own, so that Ctrl-C does not make it tell a long story, too.
     """
-    process = subprocess.Popen(command, cwd=str(folder), start_new_session=True)
+    process = subprocess.Popen(command, cwd=str(folder), stdout=stdout, start_new_session=True)
     try:
         if process.wait() != 0:
             raise SetupError(f"installing {what} failed; see the lines above.")

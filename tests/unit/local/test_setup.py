@@ -104,6 +104,28 @@ def test_an_old_node_is_named(tmp_path: Path) -> None:
     assert "node is v18.1.0" in node_check(tmp_path)
 
 
+def test_only_the_errors_of_npm_are_shown(tmp_path: Path) -> None:
+    """What it sums up at its end is on stdout, what went wrong on stderr."""
+    folder = tmp_path / "node_modules"
+    folder.mkdir()
+    for name in ("package.json", "package-lock.json"):
+        (tmp_path / name).write_text("{}")
+    program(tmp_path, "node", "echo v20.1.0")
+    program(tmp_path, "npm", "echo added 453 packages; echo npm error >&2; exit 1")
+    code = (
+        f"import sys; sys.path.insert(0, {str(ROOT / 'local' / 'run')!r}); import setup\n"
+        f"setup.ROOT = setup.Path({str(tmp_path)!r})\n"
+        "try:\n    setup.set_up_node(setup.ROOT)\n"
+        "except setup.SetupError as error:\n    print(error, file=sys.stderr)"
+    )
+    environment = {**os.environ, "PATH": str(tmp_path)}
+    ended = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=environment, timeout=30, check=False
+    )
+    assert ended.stdout == ""
+    assert ended.stderr.splitlines()[1:] == ["npm error", "installing the Node packages failed; see the lines above."]
+
+
 def test_ctrl_c_is_one_line(tmp_path: Path) -> None:
     """The command that was running ends with what it has started, and says nothing."""
     code = (
