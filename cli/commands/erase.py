@@ -23,6 +23,10 @@ _RISKS: Final = (
     "Nothing remembers any more that the fact was deleted: an older change that comes again brings it back.\n"
     "Verify the indexes of the source later: index-tables verify INDEX."
 )
+_UNKNOWN: Final = (
+    "but the ledger does not know the fact: it was deleted and is forgotten by now, or its id or partition key is "
+    "another one; check both"
+)
 
 
 def add(commands: click.Group) -> None:
@@ -38,7 +42,7 @@ def add(commands: click.Group) -> None:
                 "--partition-key",
                 metavar="VALUE",
                 multiple=True,
-                help="its partition key, if that is not its id; once for each level",
+                help="its partition key, needed where that is not its id; once for each level",
             ),
             option(
                 "--partition-key-json", metavar="JSON", help="the same, for values that are not text: 17, [17, true]"
@@ -66,9 +70,20 @@ def run_erase(args: Arguments) -> int:
             return 1
     found = app.post(_PATH, {**fact, "force": args.force})
     write_rows(found["left"], _COLUMNS, args.format)
-    if not found["isDeleted"]:
-        tell("the fact is not deleted, as far as the ledger knows")
+    tell(_standing(found, forced=args.force))
     return 1 if found["left"] else 0
+
+
+def _standing(found: dict[str, Any], *, forced: bool) -> str:
+    """What the list means, for people: an empty one must not pass for a success when the fact was named wrongly."""
+    if found["isDeleted"] is None:
+        listed = "this" if found["left"] else "nothing"
+        return f"{listed} is left under this name, {_UNKNOWN}"
+    if not found["isDeleted"]:
+        return "the fact is not deleted, as far as the ledger knows"
+    if not found["left"]:
+        return "removed: nothing is left"
+    return "the fact is deleted; this could not be removed yet" if forced else "the fact is deleted; this is left"
 
 
 def _fact(args: Arguments) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import logging
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from shared.erasure.remains import shown
@@ -33,9 +33,9 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class WhatIsLeft:
-    """What is left of a fact; `is_there`: it is not deleted, as far as the ledger knows."""
+    """What is left of a fact. `is_deleted` is None when the ledger does not know it: forgotten, or never there."""
 
-    is_there: bool
+    is_deleted: bool | None
     deleted_at_seconds: int | None
     remnants: tuple[Remnant, ...]
 
@@ -51,7 +51,8 @@ class Eraser:
     async def look(self, fact: FactAddress) -> WhatIsLeft:
         """What is left of a fact."""
         found = await self._finder.find(fact)
-        return WhatIsLeft(found.is_there, found.row.deleted_at_seconds, tuple(shown(found, self._services)))
+        is_deleted = None if found.ledger is None else not found.is_there
+        return WhatIsLeft(is_deleted, found.row.deleted_at_seconds, tuple(shown(found, self._services)))
 
     async def erase(self, fact: FactAddress) -> WhatIsLeft:
         """Force everything out, and say what is left all the same; raises `LifecycleRefusedError` for a fact that is
@@ -67,7 +68,11 @@ class Eraser:
             )
         await self._erase(found)
         _log.info("What was left of a fact was erased", extra={"source": fact.source})
-        return await self.look(fact)
+        left = await self.look(fact)
+        if found.ledger is None or left.is_deleted is not None:
+            return left
+        # It was known until now.
+        return replace(left, is_deleted=True, deleted_at_seconds=found.row.deleted_at_seconds)
 
     async def _erase(self, found: Remains) -> None:
         # Of an entry key the newest comes first in the list, and goes last: no row is shown that another one hid.

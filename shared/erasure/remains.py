@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from shared.catalog.catalog import Catalog
     from shared.catalog.rows import CatalogGeneration, CatalogSnapshot
-    from shared.definitions.model import Definitions
+    from shared.definitions.model import Definitions, Source
     from shared.entries.keys.fact_key import FactKeyValue
     from shared.entries.projection.generations import Generation, Place
     from shared.pipeline.apply.services import Services
@@ -43,11 +43,11 @@ REPORT_SECONDS: Final = 30 * 86_400
 
 
 class FactAddress(NamedTuple):
-    """A fact by its source, id and partition key."""
+    """A fact by its source, id and partition key; None where that follows from the id."""
 
     source: str
     id: str
-    partition_key: tuple[FactKeyValue, ...]
+    partition_key: tuple[FactKeyValue, ...] | None
 
 
 class Remnant(NamedTuple):
@@ -104,8 +104,7 @@ class RemainsFinder:
     async def find(self, fact: FactAddress) -> Remains:
         """What is left of a fact now; raises `LifecycleRefusedError` for a fact that no source has."""
         snapshot = await self._catalog.read()
-        self._check(snapshot, fact)
-        fact_key = encode_fact_key(fact.partition_key, fact.id)
+        fact_key = encode_fact_key(self._partition_key(snapshot, fact), fact.id)
         found = Remains(fact_key, ledger_partition(fact.source, fact_hash(fact_key), snapshot.buckets_of(fact.source)))
         found.ledger = await self._services.accounts.main.get(LEDGER_TABLE, found.partition, fact_key)
         if found.ledger is not None:
@@ -118,18 +117,20 @@ class RemainsFinder:
         found.verifications = [named async for named in self._naming(fact_key, indexes)]
         return found
 
-    def _check(self, snapshot: CatalogSnapshot, fact: FactAddress) -> None:
+    def _partition_key(self, snapshot: CatalogSnapshot, fact: FactAddress) -> tuple[FactKeyValue, ...]:
+        """That of the fact, once nothing is wrong with its address."""
         source = self._definitions.sources.get(fact.source)
         if source is None and not snapshot.knows(fact.source):
             raise LifecycleRefusedError("NoSuchSource", f"There is no source {fact.source!a}: check its name.")
-        if not all(map(is_fact_key_value, (*fact.partition_key, fact.id))):
+        key = fact.partition_key if fact.partition_key is not None else _key_by_id(source, fact)
+        if not all(map(is_fact_key_value, (*key, fact.id))):
             raise LifecycleRefusedError("BadRequest", "No service can hold this id or partition key: check them.")
-        levels = len(fact.partition_key if source is None else source.partition_key)
-        if len(fact.partition_key) != levels:
+        levels = len(key if source is None else source.partition_key)
+        if len(key) != levels:
             raise LifecycleRefusedError(
-                "BadRequest",
-                f"The partition key has {len(fact.partition_key)} values, and that of the source {levels}.",
+                "BadRequest", f"The partition key has {len(key)} values, and that of the source {levels}."
             )
+        return key
 
     async def _rows(self, described: CatalogGeneration, row: LedgerRow) -> AsyncIterator[LeftRow]:
         state = row.states.get(described.id)
@@ -165,6 +166,17 @@ class RemainsFinder:
         for index in indexes:
             for task in await self._verifications.naming(index, fact_key):
                 yield index, task
+
+
+def _key_by_id(source: Source | None, fact: FactAddress) -> tuple[FactKeyValue, ...]:
+    """The partition key of a source whose facts have none but their id; of any other one the id says nothing."""
+    if source is not None and set(source.partition_key) <= {source.id}:
+        return (fact.id,) * len(source.partition_key)
+    where = "" if source is None else f", the value at {' and at '.join(source.partition_key)}"
+    raise LifecycleRefusedError(
+        "BadRequest",
+        f"A fact of {fact.source!a} is not known by its id alone: give its partitionKey{where} (--partition-key).",
+    )
 
 
 def shown(found: Remains, services: Services) -> Iterator[Remnant]:

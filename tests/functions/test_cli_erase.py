@@ -64,13 +64,17 @@ def test_what_is_left_is_shown_and_forced_out(
         shown = json.loads(capsys.readouterr().out)
         assert [each["place"] for each in shown] == ["ledger", "indexTable"]
         assert all(each["until"] for each in shown)
+        assert erase(THERE) == 1
+        assert "the fact is not deleted" in capsys.readouterr().err
         assert erase(THERE, "--force", "--yes") == 1
         assert "not deleted" in capsys.readouterr().err
         assert erase(DELETED, "--partition-key-json", json.dumps([DELETED]), "--force", "--yes") == 0
         printed = capsys.readouterr()
         assert json.loads(printed.out) == []
         assert "can bring a row back" in printed.err
+        assert "removed: nothing is left" in printed.err
         assert erase(DELETED) == 0
+        assert "the ledger does not know the fact" in capsys.readouterr().err
         assert refused({"source": "people"}) == (400, "BadRequest")
         assert refused({"source": "nobody", "id": "1"}) == (404, "NoSuchSource")
         assert refused({"source": "people", "id": THERE, "force": True}) == (409, "NotDeleted")

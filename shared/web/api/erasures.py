@@ -35,9 +35,10 @@ class RemnantJson(TypedDict):
 
 
 class ErasureJson(TypedDict):
-    """What is left of a fact. `isDeleted` is false for a fact that is there."""
+    """What is left of a fact. `isDeleted` is false for a fact that is there, and null for one that the ledger does not
+    know: it was deleted so long ago that it is forgotten, or its id or partition key is wrong."""
 
-    isDeleted: bool
+    isDeleted: bool | None
     deletedAt: InstantText | None
     left: list[RemnantJson]
 
@@ -60,10 +61,12 @@ class ErasureApi:
         return json_answer(_json(await look(fact)))
 
 
-def _partition_key(members: dict[str, Any]) -> tuple[Any, ...]:
-    """One value, or a list of them, as dead letters show it; {} is a value that the fact does not have. Without the
-    member the id is the partition key."""
-    given = members.get(PARTITION_KEY, members["id"])
+def _partition_key(members: dict[str, Any]) -> tuple[Any, ...] | None:
+    """One value, or a list of them, as dead letters show it; {} is a value that the fact does not have. None without
+    the member."""
+    if PARTITION_KEY not in members:
+        return None
+    given = members[PARTITION_KEY]
     values = given if isinstance(given, list) else [given]
     found = tuple([MISSING if value == {} else value for value in values])
     if not all(map(is_fact_key_value, found)):
@@ -75,7 +78,7 @@ def _partition_key(members: dict[str, Any]) -> tuple[Any, ...]:
 
 def _json(found: WhatIsLeft) -> ErasureJson:
     return {
-        "isDeleted": not found.is_there,
+        "isDeleted": found.is_deleted,
         "deletedAt": _instant(found.deleted_at_seconds),
         "left": [_remnant(remnant) for remnant in found.remnants],
     }
