@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 from shared.pipeline.concurrency import all_of
 from shared.verification.differences import differences_of
 from shared.verification.report import OWING
+from shared.verification.scans import DEAD_LETTERS
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -99,7 +100,7 @@ class Confirmer:
             if suspect.answers_for(difference):
                 report.note(examined.fact, difference, has_versions=not self._examiner.generation.index.is_summary)
         if "facts" in suspect.scans and differences.standing in ("behind", "failed"):
-            report.counts["behind" if differences.standing == "behind" else "deadLetters"] += 1
+            report.counts["behind" if differences.standing == "behind" else DEAD_LETTERS] += 1
         report.counts[OWING] += differences.standing == "owing"
         wrong: set[RepairableKind] = {difference.kind for difference in differences.found}
         if differences.masked:

@@ -48,6 +48,8 @@ ScanName: TypeAlias = str
 FACTS: Final = "facts"
 LEDGER: Final = "ledger"
 TABLE: Final = "table"
+# Facts that do not fit the index.
+DEAD_LETTERS: Final = "deadLetters"
 # An entry key, and a version: hex digits.
 _ROW_KEY_PATTERN: Final = re.compile(f".+[0-9a-f]{{{VERSION_UNITS}}}", re.DOTALL)
 
@@ -144,13 +146,17 @@ class FactScan:
         except UnreadableChangeError:
             return None
         fact = FactIdentity(change.fact_key, change.id, change.partition_key)
-        return Item(fact, change.fact_hash, adds=self._entries(change), counts=("facts",))
+        entries = self._entries(change)
+        if entries is None:
+            return Item(fact, change.fact_hash, counts=("facts", DEAD_LETTERS))
+        return Item(fact, change.fact_hash, adds=entries, counts=("facts",))
 
-    def _entries(self, change: Change) -> tuple[int, ...]:
+    def _entries(self, change: Change) -> tuple[int, ...] | None:
+        """None for a fact that does not fit the index."""
         try:
             entries = self._generation.projector.project(change)
         except UnprojectableError:
-            return ()
+            return None
         now_seconds = self._now_seconds()
         return tuple(
             [

@@ -90,7 +90,10 @@ class Verifications:
                 return  # overtaken: another worker goes on from there
             saved = after
             done = saved.state.phase == "done"
-            counts = {**(saved.state.report.counts - before), "transactions": budget.spent}
+            # What is counted anew is less than before.
+            worked = Counter(saved.state.report.counts)
+            worked.subtract(before)
+            counts = {**{name: count for name, count in worked.items() if count}, "transactions": budget.spent}
             budget.spent = 0
             yield SliceStep(saved.state.phase, counts, is_done=done)
             if done:

@@ -21,7 +21,7 @@ from shared.verification.differences import Difference
 from shared.verification.examine import GroupAddress
 from shared.verification.report import MORE_COUNTS, UNTOLD, DifferenceReport
 from shared.verification.retained_events import ToldFacts
-from shared.verification.scans import FACTS, TABLE
+from shared.verification.scans import DEAD_LETTERS, FACTS, TABLE
 from shared.verification.sketch import Sketch
 from shared.verification.suspects import Suspects
 
@@ -154,6 +154,8 @@ class Verification:
                 self._sum_again()
             else:
                 state.phase = "look"
+                # Each fact again, here or as a suspect: never as both.
+                state.report.counts[DEAD_LETTERS] = 0
             return
         await self._confirmer.confirm_and_repair(state.suspects.take(), state.report)
         await self._confirm_totals()
@@ -176,7 +178,7 @@ class Verification:
     def _sum_again(self) -> None:
         """From the beginning, once. What was repaired stays counted, what was read is not counted twice."""
         state, old = self.state, self.state.report
-        counts = Counter({name: old.counts[name] for name in MORE_COUNTS})
+        counts = Counter({name: old.counts[name] for name in MORE_COUNTS if name != DEAD_LETTERS})
         state.report = (
             DifferenceReport(counts)
             if self._cleaning.remove_stray is None
@@ -202,6 +204,7 @@ class Verification:
             # A fact that has no entries any more matters, a row that has none does not.
             matters = scan.name == FACTS or item.adds or item.subtracts
             if not matters or not self.state.sketch.differs(item.fact_hash):
+                self.state.report.counts[DEAD_LETTERS] += DEAD_LETTERS in item.counts
                 continue
             if item.group is not None:
                 self.state.groups.add(item.group)

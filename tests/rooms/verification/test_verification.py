@@ -111,6 +111,22 @@ async def test_facts_that_do_not_fit_are_dead_letters_and_no_differences(world: 
     assert found(await world.verify("by-town")) == {}
 
 
+async def test_facts_that_do_not_fit_are_counted_once(quick_world: VerifiedWorld) -> None:
+    """Whether their entries show that (a fact that had one), or nothing does (a new one); with differences and without,
+    as a sample of all facts counts them."""
+    world, index = quick_world, "by-town-and-age"
+    await world.write("new", person("n", "A", age="old"))
+    assert (await world.verify(index)).counts["deadLetters"] == 1
+    assert (await world.sample(100, index)).counts["deadLetters"] == 1
+    await world.write("g", person("n", "A", age="old"))
+    (entry,) = await world.current("h", index)
+    await world.delete_row(entry, index)
+    report = await world.verify(index)
+    assert found(report) == {"missing": 1}
+    assert report.counts["deadLetters"] == (await world.sample(100, index)).counts["deadLetters"] == 2
+    assert (await world.verify("by-town")).counts["deadLetters"] == 0
+
+
 async def test_times_that_the_host_rewrote_are_no_difference(world: VerifiedWorld) -> None:
     """The container has them as they were written, the ledger as the trigger brought them."""
     document = person("n", "A", phone="2026-01-01T00:00:00.000Z")

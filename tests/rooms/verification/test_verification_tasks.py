@@ -125,6 +125,18 @@ async def test_differences_are_noted_and_repaired(world: VerifyingWorld) -> None
     assert (await world.verify())["total"] == 0
 
 
+async def test_facts_that_do_not_fit_are_counted_once_though_they_are_read_twice(world: VerifyingWorld) -> None:
+    """In the report and in what the task says that it has done: a difference makes it read everything again."""
+    await world.write(await world.worker(TOWNS), "odd", town=["no", "key"], phone="1")
+    await damage(world)
+    found = await world.service().start("by-town")
+    await world.run(world.verifier(), found.task.id)
+    report = (await world.service().found("by-town", found.task.id)).report
+    progress = await world.rows.read(found.task.id)
+    assert progress is not None
+    assert (report["total"], report["deadLetters"], progress.counts["deadLetters"]) == (1, 1, 1)
+
+
 async def test_a_table_that_somebody_deleted_is_made_and_filled_again(world: VerifyingWorld) -> None:
     """To a verification its rows are missing, as if they had been deleted one by one."""
     await world.tables.delete_table((await world.serving()).table)
