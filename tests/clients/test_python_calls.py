@@ -236,11 +236,18 @@ def test_a_caller_who_cannot_be_shown_is_refused(options: Any) -> None:
         IndexTables("https://app.example", **options)
 
 
-@pytest.mark.parametrize("url", ["app.example", "ftp://app", "https://app/?code=secret", "https://user:pass@app"])
-def test_an_address_that_is_none_is_refused(url: str) -> None:
-    """And a key in it, which would be in logs."""
-    with pytest.raises(ValueError, match="without a key"):
+@pytest.mark.parametrize(
+    "url",
+    [
+        *("app.example", "127.0.0.1:7071", "localhost:7071", "ftp://app", "http://app:port", None),
+        *("https://app/?code=secret", "https://user:pass@app"),
+    ],
+)
+def test_an_address_that_is_none_is_refused(url: Any) -> None:
+    """And a key in it, which would be in logs: the message says how an address begins, and repeats none."""
+    with pytest.raises(ValueError, match=r"begins with https:// or http://.* without a key") as refused:
         IndexTables(url)
+    assert str(url) not in str(refused.value)
 
 
 def test_python_values_become_parameters() -> None:

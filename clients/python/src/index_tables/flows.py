@@ -31,6 +31,10 @@ D = TypeVar("D")
 LOOKUPS_MAX: Final = 100
 _MOMENTARY: Final = frozenset({429, 502, 503, 504})
 _FIRST_WAIT_SECONDS: Final = 0.5
+# Without the address itself, which may have a key in it.
+_NO_ADDRESS: Final = (
+    "The address of the app begins with https:// or http://, such as https://NAME.azurewebsites.net, without a key."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +76,12 @@ class App:
     @classmethod
     def at(cls, url: str, patience: Patience) -> App:
         """The app at this address; raises `ValueError` for what is none."""
-        base = httpx.URL(url)
+        try:
+            base = httpx.URL(url)
+        except (TypeError, httpx.InvalidURL):
+            raise ValueError(_NO_ADDRESS) from None
         if base.scheme not in {"http", "https"} or not base.host or base.query or base.userinfo:
-            raise ValueError("The address of the app is one such as https://NAME.azurewebsites.net, without a key.")
+            raise ValueError(_NO_ADDRESS)
         return cls(base.copy_with(fragment=None), patience)
 
     def get(
