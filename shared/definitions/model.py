@@ -60,6 +60,11 @@ class Source:
     all_versions: bool = False
     events: Events = Events()
 
+    @property
+    def is_keyed_by_id(self) -> bool:
+        """Whether the partition key of a fact follows from its id: it is the id, or there is none."""
+        return {*self.partition_key} <= {self.id}
+
     def plain(self) -> dict[str, Any]:
         """The source as plain values, for JSON. An earlier deployment can read those of sources as it knew them."""
         fields = asdict(self)

@@ -170,7 +170,7 @@ class RemainsFinder:
 
 def _key_by_id(source: Source | None, fact: FactAddress) -> tuple[FactKeyValue, ...]:
     """The partition key of a source whose facts have none but their id; of any other one the id says nothing."""
-    if source is not None and set(source.partition_key) <= {source.id}:
+    if source is not None and source.is_keyed_by_id:
         return (fact.id,) * len(source.partition_key)
     where = "" if source is None else f", the value at {' and at '.join(source.partition_key)}"
     raise LifecycleRefusedError(

@@ -34,5 +34,7 @@ def erasure_paths(definitions: Definitions) -> dict[str, Any]:
         **{PARTITION_KEY: {"anyOf": [PARTITION_KEY_VALUE, several]}},
     )
     schema = body["content"]["application/json"]["schema"]
-    schema["required"] = ["source", "id"]
+    # A mix of sources that need it and sources that do not is more than the schema says.
+    is_needed = not any(source.is_keyed_by_id for source in definitions.sources.values())
+    schema["required"] = ["source", "id", *([PARTITION_KEY] if is_needed else [])]
     return tagged("erasures", {"/api/erasures": {"post": {**call, "requestBody": {**body, "required": True}}}})

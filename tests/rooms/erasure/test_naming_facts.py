@@ -14,6 +14,7 @@ from shared.errors import LifecycleRefusedError
 from shared.tables.accounts import Accounts
 from shared.tables.memory.memory_tables import MemoryTables
 from shared.web.api.erasures import ErasureApi
+from shared.web.openapi.erasures import erasure_paths
 from tests.worlds.world import definitions_of, services_on
 
 DEFINITIONS = """
@@ -76,6 +77,17 @@ async def test_a_partition_key_that_is_the_id_or_nothing_need_not_be_given(app: 
     await app.write("people", id="56", town="A")
     assert (await app.erase(source="people", id="56"))["isDeleted"] is False
     assert (await app.erase(source="events", id="56"))["left"] == []
+
+
+@pytest.mark.parametrize(("key", "is_needed"), [("id", False), ("customerId", True)])
+def test_the_openapi_document_asks_for_a_partition_key_that_every_source_needs(key: str, *, is_needed: bool) -> None:
+    """Else a body that fits it is refused."""
+    source = f"people: {{cosmos: {{database: d, container: people}}, partitionKey: {key}}}"
+    index = "by-town: {source: people, partition: town, project: keys}"
+    definitions = definitions_of(f"version: 1\nsources: {{{source}}}\nindexes: {{{index}}}\n")
+    call = erasure_paths(definitions)["/api/erasures"]["post"]
+    schema = call["requestBody"]["content"]["application/json"]["schema"]
+    assert ("partitionKey" in schema["required"]) is is_needed
 
 
 async def test_a_fact_that_the_ledger_does_not_know_is_not_said_to_be_deleted(app: App) -> None:
