@@ -15,7 +15,7 @@ from shared.errors import StorageUnavailableError
 from shared.pipeline.account_calls import can_wait
 from shared.pipeline.apply.claimed import ClaimedChange, ClaimResult, Writers
 from shared.pipeline.apply.decide import decide
-from shared.pipeline.apply.held_entries import HeldEntries
+from shared.pipeline.apply.held_entries import FEW_ENTRIES, HeldEntries
 from shared.pipeline.apply.insert_or_read import InsertOrRead
 from shared.pipeline.cleanup.messages import tombstones_of
 from shared.pipeline.entry_writes.writes import apart
@@ -146,7 +146,8 @@ class BatchClaimer:
             if held.is_full and not projected:
                 break
             projected.append(project_one(change, generation))
-            held.add(projected[-1])
+            if len(projected[-1].entries) > FEW_ENTRIES:
+                held.add(projected[-1])
         return within_limit(projected, plan)
 
     async def _look_first(self, works: Sequence[ClaimedChange], claims: ClaimResult) -> list[ClaimedChange]:

@@ -48,7 +48,8 @@ class EarlyWriter:
         self._claimed: list[ClaimedChange] = []
 
     def begins(self, buckets: int) -> None:
-        """So many buckets are about to be projected."""
+        """So many buckets are about to be projected. A single one waits for no other."""
+        self._is_small = self._is_small and buckets > 1
         self._expected = Expected(buckets)
         self._unsettled = buckets
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 HELD_BYTES_MAX: Final = 64 * 1024 * 1024
 # So few entries of a fact are not much larger than its document, and are not worth counting.
-_FEW_ENTRIES: Final = 16
+FEW_ENTRIES: Final = 16
 
 
 class HeldEntries:
@@ -29,6 +29,5 @@ class HeldEntries:
 
     def add(self, projected: GenerationEntries) -> None:
         """Hold the entries of a fact in one generation, too."""
-        if len(projected.entries) > _FEW_ENTRIES:
-            for entry in projected.entries:
-                self._left -= sum([len(value) for value in entry.columns.values() if isinstance(value, str)])
+        for entry in projected.entries:
+            self._left -= sum([len(value) for value in entry.columns.values() if isinstance(value, str)])

@@ -56,8 +56,8 @@ class Received:
 
     @property
     def bodies(self) -> list[str]:
-        """The bodies as text, in the order of their arrival."""
-        return [event.body_as_str() for _, event in self.events]
+        """The bodies as text, in the order of their arrival; without those that have none, which others sent."""
+        return [event.body_as_str() for _, event in self.events if None not in list(event.body)]
 
 
 @contextlib.contextmanager
