@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from azure.eventhub import EventHubConsumerClient
 from azure.eventhub.aio import EventHubConsumerClient as AsyncConsumerClient
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from azure.eventhub import EventData, EventHubProducerClient
 
@@ -57,7 +57,12 @@ class Received:
     @property
     def bodies(self) -> list[str]:
         """The bodies as text, in the order of their arrival; without those that have none, which others sent."""
-        return [event.body_as_str() for _, event in self.events if None not in list(event.body)]
+        return [event.body_as_str() for _, event in self.events if None not in _sections(event)]
+
+
+def _sections(event: EventData) -> list[object]:
+    """What the body consists of."""
+    return list(cast("Iterable[object]", event.body))
 
 
 @contextlib.contextmanager
